@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import pickle
 import string
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from adjudge import errors
+from adjudge.domain.message import Usage
+from adjudge.domain.record import VoteRecord
 from adjudge.errors import ModelError, RunError, SetupError
+from adjudge.ledger.codec import vote_of, vote_row
+from adjudge.ledger.rows import COLUMNS
 from adjudge.messages import (
     Message,
+    StoredMessage,
+    capitalize,
     join,
+    pack,
     parse_po,
     plural,
     read_catalogue,
@@ -62,6 +71,50 @@ def test_values_are_unchanged_in_every_translation() -> None:
             if message.render("ru") != expected:
                 wrong.append((message.render("ru"), expected))
     assert not wrong
+
+
+def test_what_is_stored_is_rendered_as_what_was_said() -> None:
+    """The reason of a vote, written to a ledger and read back, is translated as it would have been:
+    alone, as a part of another message, and in a list.
+    """
+    wrong = []
+    for found in templates():
+        for values in _draw(found):
+            message = Message.make(found.template, found.plural, found.context, values)
+            around = Message("the connection failed: {words}", words=message)
+            for said in (message, around, join("; ", ("order", capitalize(message)))):
+                stored = _read_back(said)
+                if (stored, stored.render("ru")) != (said, said.render("ru")):
+                    wrong.append((stored.render("ru"), said.render("ru")))
+    assert not wrong
+
+
+_REASON = COLUMNS["votes"].index("reason")
+_VOTE = VoteRecord(
+    model="m",
+    sample=0,
+    order=None,
+    outcome="unreadable",
+    option=None,
+    number=None,
+    explanation=None,
+    feedback=None,
+    ranking=None,
+    reason=None,
+    text=None,
+    usage=Usage(),
+    latency=0.0,
+    distribution=None,
+    low_confidence=False,
+)
+
+
+def _read_back(message: Message) -> Message:
+    *row, _ = vote_row(1, b"", replace(_VOTE, reason=message))
+    row[_REASON] = "".join([*str(row[_REASON])])  # as SQLite gives it back
+    stored = vote_of(row).reason
+    assert isinstance(stored, Message)
+    return stored
 
 
 def _draw(found: tool.Found) -> Iterator[dict[str, object]]:
@@ -267,6 +320,45 @@ class TestMessage:
         assert render("order", "ru") == "order"
         assert render(3, "ru") == "3"
         assert render(SetupError("order"), "ru") == "порядок"
+
+    def test_what_was_stored(self) -> None:
+        said = Message("{name!r} has no {what}", name="order", what=plural("{count}", "{count}", 2))
+        stored = StoredMessage(said, json.loads(json.dumps(pack(said))))
+        assert stored.render("ru") == said.render("ru") == "в 'order' нет: 2"
+        assert stored.render("en") == said
+        assert pickle.loads(pickle.dumps(stored)).render("ru") == said.render("ru")
+        around = Message("mean {mean:.3f}", mean=0.5), stored
+        assert join("; ", around).render("ru") == "среднее 0,500; в 'order' нет: 2"
+        assert pack(stored) == pack(said)
+
+    @pytest.mark.parametrize(
+        ("text", "packed"),
+        [
+            ("gone", {"template": "gone"}),
+            ("order", {"template": "or{what}", "values": {"what": "der"}}),
+            ("other", {"template": "order"}),
+            ("order", {"template": "order", "values": {}, "context": "page"}),
+            ("'a' has no b", {"template": "{name!r} has no {what}", "values": {"name": "a"}}),
+            ("mean x", {"template": "mean {mean:.3f}", "values": {"mean": "x"}}),
+            ("1 row of a", {"template": "{count} row of {name}", "values": {"count": 1}}),
+            ("2 cats", {"template": "{count} row of {name}", "plural": "{count} cats"}),
+            ("x", {"template": "{name:>1000000000}", "values": {"name": "x"}}),
+            ("x", {"template": "{name.__class__}", "values": {"name": "x"}}),
+            ("order", {"join": "", "parts": [1]}),
+            ("order", {"capitalize": {}}),
+            ("order", ["order"]),
+            ("order", {}),
+            ("order", None),
+        ],
+    )
+    def test_what_somebody_else_stored_is_a_text(self, text: str, packed: object) -> None:
+        assert StoredMessage(text, packed).render("ru") == text
+
+    def test_stored_messages_are_nested_to_a_limit(self) -> None:
+        packed: object = {"template": "order"}
+        for _ in range(1000):
+            packed = {"join": "", "parts": [packed]}
+        assert StoredMessage("order", packed).render("ru") == "order"
 
 
 @pytest.mark.usefixtures("catalogue")

@@ -10,11 +10,19 @@ A catalogue is a file, ``locales/LANGUAGE/LC_MESSAGES/adjudge.po``, kept with ``
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
-from typing import NamedTuple, Self
+from functools import cache, partial
+from typing import Any, NamedTuple, Self
 
 Values = Mapping[str, object]
+_DEEPEST = 16
+"""Messages inside a message that is read back."""
+_OF_ONE_ROW = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|\b(?=\w*\d)[0-9a-fA-F-]{8,}\b|\b\d{5,}\b")
+"""What differs from row to row in one and the same reason: quotations, ids and large numbers."""
+_LONGEST_ABRIDGED = 200
+_PUNCTUATION = re.compile(r"(?:[^{}A-Za-z]|\{\w+(?:!r)?(?::[+]?\.?\d?[%,defg]?)?\})*")
+"""A template that no language translates: values, and what stands between them."""
 
 
 class Message(str):
@@ -113,9 +121,110 @@ class Capitalized(Message):
         return (Capitalized, (self.text,))
 
 
+class Abridged(Message):
+    """A text without what is of one row only: quotations, ids and large numbers."""
+
+    __slots__ = ("text",)
+
+    text: str
+
+    def __new__(cls, text: str, /) -> Self:
+        abridged = cls.make("{text}", "", "", {"text": _abridge(text)})
+        abridged.text = text
+        return abridged
+
+    def render(self, language: str) -> str:
+        return _abridge(render(self.text, language))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (Abridged, (self.text,))
+
+
+class StoredMessage(Message):
+    """A message that was kept, such as a reason in a ledger: its English text, and what ``pack``
+    said it is made of.
+
+    That may come from anybody, and is looked at once another language is asked for: unless each
+    template is one of ours and all of it makes exactly the text, the text is shown as it is.
+    """
+
+    __slots__ = ("packed",)
+
+    packed: object
+
+    def __new__(cls, text: str, packed: object, /) -> Self:
+        stored = cls.make(text, "", "", {})
+        stored.packed = packed
+        return stored
+
+    def render(self, language: str) -> str:
+        text = str.__str__(self)
+        if language == "en":
+            return text
+        try:
+            message: object = _unpack(self.packed, read_catalogue(language))
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+            return text
+        is_ours = isinstance(message, Message) and message == text
+        return render(message, language) if is_ours else text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (StoredMessage, (str.__str__(self), self.packed))
+
+
+def pack(value: object) -> object:
+    """A message, or a value inside one, as JSON; ``StoredMessage`` reads it back."""
+    match value:
+        case StoredMessage():
+            return value.packed
+        case Joined():
+            return {"join": pack(value.separator), "parts": [pack(part) for part in value.parts]}
+        case Capitalized():
+            return {"capitalize": pack(value.text)}
+        case Abridged():
+            return {"abridge": pack(value.text)}
+        case Message():
+            values = {name: pack(inner) for name, inner in value.values.items()}
+            packed: dict[str, object] = {"template": value.template}
+            packed |= {"values": values} if values else {}
+            return {**packed, "context": value.context} if value.context else packed
+    return value if value is None or isinstance(value, bool | int | float) else str(value)
+
+
+def _unpack(packed: object, catalogue: Catalogue, depth: int = _DEEPEST) -> Any:
+    if not isinstance(packed, dict):
+        return packed
+    if not depth:
+        raise ValueError("messages are nested too deep")
+    inner = partial(_unpack, catalogue=catalogue, depth=depth - 1)
+    match packed:
+        case {"join": separator, "parts": [*parts]}:
+            return Joined(inner(separator), [inner(part) for part in parts])
+        case {"capitalize": text}:
+            return Capitalized(inner(text))
+        case {"abridge": text}:
+            return Abridged(inner(text))
+    template, context = str(packed["template"]), str(packed.get("context", ""))
+    values = {str(name): inner(value) for name, value in packed.get("values", {}).items()}
+    plural = catalogue.plural_of(template, context)
+    if plural is None and not _PUNCTUATION.fullmatch(template):
+        raise ValueError("not a template of ours")
+    return Message.make(template, plural or "", context, values)
+
+
 def capitalize(text: str) -> Message:
     """``text`` with a capital letter, in every language."""
     return Capitalized(text)
+
+
+def abridge(text: str) -> str:
+    """``text`` without what is of one row only, so that equal reasons are counted together."""
+    return Abridged(text) if isinstance(text, Message) else _abridge(text)
+
+
+def _abridge(text: str) -> str:
+    line = _OF_ONE_ROW.sub("…", " ".join(text.split()))
+    return line if len(line) <= _LONGEST_ABRIDGED else line[: _LONGEST_ABRIDGED - 1] + "…"
 
 
 def _upper_first(text: str) -> str:
@@ -143,7 +252,13 @@ class Catalogue(NamedTuple):
 
     texts: Mapping[tuple[str, str], tuple[str, ...]]
     """From context and template to the translation, or to one for each plural form."""
+    plurals: Mapping[tuple[str, str], str]
+    """From the same to the English template for any number but one; empty where there is none."""
     plural_form: Callable[[int], int]
+
+    def plural_of(self, template: str, context: str = "") -> str | None:
+        """The template for any number but one, or an empty text; None of an unknown template."""
+        return self.plurals.get((context, template))
 
     def look_up(self, template: str, context: str = "", count: object = None) -> str | None:
         forms = self.texts.get((context, template))
@@ -163,7 +278,9 @@ def read_catalogue(language: str) -> Catalogue:
 
     path = files("adjudge") / "locales" / language / "LC_MESSAGES" / "adjudge.po"
     return (
-        parse_po(path.read_text(encoding="utf-8")) if path.is_file() else Catalogue({}, lambda _: 0)
+        parse_po(path.read_text(encoding="utf-8"))
+        if path.is_file()
+        else Catalogue({}, {}, lambda _: 0)
     )
 
 
@@ -173,6 +290,7 @@ def parse_po(text: str) -> Catalogue:
     from gettext import c2py
 
     texts: dict[tuple[str, str], tuple[str, ...]] = {}
+    plurals: dict[tuple[str, str], str] = {}
     form = "0"
     for block in text.split("\n\n"):
         entry: dict[str, str] = {}
@@ -190,8 +308,9 @@ def parse_po(text: str) -> Catalogue:
             form = entry["msgstr"].partition("plural=")[2].partition(";")[0] or form
         forms = tuple(entry[key] for key in sorted(entry) if key.startswith("msgstr"))
         if entry.get("msgid") and all(forms):
-            texts[entry.get("msgctxt", ""), entry["msgid"]] = forms
-    return Catalogue(texts, c2py(form))
+            key = entry.get("msgctxt", ""), entry["msgid"]
+            texts[key], plurals[key] = forms, entry.get("msgid_plural", "")
+    return Catalogue(texts, plurals, c2py(form))
 
 
 class _CommaNumber(float):

@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Generic, NamedTuple, TypeVar, cast
 
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.messages import Message
 
 T = TypeVar("T")
 KINDS: Mapping[str, str] = {
@@ -164,12 +165,16 @@ class Part(NamedTuple):
     problem: str = ""
     """Why it cannot be used, as far as that is known without loading it."""
 
-    def __str__(self) -> str:
-        return f"plugin {self.package} {self.version} (adjudge.{self.kind}: {self.name})"
-
     def error(self, problem: str) -> SetupError:
         """One line: which package is broken, and how."""
-        return SetupError("{the_self}: {split}", the_self=self, split=" ".join(problem.split()))
+        return SetupError(
+            "plugin {package} {version} (adjudge.{kind}: {name}): {problem}",
+            package=self.package,
+            version=self.version,
+            kind=self.kind,
+            name=self.name,
+            problem=problem if isinstance(problem, Message) else " ".join(problem.split()),
+        )
 
     def load(self) -> object:
         """Import it and check what it is; a SetupError says what is wrong with a plugin."""
@@ -181,10 +186,24 @@ class Part(NamedTuple):
             found = resolve(self.target)
         wanted = cast(type, resolve(KINDS[self.kind]))
         if not isinstance(found, wanted):
-            raise self.error(f"{self.target} is a {type(found).__name__}, not a {wanted.__name__}")
+            raise self.error(
+                Message(
+                    "{target} is a {found}, not a {wanted}",
+                    target=self.target,
+                    found=type(found).__name__,
+                    wanted=wanted.__name__,
+                )
+            )
         name = getattr(found, "name", None)
         if isinstance(name, str) and name != self.name:
-            raise self.error(f"{self.target} is called {name!r}, and its entry point {self.name!r}")
+            raise self.error(
+                Message(
+                    "{target} is called {name!r}, and its entry point {entry!r}",
+                    target=self.target,
+                    name=name,
+                    entry=self.name,
+                )
+            )
         if problem := getattr(found, "problem_as_plugin", str)():
             raise self.error(problem)
         top = self.target.partition(":")[0].partition(".")[0]
@@ -290,15 +309,23 @@ _load = cache(Part.load)
 @cache
 def _warn(line: str) -> None:
     """Log a line, once a process."""
-    _LOG.warning("%s", line)
+    _LOG.warning(line)
 
 
 def _problem(part: Part, found: Collection[Part]) -> str:
     if part.kind not in KINDS:
-        return f"there is no kind {part.kind!r}; there are {', '.join(KINDS)}"
+        return Message(
+            "there is no kind {kind!r}; there are {kinds}", kind=part.kind, kinds=", ".join(KINDS)
+        )
     if not _NAME.fullmatch(part.name):
-        return "a name may hold lower-case letters, digits, hyphens, underscores and dots"
+        return Message("a name may hold lower-case letters, digits, hyphens, underscores and dots")
     if part.name in OURS[part.kind]:
-        return "adjudge has a part of this name: ours is used"
+        return Message("adjudge has a part of this name: ours is used")
     others = sorted({one.package for one in found if one[:2] == part[:2] and one[2:] != part[2:]})
-    return f"{', '.join(others)} brings the same name: uninstall one of them" if others else ""
+    return (
+        Message(
+            "{packages} brings the same name: uninstall one of them", packages=", ".join(others)
+        )
+        if others
+        else ""
+    )

@@ -185,8 +185,8 @@ BAD_VALUES: list[tuple[dict[str, Any], str]] = [
     ({"options": {"Yes": 1}}, "options: must be a list, not keys with values"),
     ({"options": ["A", True]}, "options[2]: must be a text, not True"),
     ({"options": ["A", None]}, "options[2]: must be a text, not nothing"),
-    ({"options": ["A", "A"]}, "criteria 'tone' offers the option 'A' twice"),
-    ({"options": ["A", " "]}, "criteria 'tone' has an option without a name"),
+    ({"options": ["A", "A"]}, "criterion 'tone' offers the option 'A' twice"),
+    ({"options": ["A", " "]}, "criterion 'tone' has an option without a name"),
     (
         {"options": [{"name": "A", "sore": 1}]},
         "options[1].sore: is not a key here; did you mean 'score'?",
@@ -219,7 +219,7 @@ BAD_VALUES: list[tuple[dict[str, Any], str]] = [
     ),
     (
         {"examples": [{"fields": {"response": "x"}, "option": "Perhaps"}]},
-        "an example of criteria 'tone' has the option 'Perhaps'",
+        "an example of criterion 'tone' has the option 'Perhaps'",
     ),
     (
         {"examples": [{"field": {"response": "x"}, "option": "Yes"}]},

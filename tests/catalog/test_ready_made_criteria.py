@@ -190,7 +190,7 @@ def test_languages_of_one() -> None:
         ("polite", "en", "'polite' in language 'en'; did you mean politeness"),
         ("sycophancy", "ru", "'sycophancy' in language 'ru'"),
         ("qqqqqq", "en", "`adjudge criteria` lists"),
-        ("../en/politeness", "ru", "no ready-made criteria '../en/politeness'"),
+        ("../en/politeness", "ru", "no ready-made criterion '../en/politeness'"),
         ("politeness", "de", "in language 'de'; there are some in en, ru"),
         ("politeness", "../en", "in language '../en'"),
     ],

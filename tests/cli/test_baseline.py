@@ -99,7 +99,7 @@ def test_a_baseline_that_is_not_there_is_said_before_anything_is_asked(folder: P
         "judge", *ROWS, "-m", "scripted/Yes", "--baseline", "nowhere", "--run", "new", cwd=folder
     )
     assert (done.returncode, done.stdout) == (1, "")
-    assert "nowhere holds no run" in done.stderr
+    assert "nowhere is not a run folder" in done.stderr
     assert not (folder / "new").exists()
 
 

@@ -58,7 +58,7 @@ def project(tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("passed", "code", "text"),
     [
-        (60, 0, "Gate holds: mean score of dates is 1.000, at least 0."),
+        (60, 0, "Gate passed: mean score of dates is 1.000, at least 0."),
         (51, 5, "Gate undecided: mean score of dates is 0.850, between 0."),
         (20, 4, "Gate failed: mean score of dates is 0.333, at most 0."),
     ],
@@ -76,7 +76,7 @@ def test_a_sure_gate_holds_fails_or_is_undecided(
 def test_without_confidence_the_mean_is_compared(project: Project) -> None:
     done = project.run(51, 60, "{fail_under: 0.8}")
     assert done.returncode == 0
-    assert "Gate holds: mean score of dates is 0.850, the bar is 0.800" in done.stderr
+    assert "Gate passed: mean score of dates is 0.850, the bar is 0.800" in done.stderr
 
 
 def test_the_command_line_asks_for_confidence_as_well(project: Project) -> None:
@@ -131,7 +131,7 @@ def test_the_command_line_names_the_other_run_from_here(project: Project, tmp_pa
         20, 60, "{}", "--not-worse-than", "old", "--margin", "0.02", run="new", says="other"
     )
     assert done.returncode == 4
-    assert "0.020 may be lost" in done.stderr
+    assert "a drop of 0.020 is allowed" in done.stderr
 
 
 def test_what_is_not_kept_cannot_be_compared(project: Project) -> None:

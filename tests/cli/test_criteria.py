@@ -81,7 +81,7 @@ def test_the_file_can_be_had_as_a_start_and_is_accepted_back(tmp_path: Path) -> 
     assert done.stdout == source("politeness")
     (tmp_path / "own.yaml").write_text(done.stdout)
     checked = adjudge("check", str(tmp_path / "own.yaml"))
-    assert (checked.returncode, checked.stdout.strip()) == (0, "1 criteria: nothing found")
+    assert (checked.returncode, checked.stdout.strip()) == (0, "1 criterion checked, no problems.")
 
 
 def test_one_as_json() -> None:
@@ -98,10 +98,10 @@ def test_one_as_json() -> None:
 @pytest.mark.parametrize(
     ("content", "code", "last"),
     [
-        (GOOD, 0, "1 criteria: nothing found"),
-        (WARNED, 0, "1 criteria: 1 warning"),
-        (WRONG, 1, "1 criteria: 1 error"),
-        ("- name: x\n- name: y\n", 1, "2 criteria: 2 errors"),
+        (GOOD, 0, "1 criterion checked, no problems."),
+        (WARNED, 0, "1 criterion checked, 1 warning."),
+        (WRONG, 1, "1 criterion checked, 1 error."),
+        ("- name: x\n- name: y\n", 1, "2 criteria checked, 2 errors."),
     ],
 )
 def test_errors_are_an_exit_code_warnings_are_not(

@@ -89,7 +89,7 @@ def test_examples_stand_in_for_golden_cases_and_comparisons_have_them_too(tmp_pa
         "name: x\ndescription: Is it?\noptions: [a, b]\n", encoding="utf-8"
     )
     assert (
-        "have no golden cases"
+        "has no golden cases"
         in adjudge("criteria", "test", tmp_path / "bare.yaml", "-m", "scripted").stderr
     )
 
@@ -164,11 +164,11 @@ def test_a_package_brings_criteria(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     installed(tmp_path, "acme_criteria", "acme")
     monkeypatch.syspath_prepend(tmp_path)
     assert entry("acme/tone").version == "1.0.0"
-    with pytest.raises(SetupError, match="'acme' has no criteria 'ton'; it has tone"):
+    with pytest.raises(SetupError, match="'acme' has no criterion 'ton'; it has tone"):
         entry("acme/ton")
     with pytest.raises(SetupError, match="no installed package brings criteria called 'other'"):
         entry("other/tone")
-    with pytest.raises(SetupError, match="no ready-made criteria"):
+    with pytest.raises(SetupError, match="no ready-made criterion"):
         entry("acme/../tone")
 
 

@@ -116,7 +116,7 @@ def test_a_spent_budget_says_how_to_resume_and_the_rest_is_asked_then(
     stopped = adjudge(*TASK, *JUDGED, "--run", "kept", "--max-calls", str(most))
     assert stopped.returncode == 1
     advice = (
-        "Resume it with a larger limit: adjudge resume kept -- --max-usd N (or --max-calls, "
+        "Continue with a larger limit: adjudge resume kept -- --max-usd N (or --max-calls, "
         "--max-tokens)"
     )
     assert stopped.stderr == f"adjudge: the budget is spent: max_calls={most}. {advice}\n"

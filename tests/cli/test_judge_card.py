@@ -28,7 +28,10 @@ def test_the_card_tells_the_question_the_identity_and_the_agreement(tmp_path: Pa
     assert "| kappa | 0." in done.stdout
     assert "- length: not measured: no labelled answer is twice as long as another" in done.stdout
     assert "- padding: not measured: it takes rows with a column padding" in done.stdout
-    assert "60 rows drawn at random, labelled by 1 (human).\n" in done.stdout  # and not in 1970
+    assert (
+        "Agreement of judge and people on 60 rows drawn at random.\nAnnotators: 1 (human)."
+        in done.stdout
+    )  # and not in 1970
     assert "- order: not measured: judge with --check-positional-bias" in done.stdout
 
 

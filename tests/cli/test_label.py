@@ -92,8 +92,8 @@ def test_undo_skip_unsure_and_notes(run: Path) -> None:
 
 def test_a_key_that_means_nothing_is_said_and_nothing_is_kept(run: Path) -> None:
     done = adjudge(run, stdin="7\nperhaps\n\n")
-    assert "'7' is not a key here." in done.stdout
-    assert "'perhaps' is not a key here." in done.stdout
+    assert "Unknown key '7'." in done.stdout
+    assert "Unknown key 'perhaps'." in done.stdout
     assert list(LabelStore(run).history()) == []
 
 
@@ -254,12 +254,12 @@ def test_a_seed_of_one_s_own_holds_for_all(run: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("--criteria", "tone"), 2, "has no criteria 'tone'; it has 'dates'"),
+        (("--criteria", "tone"), 2, "has no criterion 'tone'; it has 'dates'"),
         (("--annotator", " "), 2, "--annotator is empty"),
         (("--annotator", "a", "--annotator", "b"), 2, "one annotator labels at a time"),
         (("--queue", "mine"), 2, "mine"),
         (("--language", "de"), 1, "language 'de' is not one of"),
-        (("--conflicts", "--export", "x.csv"), 2, "give one of them"),
+        (("--conflicts", "--export", "x.csv"), 2, "use only one of"),
     ],
 )
 def test_what_cannot_be_done_is_said(
@@ -271,7 +271,7 @@ def test_what_cannot_be_done_is_said(
 
 def test_a_folder_without_a_run_gets_no_labels(tmp_path: Path) -> None:
     done = adjudge(tmp_path, stdin="1\n")
-    assert (done.returncode, "holds no run" in done.stderr) == (1, True)
+    assert (done.returncode, "is not a run folder" in done.stderr) == (1, True)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -315,7 +315,7 @@ def test_nothing_is_imported_from_a_file_with_a_wrong_row(run: Path, tmp_path: P
     done = adjudge(run, "--import", tmp_path / "sheet.csv", "--annotator", "ann")
     assert done.returncode == 1
     assert (
-        "sheet.csv, line 3, column 'label': 'Maybe' is not an option of criteria 'dates': "
+        "sheet.csv, line 3, column 'label': 'Maybe' is not an option of criterion 'dates': "
         "PASS, FAIL"
     ) in done.stderr
     assert answers(run) == {}

@@ -110,12 +110,12 @@ def test_a_spent_budget_names_the_command_that_resumes_it(tmp_path: Path, name: 
     )
     assert stopped.returncode == 1
     said = (
-        "adjudge: the budget is spent: max_calls=1. Resume it with a larger limit: adjudge "
+        "adjudge: the budget is spent: max_calls=1. Continue with a larger limit: adjudge "
         "resume 'a run' -- --max-usd N"
     )
     assert stopped.stderr.splitlines()[-1].startswith(said)
     unkept = adjudge(tmp_path, *args, "--max-calls", "1", "--no-cache")
-    assert unkept.stderr.count("the budget is spent: max_calls=1") == 1
+    assert unkept.stderr.count("max_calls=1") == 1
 
 
 @pytest.mark.parametrize("name", [*COMMANDS, "run"])
@@ -147,11 +147,11 @@ def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided
     assert (stopped.returncode, bool(stopped.stdout)) == (1, True), stopped.stderr
     found = json.loads(stopped.stdout)
     assert found["results"]
-    assert found["notes"][0] == f"Stopped before the end: the budget is spent: max_calls={calls}."
+    assert found["notes"][0].startswith(f"Budget of max_calls={calls} used up after ")
     assert {gate["verdict"] for gate in found["gates"]} == {"inconclusive"}
     assert found["run"]["state"] == f"the budget is spent: max_calls={calls}"
     assert (
-        "Resume it with a larger limit: adjudge resume kept -- --max-usd N (or"
+        "Continue with a larger limit: adjudge resume kept -- --max-usd N (or"
         in stopped.stderr.splitlines()[-1]
     )
     assert "Undecided" in _page(tmp_path)
@@ -200,7 +200,7 @@ def test_an_eval_file_is_resumed_in_the_folder_that_it_names(tmp_path: Path) -> 
     )
     stopped = adjudge(tmp_path, "run", "eval.yaml", "--max-calls", "1")
     assert (
-        "max_calls=1. Resume it with a larger limit: adjudge resume runs/eval --"
+        "max_calls=1. Continue with a larger limit: adjudge resume runs/eval --"
         in stopped.stderr.splitlines()[-1]
     )
     assert adjudge(tmp_path, "run", "eval.yaml", "--resume").returncode == 0

@@ -92,7 +92,7 @@ def test_sixty_broken_answers_of_three_hundred_fail_the_gate(
     assert project.judge(BEFORE, "old", named_by=named_by)[0] == 0
     code, told = project.judge(AFTER, "new", "--not-worse-than", "old", named_by=named_by)
     assert code == 4, told
-    assert "difference -0.200" in told
+    assert "change -0.200" in told
     assert f"300 of 300 rows paired{WAYS[named_by]}." in told
 
 
@@ -163,7 +163,7 @@ def test_where_nothing_names_the_rows_the_way_out_is_said_and_works(project: Pro
     code, told = project.judge(rows, "new", "--not-worse-than", "old", named_by="answer")
     assert code == 5
     assert (
-        "no row of Is it right? (judge DirectJudge) could be paired with one of old (39 "
+        "no row of Is it right? (judge DirectJudge) has a counterpart in old (39 "
         "rows there, 40 here)"
     ) in told
     assert "--id COLUMN" in told
@@ -307,7 +307,7 @@ def test_a_criteria_that_this_run_no_longer_has_is_not_passed_over(project: Proj
     assert project.judge(FEW, "old", "--criterion", "Is it polite?")[0] == 0
     code, told = project.judge(FEW, "new", "--not-worse-than", "old", "--margin", "0.1")
     assert code == 5, told
-    assert "Gate holds: Is it right?" in told
+    assert "Gate passed: Is it right?" in told
     assert (
         "Gate undecided: Is it polite? (judge DirectJudge) is in old, and not in this run." in told
     )
@@ -353,7 +353,7 @@ def test_a_gate_of_comparisons_says_whose_win_rate_it_holds(project: Project) ->
     two = (*words, "scripted/A,B", "--run", "two", "-j", "1", "--not-worse-than", "one")
     done = commands.adjudge(*two, "--baseline", "one", cwd=project.folder)
     assert (
-        "Gate holds: win rate of old by Which? (judge PairwiseJudge) is not worse than in one"
+        "Gate passed: win rate of old by Which? (judge PairwiseJudge) is not worse than in one"
         in done.stderr
     )
     assert (

@@ -121,13 +121,13 @@ GATES = [
         "scripted/huh",
         5,
         "Gate undecided: mean score of Is it kind?",
-        "the 30 of 30 rows",
+        "30 of 30 rows have no score",
     ),
     (
         ("--fail-under", "Is it kind?=0.5"),
         "scripted/Yes",
         0,
-        "Gate holds: mean score of Is it kind?",
+        "Gate passed: mean score of Is it kind?",
         "0.500 to spare",
     ),
 ]
@@ -258,7 +258,7 @@ def test_a_comparison_ends_with_who_won(tmp_path: Path) -> None:
     lines = [line.split() for line in done.stdout.splitlines()]
     assert ["new", "10", "0", "0", "1.00", "0.68–1.00"] in lines
     assert ["old", "0", "0", "10", "0.00", "0.00–0.32"] in lines
-    assert "Gate holds: win rate of new" in done.stderr
+    assert "Gate passed: win rate of new" in done.stderr
     assert (
         "Gate failed: win rate of old (judge PairwiseJudge) is 0.000, the bar is 0.600: "
         "missed by 0.600."
@@ -287,13 +287,13 @@ def test_position_bias_comes_with_its_noise_floor(tmp_path: Path) -> None:
         "Which?",
     )
     once = adjudge(tmp_path, *asked, "-m", "scripted/A", "--check-positional-bias")
-    assert "rows that turn with the order: 10 of 10" in once.stdout
-    assert "noise floor not measured" in once.stdout
+    assert "Position bias: the winner flips with the order in 10 of 10 rows." in once.stdout
+    assert "Noise floor not measured" in " ".join(once.stdout.split())
     often = adjudge(
         tmp_path, *asked, "-m", "scripted/A", "--check-positional-bias", "--self-consistency", "2"
     )
-    assert "votes that change with the order: 1.00" in often.stdout
-    assert "noise floor (within one order): 0.00" in " ".join(often.stdout.split())
+    assert "Votes that change with the order: 1.00" in often.stdout
+    assert "Noise floor (within one order): 0.00" in " ".join(often.stdout.split())
 
 
 def test_a_gate_names_a_system_that_is_compared(tmp_path: Path) -> None:
@@ -329,7 +329,7 @@ def test_a_gate_finds_a_system_as_its_column_was_found(tmp_path: Path) -> None:
         tmp_path, *asked, "-m", "scripted/A", "--order", "one", "--fail-under", "OLD=0.5"
     )
     assert done.returncode == 0
-    assert "Gate holds: win rate of old (judge PairwiseJudge) is 1.000" in done.stderr
+    assert "Gate passed: win rate of old (judge PairwiseJudge) is 1.000" in done.stderr
 
 
 def test_a_rag_run_and_its_export_say_the_same(tmp_path: Path) -> None:
@@ -338,7 +338,7 @@ def test_a_rag_run_and_its_export_say_the_same(tmp_path: Path) -> None:
     done = adjudge(tmp_path, *asked)
     assert done.returncode == 4
     assert "Gate failed: mean composite of rag" in done.stderr
-    assert "Gate holds: mean score of groundedness" in done.stderr
+    assert "Gate passed: mean score of groundedness" in done.stderr
     adjudge(tmp_path, "export", "kept", "--to", "md")
     (written,) = (tmp_path / "reports").glob("*.md")
     pages = [written.read_text(), (tmp_path / "kept/results.md").read_text()]

@@ -157,7 +157,7 @@ def test_recover_says_in_a_line_what_it_cannot_do(adjudge: Adjudge) -> None:
     for folder in ("empty", "nowhere"):
         code, _, complaint = adjudge("runs", "recover", folder)
         assert code == 1
-        assert one_line(complaint, "holds no run")
+        assert one_line(complaint, "is not a run folder")
     assert not Path("nowhere").exists()
     adjudge("run", "eval.yaml")
     with locked(Path("runs/one/ledger.lock"), wait=False):
@@ -184,7 +184,9 @@ def test_a_flipped_bit_in_a_score_is_told_by_every_command_and_mended_by_recover
     ):
         code, _, complaint = adjudge(*command)
         assert code == 1
-        assert one_line(complaint, "a row of judgments", "'adjudge runs recover RUN'")
+        assert one_line(
+            complaint, "checksum mismatch in table judgments", "'adjudge runs recover RUN'"
+        )
     assert adjudge("runs", "recover", "runs/one")[1].startswith("saved 4 votes and 3 judgments")
     assert adjudge("resume", "runs/one")[0] == 0
     adjudge("export", "runs/one", "-o", "after.csv")
@@ -513,14 +515,14 @@ def test_a_judgment_that_adjudge_did_not_write_is_a_damaged_ledger_and_no_traceb
 def test_an_export_of_no_run_says_that_there_is_none(adjudge: Adjudge) -> None:
     code, _, complaint = adjudge("export", "runs/nothing")
     assert code == 1
-    assert one_line(complaint, "runs/nothing holds no run")
+    assert one_line(complaint, "runs/nothing is not a run folder")
 
 
 def test_a_finished_run_costs_nothing_because_it_is_answered(adjudge: Adjudge) -> None:
     adjudge("run", "eval.yaml")
     _, said, _ = adjudge("run", "eval.yaml", "--dry-run")
     assert "calls: 0\n" in said
-    assert "cost: nothing: all of it is answered already" in said
+    assert "cost: $0 (every answer is already stored)" in said
 
 
 def test_one_call_is_said_to_be_one(adjudge: Adjudge) -> None:

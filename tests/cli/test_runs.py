@@ -73,7 +73,7 @@ def test_a_budget_stops_it_and_resume_goes_on(project: Path) -> None:
     stopped = adjudge("run", "eval.yaml", "--max-calls", "5", cwd=project)
     assert stopped.returncode == 1
     assert (
-        "max_calls=5. Resume it with a larger limit: adjudge resume runs/one -- --max-usd N "
+        "max_calls=5. Continue with a larger limit: adjudge resume runs/one -- --max-usd N "
         "(or --max-calls,"
     ) in stopped.stderr
     assert run_info(project / "runs/one").votes == 5
@@ -142,7 +142,7 @@ def test_a_dry_run_asks_nothing_and_says_what_it_would_take(
 def test_a_price_that_is_not_known_is_said(project: Path) -> None:
     write(project, model="'https://models.example.com/v1#m'")
     assert (
-        "the price of https://models.example.com/v1#m is not known"
+        "no price for model 'https://models.example.com/v1#m'"
         in adjudge("run", "eval.yaml", "--dry-run", cwd=project).stdout
     )
     refused = adjudge("run", "eval.yaml", "--max-usd", "1", cwd=project)
@@ -240,7 +240,7 @@ def test_sigterm_ends_it_gently_also_behind_an_ampersand_in_a_script(
     child.terminate()
     _, said = child.communicate(timeout=20)
     assert child.returncode == 1
-    assert "stopped: what was answered is in" in said
+    assert "stopped early: answers so far are in" in said
     assert run_info(project / "runs/one").votes == len(provider.requests) < 36
 
 

@@ -13,9 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge import AspectCritic, Instance, PairwiseJudge, ScriptedModel
-from adjudge.cli.inputs import speak
 from adjudge.cli.main import app
-from adjudge.results.russian import translate_line
 
 SENTENCE = re.compile(r"(?<![\w/.\[-])[A-Za-z][a-z']+(?: [A-Za-z][a-z']+){2,}")
 """Three Latin words in a row."""
@@ -64,7 +62,6 @@ def in_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(folder)
     monkeypatch.setenv("ADJUDGE_CACHE", str(folder / "cache"))
     yield
-    speak("en")
 
 
 def printed(command: str) -> str:
@@ -118,11 +115,3 @@ def test_every_command_has_a_language() -> None:
         "resume",
     ):
         assert "--language" in CliRunner().invoke(app, [*command.split(), "--help"]).output, command
-
-
-def test_a_decimal_behind_a_long_minus_has_its_comma_too() -> None:
-    line = "test_a: worse by 50.0 points (95 % −71.9…−19.0), 20 shared rows"
-    assert (
-        translate_line(line, "ru")
-        == "test_a: хуже на 50,0 п. п. (95 % −71,9…−19,0), общих строк: 20"
-    )

@@ -145,13 +145,13 @@ def test_a_mistake_in_usage_exits_with_2(folder: Path, words: list[str], said: s
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["label", "kept", "--criteria", "typo"], "kept has no criteria 'typo'; it has 'c'"),
+        (["label", "kept", "--criteria", "typo"], "kept has no criterion 'typo'; it has 'c'"),
         (
             ["label", "kept", "--criteria", "typo", "--export", "labels.csv"],
-            "kept has no criteria 'typo'",
+            "kept has no criterion 'typo'",
         ),
-        (["label", "kept", "--criteria", "typo", "--conflicts"], "kept has no criteria 'typo'"),
-        (["calibrate", "kept", "--criteria", "typo"], "kept has no criteria 'typo'"),
+        (["label", "kept", "--criteria", "typo", "--conflicts"], "kept has no criterion 'typo'"),
+        (["calibrate", "kept", "--criteria", "typo"], "kept has no criterion 'typo'"),
         (["export", "kept", "-o", "out.docx"], "exported to csv"),
     ],
 )

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner
 
 from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, PairwiseJudge, ScriptedModel
-from adjudge.cli.inputs import speak
 from adjudge.cli.main import app
 
 HOSTILE = ("order", "Quality of the answer", "a, b.csv", "0.5", "speed: does it read well")
@@ -67,7 +66,6 @@ def in_place(place: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(place)
     monkeypatch.setenv("ADJUDGE_CACHE", str(place / "cache"))
     yield
-    speak("en")
 
 
 def printed(*words: str, language: str = "ru") -> str:

@@ -83,7 +83,7 @@ def test_nothing_is_guessed(text: str) -> None:
     try:
         read = LabelScale(KIND).read(text).option
     except ValueError as error:
-        assert "is not an option of criteria 'kind': Yes, No" in str(error)
+        assert "is not an option of criterion 'kind': Yes, No" in str(error)
     else:
         assert read is not None
         assert read.casefold() == text.strip().casefold()

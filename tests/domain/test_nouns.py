@@ -257,10 +257,10 @@ BAD_CRITERIA: list[tuple[dict[str, Any], str]] = [
     ({"options": [CriteriaOption(" ")]}, "'dates' has an option without a name"),
     ({"options": [CriteriaOption(1)]}, "'dates' has an option without a name"),  # type: ignore[arg-type]
     ({"options": ["A", "B"]}, "'dates' has an option without a name"),
-    ({"context_fields": "user_input"}, "context_fields of criteria 'dates'"),
+    ({"context_fields": "user_input"}, "context_fields of criterion 'dates'"),
     (
         {"examples": [CriteriaExample({"response": "x"}, "MAYBE")]},
-        "example of criteria 'dates' has the option 'MAYBE'; .* PASS, FAIL",
+        "example of criterion 'dates' has the option 'MAYBE'; .* PASS, FAIL",
     ),
 ]
 

@@ -243,7 +243,7 @@ def test_a_stop_waits_for_what_is_under_way_and_keeps_it(
 
     stopper = threading.Thread(target=stop)
     stopper.start()
-    with pytest.raises(RunStopped, match="the same run resumes it"):
+    with pytest.raises(RunStopped, match="answers so far are in"):
         critic(open_at(provider, max_concurrency=4), strictness=3).evaluate(texts, run=tmp_path)
     stopper.join()
     asked = len(provider.requests)

@@ -224,7 +224,7 @@ def test_wrong_wishes_are_named(run: Path, tmp_path: Path) -> None:
         export(run, tmp_path / "out.docx")
     with pytest.raises(SetupError, match="or its folder does not exist"):
         export(run, tmp_path / "nowhere" / "out.csv")
-    with pytest.raises(RunError, match="holds no run"):
+    with pytest.raises(RunError, match="is not a run folder"):
         export(tmp_path / "nothing", tmp_path / "out.csv")
 
 

@@ -230,5 +230,5 @@ def test_junit_has_the_identity_and_the_mean_of_each_judge(tmp_path: Path) -> No
 
 
 def test_what_cannot_be_reported_is_told_in_a_line(tmp_path: Path) -> None:
-    assert "holds no run" in adjudge("report", tmp_path, "--to", "md").stderr
+    assert "is not a run folder" in adjudge("report", tmp_path, "--to", "md").stderr
     assert adjudge("report", tmp_path).returncode == 2

@@ -58,7 +58,7 @@ def test_a_last_line_that_was_cut_short(tmp_path: Path) -> None:
 def test_a_million_nested_brackets(tmp_path: Path, start: str, bracket: str) -> None:
     path = tmp_path / "deep.json"
     path.write_text(start + bracket * 1_000_000)
-    refused(tmp_path, path, "nested too deep|no format that is known")
+    refused(tmp_path, path, "nested too deep|was not recognised")
 
 
 def test_a_million_nested_brackets_in_yaml(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_two_formats_in_one_folder(tmp_path: Path) -> None:
 )
 def test_a_file_of_no_known_format(tmp_path: Path, text: str) -> None:
     (tmp_path / "file.json").write_text(text)
-    refused(tmp_path, tmp_path / "file.json", "no format that is known: say which with --as")
+    refused(tmp_path, tmp_path / "file.json", "was not recognised: name it with --as")
 
 
 def test_a_folder_that_is_there_already(tmp_path: Path) -> None:

@@ -286,5 +286,5 @@ def test_two_judge_files_that_use_the_same_name_are_two_judges(tmp_path: Path) -
 def test_a_named_file_that_is_in_no_known_format_is_refused_beside_one_that_is(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(RunError, match=r"other\.json is in no format that is known"):
+    with pytest.raises(RunError, match=r"the format of .*other\.json was not recognised"):
         imported_together(tmp_path, {"testset.json": PANDA, "other.json": [{"x": 1}]})

@@ -129,7 +129,10 @@ def test_what_is_no_text_fails_the_test_that_gave_it_and_not_the_group(suite: Su
     done = suite.run()
     done.assert_outcomes(passed=3, failed=1)
     done.stdout.fnmatch_lines(
-        ["*SetupError: field 'response' must be a text or a list of texts, not int", "*Gate holds*"]
+        [
+            "*SetupError: field 'response' must be a text or a list of texts, not int",
+            "*Gate passed*",
+        ]
     )
 
 
@@ -179,7 +182,7 @@ def test_a_group_that_the_baseline_lacks_is_not_held_to_it_and_that_is_told(suit
     done.stdout.fnmatch_lines(
         [
             "test_bare, judged: not worse: the baseline *first has no run of it*",
-            "*Gate holds*. the baseline *first has no run of it.",
+            "*Gate passed*. the baseline *first has no run of it.",
         ]
     )
     assert done.parseoutcomes() == {"passed": 3, "inconclusive": 1}
@@ -192,7 +195,7 @@ def test_a_baseline_of_another_judge_is_told_of(suite: Suite) -> None:
     done = suite.run("--judged-baseline=first", "--judged-model=openai/gpt-4o")
     assert done.ret == 0
     shared = "30 shared rows, by another judge; 30 of 30 rows paired, by id."
-    done.stdout.fnmatch_lines([f"*Gate holds*: differs by 0.0 points (95 % *), {shared}"])
+    done.stdout.fnmatch_lines([f"*Gate passed*: differs by 0.0 points (95 % *), {shared}"])
     assert "by another judge" not in suite.run("--judged-baseline=first").stdout.str()
 
 

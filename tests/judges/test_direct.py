@@ -259,7 +259,7 @@ def test_examples_are_shown_with_their_answer_and_fenced() -> None:
 
 @pytest.mark.parametrize("option", ["Rude?", "tie", "rude"])
 def test_an_example_with_an_option_that_does_not_exist_is_refused(option: str) -> None:
-    with pytest.raises(SetupError, match=rf"example of criteria 'tone'.*{re.escape(option)}"):
+    with pytest.raises(SetupError, match=rf"example of criterion 'tone'.*{re.escape(option)}"):
         DirectJudge(always("Kind"))(
             [TEXT], with_examples(CriteriaExample({"response": "x"}, option))
         )
@@ -621,7 +621,7 @@ def test_without_feedback_there_is_nothing_to_improve_by(feedback: str | None) -
 
 def test_criteria_without_options_are_refused_before_any_call() -> None:
     model = always("Yes")
-    with pytest.raises(SetupError, match="criteria 'tone' offers no options"):
+    with pytest.raises(SetupError, match="criterion 'tone' offers no options"):
         DirectJudge(model)([TEXT], Criteria("tone", "What is the tone?"))
     assert model.requests == []
 

@@ -27,6 +27,7 @@ from adjudge import (
     open_model,
 )
 from adjudge.exporters.export import export
+from adjudge.messages import render
 from adjudge.rag import RagEvaluator
 
 GRADES = Criteria(
@@ -109,7 +110,7 @@ def test_of_a_panel_the_models_that_repeat_themselves_are_named() -> None:
 
 def test_three_readings_by_log_probability_are_one() -> None:
     (note,) = direct(sure(), mode="likelihood").notes
-    assert "3 votes by log-probability" in note
+    assert "votes by token probability are identical" in note
 
 
 @pytest.mark.parametrize(
@@ -120,11 +121,8 @@ def test_what_log_probabilities_leave_out_is_said(
     language: str, examples: str, feedback: str
 ) -> None:
     def note(criteria: Any = "Is it polite?", **settings: Any) -> str:
-        return "".join(
-            DirectJudge(sure(), mode="likelihood", language=language, **settings)(["x"], criteria)[
-                0
-            ].notes
-        )
+        (result,) = DirectJudge(sure(), mode="likelihood", **settings)(["x"], criteria)
+        return "".join(render(one, language) for one in result.notes)
 
     assert examples in note(TAUGHT)
     assert feedback not in note(TAUGHT)

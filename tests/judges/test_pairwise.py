@@ -25,6 +25,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.providers.scripted import Line, ScriptedModel
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.messages import render
 
 QUESTION = "Which is longer?"
 TWO, THREE = ["a", "bbb"], ["bb", "ccc", "a"]
@@ -511,7 +512,7 @@ def test_a_judge_that_cannot_work_is_not_made(settings: dict[str, Any]) -> None:
 def test_an_example_that_compares_nothing_is_refused(fields: Any, option: str) -> None:
     options = [CriteriaOption(label) for label in "ABC"]
     criteria = Criteria("longer", QUESTION, options, examples=[CriteriaExample(fields, option)])
-    with pytest.raises(SetupError, match="example of criteria 'longer'"):
+    with pytest.raises(SetupError, match="example of criterion 'longer'"):
         compared(longest(), criteria=criteria)
 
 
@@ -527,7 +528,7 @@ def test_comparisons_need_no_options(contests: Any) -> None:
     ):
         result = compared(longest(), THREE, criteria, contests=contests, check_positional_bias=True)
         assert (result.selected_option, result.criteria) == (1, criteria)
-    with pytest.raises(SetupError, match="example of criteria 'longer'"):
+    with pytest.raises(SetupError, match="example of criterion 'longer'"):
         compared(
             longest(),
             criteria=Criteria(
@@ -762,11 +763,10 @@ def test_one_order_in_python_is_said_on_the_result(language: str) -> None:
         [["x", "y"]], "Which?"
     )
     said = {"en": "asked in one order", "ru": "спрошено в одном порядке"}[language]
-    assert [said in " ".join(result.notes) for result in (one, both, turned)] == [
-        True,
-        False,
-        False,
+    notes = [
+        " ".join(render(note, language) for note in result.notes) for result in (one, both, turned)
     ]
+    assert [said in text for text in notes] == [True, False, False]
     assert one.selected_option == 0
 
 

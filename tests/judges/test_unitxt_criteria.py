@@ -56,5 +56,5 @@ def test_scores_whose_top_is_the_good_end_stay(name: str, scores: dict[str, floa
 
 
 def test_a_joint_comparison_is_refused_and_not_silently_made_of_pairs() -> None:
-    with pytest.raises(SetupError, match="contests='joint' cannot be had"):
+    with pytest.raises(SetupError, match="contests='joint' is not supported"):
         UnitxtPairwiseJudge(always("1"), contests="joint")

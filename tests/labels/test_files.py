@@ -100,13 +100,13 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
         (
             "id,label\nr0,PASS\nr1,Maybe\n",
             "line 3, column 'label'",
-            "'Maybe' is not an option of criteria 'dates': PASS, FAIL",
+            "'Maybe' is not an option of criterion 'dates': PASS, FAIL",
         ),
         ("id,ann\nr0,perhaps\n", "line 2, column 'ann'", "'perhaps' is not an option"),
         (
             "id,label\nr9,PASS\n",
             "line 2, column 'id'",
-            "no row with the id 'r9' under criteria 'dates'",
+            "no row with the id 'r9' under criterion 'dates'",
         ),
         ("row,label\n17,PASS\n", "line 2, column 'row'", "no row 17"),
         (
@@ -118,7 +118,7 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
         (
             "id,label,criteria\nr0,PASS,tone\n",
             "line 2, column 'criteria'",
-            "no criteria 'tone'; the run has 'dates'",
+            "no criterion 'tone'; the run has 'dates'",
         ),
         ("id,label\nr0,\n", "line 2, column 'label'", "holds no answer"),
         ("id,label,design\nr0,PASS,guess\n", "line 2", "design of a label must be one of"),
@@ -175,7 +175,7 @@ def test_winners_are_letters_or_indexes(tmp_path: Path) -> None:
     run = compared(tmp_path / "run", [("a", "b"), ("c", "d"), ("e", "f")])
     path = written(tmp_path, "row,label\n1,B\n2,0\n3,tie\n")
     assert [one.winner for one in read(run, path, annotators=("ann",))] == [1, 0, "tie"]
-    with pytest.raises(RunError, match="'C' is not a response of criteria"):
+    with pytest.raises(RunError, match="'C' is not a response of criterion"):
         read(run, written(tmp_path, "row,winner\n1,C\n"), annotators=("ann",))
 
 
@@ -206,7 +206,7 @@ def test_criteria_of_a_run_with_several_must_be_said(tmp_path: Path) -> None:
         ["a"] * 2, ["Is it kind?", "Is it short?"], run=tmp_path / "run"
     )
     path = written(tmp_path, "row,label\n1,Yes\n")
-    with pytest.raises(RunError, match="no criteria is named; the run has"):
+    with pytest.raises(RunError, match="no criterion is named; the run has"):
         read(tmp_path / "run", path, annotators=("ann",))
     assert (
         read(tmp_path / "run", path, annotators=("ann",), criteria="Is it kind?")[0].option == "Yes"

@@ -130,7 +130,7 @@ def test_the_first_draw_is_the_draw_of_all(store: LabelStore) -> None:
     first = store.draw("dates", 7)
     assert store.draw("dates") == store.draw("dates", 7) == first
     assert store.draw("kindness").seed == 0
-    with pytest.raises(SetupError, match="drawn with seed 7 for criteria 'dates', not 8"):
+    with pytest.raises(SetupError, match="drawn with seed 7 for criterion 'dates', not 8"):
         store.draw("dates", 8)
 
 

@@ -277,7 +277,7 @@ def test_criteria_must_be_named_where_there_are_several(tmp_path: Path) -> None:
         match=r"has 2 criteria: say which with --criteria: 'Is it kind\?', 'Is it short\?'",
     ):
         label_scale(tmp_path, None)
-    with pytest.raises(SetupError, match="has no criteria 'tone'"):
+    with pytest.raises(SetupError, match="has no criterion 'tone'"):
         label_scale(tmp_path, "tone")
     assert len(plan_of(tmp_path, "Is it short?")) == 1
 
@@ -295,7 +295,7 @@ def test_the_criteria_of_a_run_are_those_its_judge_was_given(tmp_path: Path) -> 
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="holds no run"):
+    with pytest.raises(RunError, match="is not a run folder"):
         label_scales(tmp_path)
 
 

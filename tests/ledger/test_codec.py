@@ -6,17 +6,34 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from adjudge import Criteria, CriteriaOption, DirectInstanceResult, Instance
-from adjudge.domain.record import OtherDetail
+from adjudge import (
+    Criteria,
+    CriteriaOption,
+    DirectInstanceResult,
+    Instance,
+    PairwiseInstanceResult,
+)
+from adjudge.domain.record import OtherDetail, PairwiseDetail, SystemResult
 from adjudge.domain.results import PositionalBias, Result
-from adjudge.ledger.codec import KINDS, judgment_of, judgment_row, record_of, vote_of, vote_row
-from adjudge.ledger.rows import checked
+from adjudge.ledger.codec import (
+    KINDS,
+    exported_judgment,
+    judgment_of,
+    judgment_row,
+    record_of,
+    vote_of,
+    vote_row,
+)
+from adjudge.ledger.rows import checked, fact_text, read_fact
+from adjudge.messages import Message, join, render
+from adjudge.pooling.majority import ONE_ORDER
 from adjudge.reading.typed_json import WrongType
 from support.results import NAME, RESULTS
 
@@ -156,3 +173,74 @@ def _example_row() -> list[Any]:
         instance=instance, criteria=criteria, option="Yes", score=1, positional_bias=bias
     )
     return list(judgment_row(result.record("judge", 0), b"")[:-1])
+
+
+@pytest.mark.parametrize("hostile", ["order", "a, b.csv", "0.5", "{name}", "порядок", "", "\ud800"])
+def test_our_own_sentences_come_back_as_messages(hostile: str) -> None:
+    said = Message("{value!r} is not a number", value=hostile)
+    system = SystemResult(
+        contest_results=(1.0,),
+        compared_to=(1,),
+        explanations=(said,),
+        positional_bias=(None,),
+        certainty=(None,),
+        winrate=None,
+        ranking=None,
+        selections=(None,),
+    )
+    result = PairwiseInstanceResult(
+        instance=Instance({"responses": ("x", "y"), "note": hostile}),
+        criteria=Criteria("kind", "Which is kinder?"),
+        notes=(said, hostile, join(", ", (ONE_ORDER, hostile))),
+        explanation=said,
+        per_system_results=(system,),
+        metadata={"message_parts": [[["notes", 1], {"template": "order"}]]},
+    )
+    record = replace(result.record("judge", 0), excluded_models={"a/b": said})
+    found = judgment_of(checked("judgments", stored(judgment_row(record, b""))))
+    assert found == record
+    translated = f"{hostile!r} – не число"
+    assert [render(note, "ru") for note in found.notes] == [
+        translated,
+        hostile,
+        f"{ONE_ORDER.render('ru')}, {hostile}",
+    ]
+    assert render(found.explanation, "ru") == translated
+    assert render(found.excluded_models["a/b"], "ru") == translated
+    assert isinstance(found.detail, PairwiseDetail)
+    assert render(found.detail.per_system_results[0].explanations[0], "ru") == translated
+    assert '"message_parts"' not in json.dumps(exported_judgment(found, None))
+    again = judgment_of(checked("judgments", stored(judgment_row(found, b""))))
+    assert [render(note, "ru") for note in again.notes] == [
+        render(note, "ru") for note in found.notes
+    ]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        "order",
+        [["notes"]],
+        [[[], {"template": "order"}]],
+        [[["notes", 7], {"template": "order"}]],
+        [[["notes", "x"], {"template": "order"}]],
+        [[["score"], {"template": "order"}]],
+        [[["criteria", 0], {"template": "order"}]],
+        [[["notes", 0], {"template": "{0.__class__}", "values": {"0": "x"}}]],
+    ],
+)
+def test_parts_that_nobody_of_ours_wrote_make_no_message(parts: object) -> None:
+    row = _example_row()
+    result = {**json.loads(row[COLUMNS]), "notes": ["as it stands"], "message_parts": parts}
+    row[COLUMNS] = json.dumps(result)
+    record = judgment_of(row)
+    assert [render(note, "ru") for note in record.notes] == ["as it stands"]
+    assert (record.criterion, record.score) == ("kind", 1)
+
+
+def test_a_fact_about_a_run_keeps_its_messages() -> None:
+    said = Message("{value!r} is not a number", value="order")
+    for fact in (said, {"notes": ["order", said]}, ["order", {"value": said}]):
+        assert read_fact(fact_text(fact)) == fact
+    assert render(read_fact(fact_text(said)), "ru") == "'order' – не число"
+    assert fact_text({"value": 1}) == '{"value": 1}'

@@ -313,7 +313,7 @@ def test_an_older_ledger_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with connect(tmp_path / FILE) as connection:
         connection.execute("ALTER TABLE judgments DROP COLUMN flags")
         connection.execute(f"PRAGMA user_version = {LAYOUT - 1}")
-    said = "earlier adjudge .ledger version 5.*export the run with the adjudge that made it"
+    said = "earlier adjudge .ledger version 6.*export the run with the adjudge that made it"
     with pytest.raises(RunError, match=said), opened(tmp_path):
         pass
     for read in (run_info, lambda folder: list(records_of(folder)), recover):
@@ -543,7 +543,7 @@ def test_a_flipped_bit_in_a_vote_is_noticed_and_the_vote_asked_again(
         path.read_bytes().replace(before, after, 1)
     )  # the last row stands first in its page
     with pytest.raises(
-        RunError, match=r"a row of votes \(number 2\) is not what was written.*adjudge runs recover"
+        RunError, match=r"checksum mismatch in table votes \(number 2\).*adjudge runs recover"
     ):
         recall(tmp_path, ballot(0))
     assert recover(tmp_path) == (1, 0)

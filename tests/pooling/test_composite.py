@@ -182,11 +182,11 @@ def test_a_threshold_that_cannot_be_passed_is_refused(threshold: float, normalis
         ),
         (
             lambda: MultiCriteria([MultiCriteriaItem(COLOURS, score_threshold=0.5)]),
-            "'red' of criteria 'colours' has no score",
+            "'red' of criterion 'colours' has no score",
         ),
         (
             lambda: MultiCriteria([COLOURS]).check_scores(),
-            "'red' of criteria 'colours' has no score",
+            "'red' of criterion 'colours' has no score",
         ),
     ],
 )

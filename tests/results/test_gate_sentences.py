@@ -60,7 +60,7 @@ def test_runs_that_share_no_judge_are_said_to_share_none(tmp_path: Path) -> None
     setup = replace(Setup.of_run(run_info(tmp_path / "tone")), against=str(tmp_path / "dates"))
     (gate,) = paired_gates(setup, tmp_path / "tone")
     told = (
-        f"Gate undecided: no judge of this run is in {tmp_path / 'dates'}, too: there is "
+        f"Gate undecided: this run and {tmp_path / 'dates'} share no judge and criterion: there is "
         "nothing to compare."
     )
     assert (gate.verdict, gate.sentence()) == ("inconclusive", told)
@@ -76,7 +76,7 @@ MEAN_AT_THE_BAR = 0.1 + 0.2  # 0.30000000000000004
 def test_a_mean_at_the_bar_holds_however_it_is_rounded(mean: float, bar: float) -> None:
     gate = replace(FAILED, value=mean, lower=mean, upper=mean, bar=bar, confidence=None)
     assert gate.verdict == "holds"
-    assert gate.sentence().startswith("Gate holds")
+    assert gate.sentence().startswith("Gate passed")
 
 
 def test_29_of_100_rows_may_be_missing_where_29_percent_may() -> None:

@@ -17,14 +17,14 @@ from adjudge.domain.message import Request, Usage
 from adjudge.errors import ModelError
 from adjudge.exporters.export import export
 from adjudge.exporters.table import flat, read_rows
-from adjudge.messages import render
+from adjudge.messages import abridge, render
 from adjudge.rag import RagEvaluator
 from adjudge.results.gate import Bar, mean_gate
 from adjudge.results.numbers import figure
 from adjudge.results.report import Report, ReportTally, judgments_of, report_of
 from adjudge.results.run_report import report_of_run
 from adjudge.results.setup import Setup
-from adjudge.results.summary import kind_of, summarise
+from adjudge.results.summary import summarise
 from adjudge.view.decision import decision
 from adjudge.view.pages import html_page, markdown_page
 from support.rag import EXAMPLE, ROW, gives, varied
@@ -137,7 +137,7 @@ def test_a_gate_says_what_was_measured_the_bar_by_how_much_and_what_is_needed(
     sentence = (
         "Gate failed: mean score of Is it long? (judge DirectJudge) is 0.000, the bar is "
         "0.250: missed by 0.250. "
-        "Needed: 1 more of 2 rows at 1 instead of 0."
+        "1 more of the 2 rows would have to pass."
     )
     assert failed.sentence() == sentence
     assert sentence in markdown_page(three_criteria)
@@ -235,7 +235,7 @@ def test_reasons_are_grouped_and_counted_in_every_output() -> None:
     ],
 )
 def test_a_reason_is_the_same_whatever_row_it_is_of(one: str, other: str, same: bool) -> None:
-    assert (kind_of(one) == kind_of(other)) is same
+    assert (abridge(one) == abridge(other)) is same
 
 
 def test_options_without_scores_are_counted_in_the_sentence_on_top() -> None:
@@ -363,4 +363,4 @@ def test_ready_does_not_stand_alone_beside_a_strong_position_bias() -> None:
         tally.add(one)
     said = decision(tally.report())
     assert said.startswith("Ready: ")
-    assert "but position bias: 3 of 3 rows turn with the order of the responses" in said
+    assert "but position bias: the winner flips with the order in 3 of 3 rows" in said

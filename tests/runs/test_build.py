@@ -265,13 +265,13 @@ def test_bad_rows_are_told_or_stop_as_the_file_says(
         ),
         (
             "  - {kind: direct, criteria: pairwise_helpfulness}",
-            "are for pairwise judges, and this one is direct",
+            "is for pairwise judges, and this one is direct",
         ),
         (
             "  - {kind: pairwise, criteria: own.yaml}",
-            "'kindness' are for direct judges, and this one is pairwise",
+            "'kindness' is for direct judges, and this one is pairwise",
         ),
-        ("  - {kind: direct, criteria: [own.yaml, own.yaml]}", "'kindness' stand here twice"),
+        ("  - {kind: direct, criteria: [own.yaml, own.yaml]}", "'kindness' stands here twice"),
         (
             "\n  - {kind: aspect, criteria: It is short., min_valid: 3}",
             r"line 6: min_valid=3 can never be reached with strictness=1",

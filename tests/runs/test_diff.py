@@ -111,7 +111,7 @@ def test_settings_and_verdicts_that_differ(tmp_path: Path) -> None:
     with run_diff(one, two) as found:
         assert found.settings == ["judges.AspectCritic.settings.strictness: 1 → 3"]
         (change,) = found.changes()
-    assert (change.before.row, change.before.came, change.after.came) == (
+    assert (change.before.row, change.before.summary, change.after.summary) == (
         2,
         ("scored", 1.0, "PASS"),
         ("scored", 0.0, "FAIL"),
@@ -421,13 +421,14 @@ def test_outcomes_without_a_score_differ_too(tmp_path: Path) -> None:
         PairwiseJudge(scripted).evaluate([["a", "b"]], "Which?", run=tmp_path / f"pairs {folder}")
     changes, _, _ = compared(tmp_path / "one", tmp_path / "two")
     assert [
-        (change.before.row, change.before.came.chosen, change.after.came[::2]) for change in changes
+        (change.before.row, change.before.summary.chosen, change.after.summary[::2])
+        for change in changes
     ] == [
         (2, "Formal", ("scored", "Casual")),
         (3, "Formal", ("failed", None)),
     ]
     (change,) = compared(tmp_path / "pairs one", tmp_path / "pairs two")[0]
-    assert (change.before.came.chosen, change.after.came.chosen) == (0, 1)
+    assert (change.before.summary.chosen, change.after.summary.chosen) == (0, 1)
 
 
 @pytest.mark.parametrize(("winner", "moved"), [("new", []), ("old", [(0, 1), (0, 1)])])
@@ -443,7 +444,9 @@ def test_systems_that_are_compared_in_another_order_are_the_same_systems(
         model = ScriptedModel([json.dumps({"selected_option": "AB"[order.index(won)]})])
         PairwiseJudge(model).evaluate(instances, "Which?", run=tmp_path / order[0])
     changes, alone, others = compared(tmp_path / "new", tmp_path / "old")
-    assert [(change.before.came.chosen, change.after.came.chosen) for change in changes] == moved
+    assert [
+        (change.before.summary.chosen, change.after.summary.chosen) for change in changes
+    ] == moved
     assert (alone, others) == ([], [])
     with run_diff(tmp_path / "new", tmp_path / "old") as found:
         (comparison,) = compare_runs(tmp_path / "new", tmp_path / "old", found)
@@ -544,7 +547,7 @@ def test_runs_of_the_rag_evaluator_in_two_languages_are_joined(tmp_path: Path) -
             [{**ROW, "id": "r1"}], run=tmp_path / folder
         )
     (change,) = compared(tmp_path / "one", tmp_path / "two")[0]
-    assert (change.before.id, change.before.came.score, change.same_content) == ("r1", 1.0, True)
+    assert (change.before.id, change.before.summary.score, change.same_content) == ("r1", 1.0, True)
 
 
 @given(
@@ -704,5 +707,5 @@ def test_a_terminal_shows_a_hundred_rows_of_a_kind_and_all_on_request(
 
 def test_a_folder_without_a_run_is_said(tmp_path: Path) -> None:
     one = made(tmp_path / "one", ["a"])
-    with pytest.raises(RunError, match="holds no run"), run_diff(one, tmp_path / "nowhere"):
+    with pytest.raises(RunError, match="is not a run folder"), run_diff(one, tmp_path / "nowhere"):
         pass

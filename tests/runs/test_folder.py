@@ -218,7 +218,10 @@ def test_a_judgment_that_is_not_what_was_written_is_never_shown(
     for read in (run_info, lambda folder: list(judgments(folder))):
         with pytest.raises(
             RunError,
-            match=r"a row of judgments \(judge 'AspectCritic', number 1\).*adjudge runs recover",
+            match=(
+                r"checksum mismatch in table judgments \(judge 'AspectCritic', number 1\)"
+                r".*adjudge runs recover"
+            ),
         ):
             read(run)
     assert recover(run) == (2, 1)
@@ -233,7 +236,7 @@ def test_a_fact_that_is_not_what_was_written_is_never_believed(tmp_path: Path) -
     with pytest.raises(
         RunError,
         match=(
-            r"a row of meta \(name 'note'\) is not what was written.*adjudge runs "
+            r"checksum mismatch in table meta \(name 'note'\).*adjudge runs "
             r"recover"
         ),
     ):
@@ -339,7 +342,7 @@ def test_runs_are_found_below_a_folder(tmp_path: Path) -> None:
 
 
 def test_what_is_no_run_is_an_error_with_its_name(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="holds no run"):
+    with pytest.raises(RunError, match="is not a run folder"):
         run_info(tmp_path)
     (tmp_path / "ledger.sqlite").write_text("no database at all")
     with pytest.raises(RunError, match=r"ledger\.sqlite"):

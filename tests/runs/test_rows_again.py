@@ -42,7 +42,7 @@ def test_rows_of_an_imported_run_are_judged_anew(tmp_path: Path) -> None:
         {row["id"]: row["fields"] for row in judgments(tmp_path / run)} for run in ("old", "new")
     )
     assert before == after
-    assert "no criteria of old was judged again" in done.stdout
+    assert "no criterion of old was judged again" in done.stdout
 
 
 def test_answers_that_still_apply_are_reused_and_the_runs_are_compared(tmp_path: Path) -> None:

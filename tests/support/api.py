@@ -19,7 +19,7 @@ from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
 from adjudge.service.judging import JudgingService
-from adjudge.service.run_shelf import RunShelf
+from adjudge.service.run_index import RunIndex
 from adjudge.web.api import api_application, openapi
 from adjudge.web.api_guard import ApiAccess
 from adjudge.web.loopback import Listening
@@ -104,7 +104,7 @@ def validate(schema: Mapping[str, object], value: object) -> None:
 def serving(service: JudgingService, root: Path, at_once: int = 32) -> Iterator[Served]:
     listening, ready = Listening(0), threading.Event()
     access = ApiAccess(listening.port)
-    app = api_application(service, RunShelf(root), access, at_once)
+    app = api_application(service, RunIndex(root), access, at_once)
     thread = threading.Thread(target=listening.serve, args=(app, ready.set), daemon=True)
     thread.start()
     assert ready.wait(20)

@@ -22,7 +22,7 @@ from contextlib import suppress
 from typing import Any
 
 import adjudge
-from adjudge.results.russian import in_russian
+from adjudge.messages import read_catalogue
 from adjudge.view import pages
 from support.disk import wait_for_no_disk
 
@@ -65,8 +65,7 @@ def load() -> None:
                 importlib.import_module(module.name)
     for library in LIBRARIES:
         importlib.import_module(library)
-    for terminal in (True, False):
-        in_russian("", terminal=terminal)
+    read_catalogue("ru")
     for language in ("en", "ru"):
         for name in PAGES:
             pages._environment(language, html=".html." in name).get_template(name)

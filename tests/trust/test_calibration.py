@@ -481,8 +481,8 @@ def test_labels_by_another_wording_or_with_another_option_are_told_of(
     reworded = [replace(one, criteria_identity="other") for one in good[:3]]
     found = only(calibrate_run(run, [*reworded, *good[3:], *strange], settings=NUMBER_ONLY))
     assert found.count == 60
-    assert "5 labels say what is not an option of this criteria, and are left out" in found.notes
-    assert "3 labels were given to another wording of this criteria" in found.notes
+    assert "5 labels name no option of this criterion and are left out" in found.notes
+    assert "3 labels were given to another wording of this criterion" in found.notes
 
 
 def test_a_judge_without_any_verdict_has_no_corrected_number(

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 from adjudge import Instance
 from adjudge.cli.main import app
-from adjudge.cli.show import show_report
 from adjudge.exporters.export import export
 from adjudge.exporters.pages import write_reports
 from adjudge.labels.scales import label_scales
@@ -23,6 +22,8 @@ from adjudge.results.rag import summarise_rag
 from adjudge.results.report import Report, judgments_of, report_of
 from adjudge.results.run_report import report_of_run
 from adjudge.view.pages import html_page, markdown_page
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_report import show_report
 from support.rag import gives
 from support.tower import ASKED, ROW, knows, says
 
@@ -135,7 +136,7 @@ def test_the_csv_has_a_column_for_each_measure_and_its_reason(tmp_path: Path) ->
 def test_the_terminal_shows_the_measures_and_whom_they_blame(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    show_report(judged()[2])
+    show_report(judged()[2], Screen())
     said = capsys.readouterr().out
     assert "Context recall" in said and "to blame" in said and "generator" in said
 
@@ -178,7 +179,8 @@ def test_nothing_of_it_is_there_where_nothing_is_measured(tmp_path: Path) -> Non
     )
     assert not {"measures", "parts", "blame", "votes_on_measures"} & result.to_dict().keys()
     configuration = evaluator.configuration()
-    assert "measures" not in configuration and "measures" not in configuration["settings"]  # type: ignore[operator]
+    assert "measures" not in configuration
+    assert configuration["settings"]["measures"] == []  # type: ignore[index,call-overload]
     assert configuration["criteria"] == []
 
 

@@ -23,7 +23,7 @@ from adjudge.exporters.json_schema import results_schema
 from adjudge.gateway.layers.budget import Budget
 from adjudge.runs.project import ModelEntry
 from adjudge.service.judging import JudgingService
-from adjudge.service.run_shelf import RunShelf
+from adjudge.service.run_index import RunIndex
 from adjudge.web.api import LARGEST, api_application
 from adjudge.web.api_guard import ApiAccess
 from support.api import OPENAPI, Served, command, serving, validate
@@ -66,7 +66,7 @@ def test_the_description_is_sound() -> None:
 
 
 def test_every_address_is_described_and_the_other_way_round(api: Served) -> None:
-    app = api_application(api.service, RunShelf(Path.cwd()), api.access)
+    app = api_application(api.service, RunIndex(Path.cwd()), api.access)
     routes = app._app.routes  # type: ignore[attr-defined]
     served = {
         (re.sub(r":\w+", "", route.path), method.lower())

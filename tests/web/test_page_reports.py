@@ -115,7 +115,7 @@ def test_trust_shows_the_corrected_number_and_the_label_plan(page: Page) -> None
     found = page.data(f"{page.run('one')}/trust")
     (calibration,) = found["calibrations"]
     assert "corrected by" in calibration["sentence"]
-    assert any(line.startswith("an interval 0.1 wide") for line in calibration["lines"])
+    assert any(line.startswith("A width of 0.1 is out of reach") for line in calibration["lines"])
     assert found["conflict_count"] == 1
     assert "corrected by" in page.get(f"{page.run('one')}/trust").text
 

@@ -160,10 +160,13 @@ def test_several_criteria_have_a_mean_each_and_none_together(tmp_path: Path) -> 
 
 def test_why_a_run_stopped_is_told_in_the_language_of_the_page(tmp_path: Path) -> None:
     judged(tmp_path / "run", ["text"], lambda _: "PASS")
+    ended = Message(
+        "batches under way: {count}, with {requests} requests; they go on at the provider",
+        count=1,
+        requests=8,
+    )
     with connect(tmp_path / "run" / FILE) as ledger:
-        write_meta(
-            ledger, {"ended": "batches under way: 1, with 8 requests; they go on at the provider"}
-        )
+        write_meta(ledger, {"ended": ended})
     with served(tmp_path, language="ru") as page:
         assert "пакетов в работе: 1" in page.get("/").text
         assert "batches under way" not in page.get("/").text

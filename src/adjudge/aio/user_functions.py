@@ -9,6 +9,7 @@ from functools import partial
 
 from adjudge.aio.event_loop import caller_loop
 from adjudge.aio.threads import started
+from adjudge.messages import Message
 
 
 async def call(function: Callable[..., object], /, *args: object) -> object:
@@ -34,7 +35,9 @@ async def _contained(coroutine: Coroutine[object, object, object]) -> object:
         return await coroutine
     except SystemExit as error:
         raise RuntimeError(
-            f"it called sys.exit({'' if error.code is None else repr(error.code)})"
+            Message(
+                "it called sys.exit({code})", code="" if error.code is None else repr(error.code)
+            )
         ) from error
 
 

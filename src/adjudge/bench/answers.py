@@ -13,6 +13,7 @@ from adjudge.domain.label import labels as letters
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.importers.pairs import winner
+from adjudge.messages import Message
 
 _MOST_NAMED = 5
 
@@ -54,7 +55,7 @@ class Answers:
             for label, option in self.meanings.items()
             if option and label != option
         ]
-        return f"labels are read as {', '.join(pairs)}" if pairs else ""
+        return Message("labels are read as {pairs}", pairs=", ".join(pairs)) if pairs else ""
 
     def _read(self, rows: LabelledSet, criteria: Criteria) -> dict[str | int, Answer]:
         values = [self._meant(mark) for row in rows.rows for mark in row.marks]
@@ -95,7 +96,7 @@ def _options(
         )
     wrong = [str(one) for one in found if one not in named]
     raise SetupError(
-        "{source}: the {labels} no option of criteria {name!r} ({option_names}): say what "
+        "{source}: the {labels} no option of criterion {name!r} ({option_names}): say what "
         "is meant with --map {wrong}={option_names2}; --map {wrong}= leaves such labels out",
         source=source,
         labels=_labels(wrong),

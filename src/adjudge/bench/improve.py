@@ -22,6 +22,7 @@ from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
+from adjudge.messages import Message, plural
 from adjudge.prompts.criteria_writing import DisputedRow
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
@@ -87,23 +88,37 @@ class CriterionImprovement:
     failed: int
     """Held-out rows without a verdict before or after: they are in no figure."""
 
-    def sentence(self) -> str:
+    def sentence(self) -> Message:
         """Better, worse, or cannot tell, with the numbers behind it."""
         one, rows = self.gain.estimate, self.gain.estimate.count
-        moved = (
-            f"agreement {self.agreed_before:.3f} → {self.agreed_after:.3f} on {rows} held-out rows"
+        moved = plural(
+            "agreement {before:.3f} → {after:.3f} on {count} held-out row",
+            "agreement {before:.3f} → {after:.3f} on {count} held-out rows",
+            rows,
+            before=self.agreed_before,
+            after=self.agreed_after,
         )
         if one.lower is None or one.upper is None:
-            return f"Cannot tell: {moved}; {one.reason}."
-        between = f"gain {one.value:+.3f}, between {one.lower:+.3f} and {one.upper:+.3f}"
-        if self.gain.outcome is not ComparisonOutcome.CANNOT_TELL:
-            return f"{self.gain.outcome.value.capitalize()}: {moved} ({between})."
-        smallest = (
-            ""
-            if self.gain.smallest is None
-            else f"; the smallest difference these rows could show is {self.gain.smallest:.3f}"
+            return Message("Cannot tell: {moved}; {reason}.", moved=moved, reason=one.reason)
+        between = Message(
+            "gain {value:+.3f}, between {lower:+.3f} and {upper:+.3f}",
+            value=one.value,
+            lower=one.lower,
+            upper=one.upper,
         )
-        return f"Cannot tell: {moved} ({between}){smallest}."
+        if self.gain.outcome is ComparisonOutcome.BETTER:
+            return Message("Better: {moved} ({between}).", moved=moved, between=between)
+        if self.gain.outcome is ComparisonOutcome.WORSE:
+            return Message("Worse: {moved} ({between}).", moved=moved, between=between)
+        if self.gain.smallest is None:
+            return Message("Cannot tell: {moved} ({between}).", moved=moved, between=between)
+        return Message(
+            "Cannot tell: {moved} ({between}); the smallest difference these rows could show is "
+            "{smallest:.3f}.",
+            moved=moved,
+            between=between,
+            smallest=self.gain.smallest,
+        )
 
     def to_dict(
         self, parts: Split, cases: Sequence[DisputedRow], written: Path | None
@@ -206,13 +221,18 @@ def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:
         return entries, 0
     if name not in names:
         known = ", ".join(map(repr, names))
-        wrong = (
-            f"has {len(names)} criteria: say which"
-            if name is None
-            else f"has no criteria {name!r}: choose one"
-        )
+        if name is None:
+            raise SetupError(
+                "{file} has {count} criteria: say which with --criteria: {known}",
+                file=file,
+                count=len(names),
+                known=known,
+            )
         raise SetupError(
-            "{file} {wrong} with --criteria: {known}", file=file, wrong=wrong, known=known
+            "{file} has no criterion {name!r}: choose one with --criteria: {known}",
+            file=file,
+            name=name,
+            known=known,
         )
     return entries, names.index(name)
 
@@ -223,7 +243,7 @@ def write_criteria(path: Path, entries: Sequence[CatalogEntry]) -> None:
     text = yaml.safe_dump(
         written[0] if len(written) == 1 else written, sort_keys=False, allow_unicode=True, width=100
     )
-    write_new(path, text, "give --write another name")
+    write_new(path, text, Message("give --write another name"))
 
 
 def refuse_existing(path: Path) -> None:

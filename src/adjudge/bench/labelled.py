@@ -24,6 +24,7 @@ from adjudge.importers.run import ImportOptions, read_foreign
 from adjudge.labels.scales import label_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import holds_run
+from adjudge.messages import plural
 from adjudge.runs.rows_again import rows_of_run
 
 _ASKED_BY = ("question", "prompt", "instruction", "query", "input")
@@ -110,8 +111,13 @@ def labelled_set(source: LabelledSource) -> LabelledSet:
         if source.only is None or fnmatchcase(str(one.instance.id), source.only)
     )
     if not rows:
-        named = f" whose id fits {source.only!r}" if found.rows else ""
-        raise RunError("{path} has no labelled row{named}", path=source.path, named=named)
+        if not found.rows:
+            raise RunError("{path} has no labelled row", path=source.path)
+        raise RunError(
+            "{path} has no labelled row whose id fits {pattern!r}",
+            path=source.path,
+            pattern=source.only,
+        )
     return replace(found, rows=_chosen(rows, source))
 
 
@@ -153,9 +159,12 @@ class _Gathered:
             *notes,
             *(
                 [
-                    (
-                        f"{split} rows stand there twice with different labels of one person, "
-                        "which are left out"
+                    plural(
+                        "{count} row stands there twice with different labels of one person, "
+                        "which are left out",
+                        "{count} rows stand there twice with different labels of one person, "
+                        "which are left out",
+                        split,
                     )
                 ]
                 * bool(split)

@@ -17,6 +17,7 @@ from adjudge.engine.written import written
 from adjudge.errors import RunError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
+from adjudge.messages import Message
 from adjudge.prompts.criteria_writing import DisputedRow, render_criteria_improvement
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.objects import find_objects
@@ -132,7 +133,7 @@ class Writer:
         """The proposal that ``text`` says. A ValueError says why it says none."""
         said = next((one.data for one in reversed(find_objects(text)) if one.data), None)
         if said is None:
-            raise ValueError("the reply holds no JSON object")
+            raise ValueError(Message("the reply holds no JSON object"))
         made = criteria
         if self.wording:
             made = replace(made, description=_text(said.get("description")) or made.description)
@@ -146,7 +147,7 @@ class Writer:
                 ),
             )
         if made == criteria:
-            raise ValueError("the reply changes nothing")
+            raise ValueError(Message("the reply changes nothing"))
         return Proposal(made, _text(said.get("explanation")))
 
 
@@ -163,7 +164,10 @@ def _options(options: Sequence[CriteriaOption], said: object) -> tuple[CriteriaO
     unknown = [name for name in given if name not in {one.name for one in options}]
     if unknown:
         raise ValueError(
-            f"the reply names the option {unknown[0]!r}, which the criteria does not have"
+            Message(
+                "the reply names the option {option!r}, which the criterion does not have",
+                option=unknown[0],
+            )
         )
     return tuple(
         replace(one, description=given.get(one.name) or one.description) for one in options

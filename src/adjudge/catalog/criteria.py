@@ -12,7 +12,7 @@ from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.packages import PACKAGED, packaged_entry
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.errors import SetupError
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 
 _DATA = files(__package__).joinpath("data", "criteria")
 _SUFFIX = ".yaml"
@@ -90,7 +90,7 @@ def source(name: str, language: str = "en") -> str:
     known = all_names(language)
     if name not in known:
         raise SetupError(
-            "there are no ready-made criteria {name!r} in language {language!r}; {near}",
+            "there is no ready-made criterion {name!r} in language {language!r}; {near}",
             name=name,
             language=language,
             near=_near(name, known),
@@ -128,7 +128,7 @@ def languages_of(name: str) -> list[str]:
 def _near(name: str, known: tuple[str, ...]) -> str:
     near = get_close_matches(name, known, n=3, cutoff=0.5)
     return (
-        Message("did you mean {near}?", near=" or ".join(near))
+        Message("did you mean {near}?", near=join(Message(" or "), near))
         if near
         else Message("`adjudge criteria` lists those there are")
     )

@@ -274,7 +274,7 @@ def _label(number: int, item: object) -> str:
 
 
 def as_file(entry: CatalogEntry) -> dict[str, object]:
-    """As a criteria file has it, without what is as it would be anyway."""
+    """As a criteria file writes it; what has its default is left out."""
     data = plain(entry.criteria)
     given = data if isinstance(data, dict) else {}
     found: dict[str, object] = {

@@ -27,7 +27,7 @@ def locked_now(sources: Sequence[str]) -> Locked:
         for one in entries:
             if one.criteria.name in found:
                 raise SetupError(
-                    "{source}: criteria {name!r} are also in {found}",
+                    "{source}: criterion {name!r} is also in {found}",
                     source=source,
                     name=one.criteria.name,
                     found=found[one.criteria.name]["source"],

@@ -38,7 +38,7 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
             one.name.removesuffix(".yaml") for one in folder.iterdir() if one.name.endswith(".yaml")
         )
         raise SetupError(
-            "{package!r} has no criteria {own!r}; it has {names}",
+            "{package!r} has no criterion {own!r}; it has {names}",
             package=package,
             own=own,
             names=", ".join(names) or Message("none"),

@@ -10,14 +10,12 @@ import click
 from click import UsageError
 
 from adjudge.cli.options import FROM_ONE, given_as, together
-from adjudge.cli.show import clean
+from adjudge.cli.output import echo
 from adjudge.domain.light import light_dataclass
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.errors import BatchesOpen
-from adjudge.messages import Message, render
+from adjudge.messages import Message
 from adjudge.results.counts import count_batches, count_requests
-from adjudge.results.russian import localised
-from adjudge.runs.eval_file import EvalFile
 
 _APIS = click.Choice(
     ("openai", "azure", "anthropic", "openrouter", "mistral", "google", "groq", "together")
@@ -35,7 +33,7 @@ class BatchFlags(BatchSettings):
     def settings(self) -> BatchSettings:
         if not self.batch:
             raise UsageError(
-                "--detach and the --batch-… options say how batches are used: add --batch"
+                Message("--detach and the --batch-… options say how batches are used: add --batch")
             )
         return replace(self, poll_most=max(300.0, self.poll) if self.poll >= 1 else self.poll)
 
@@ -124,23 +122,21 @@ batch_options = given_as(
 """Gives the command ``batch``: its BatchFlags, or None."""
 
 
-def say_news(news: BatchNews, language: str, *, quiet: bool) -> None:
+def say_news(news: BatchNews, *, quiet: bool) -> None:
     """One line; those about money also where nothing else is said."""
     if quiet and news.kind not in _ALWAYS_SAID:
         return
-    click.echo(
-        clean(render(_news_message(news, localised(news.text, language)), language)), err=True
-    )
+    echo(_news_message(news), err=True)
 
 
-def _news_message(news: BatchNews, text: str) -> Message:
+def _news_message(news: BatchNews) -> Message:
     values = {
         "provider": news.provider,
         "batches": count_batches(news.batches),
         "requests": count_requests(news.requests),
         "done": news.done,
         "seconds": round(news.seconds),
-        "text": text,
+        "text": news.text,
     }
     said = {
         "sent": Message("sent a batch to {provider}: {requests}", **values),
@@ -174,10 +170,13 @@ def _news_message(news: BatchNews, text: str) -> Message:
     return said[news.kind]
 
 
-def say_open(halt: BatchesOpen, folder: Path, file: EvalFile) -> None:
+def say_open(halt: BatchesOpen, folder: Path) -> None:
     """What goes on without us, and how it is collected."""
-    again = render(
-        Message("Collect them with: adjudge resume {folder}", folder=quote(str(folder))),
-        file.language,
+    echo(
+        Message(
+            "{halt}. Collect them with: adjudge resume {folder}",
+            halt=halt,
+            folder=quote(str(folder)),
+        ),
+        err=True,
     )
-    click.echo(clean(f"{localised(str(halt), file.language)}. {again}"), err=True)

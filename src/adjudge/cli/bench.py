@@ -24,7 +24,7 @@ from adjudge.catalog.entry import Kind
 from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows, use_prices
-from adjudge.cli.inputs import columns_from, speak, spoken
+from adjudge.cli.inputs import columns_from
 from adjudge.cli.json_text import print_results
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
@@ -55,8 +55,7 @@ from adjudge.cli.options import (
     server,
     together,
 )
-from adjudge.cli.show import clean, told
-from adjudge.cli.show_bench import show_benchmark
+from adjudge.cli.output import echo, language, use_language
 from adjudge.cli.typed_values import SHARE
 from adjudge.data.dataset import BadRow
 from adjudge.domain.criteria import Criteria
@@ -78,6 +77,8 @@ from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.benchmark import FACT, Benchmark, BenchSettings, benchmark_of
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_benchmark import show_benchmark
 
 _MOST_TOLD = 10
 
@@ -197,7 +198,7 @@ class Labelled(Spending):
 
 
 class BadRows:
-    """Rows that cannot be read: told of, or the end."""
+    """Report rows that cannot be read, or stop at the first of them."""
 
     def __init__(self, *, stop: bool) -> None:
         self.count = 0
@@ -208,7 +209,7 @@ class BadRows:
             raise RunError(str(bad))
         self.count += 1
         if self.count <= _MOST_TOLD:
-            click.echo(clean(f"skipped {bad}"), err=True)
+            echo(Message("skipped {row}", row=str(bad)), err=True)
 
 
 @dataclass(frozen=True)
@@ -298,7 +299,7 @@ class BenchOptions(Labelled):
     default="drop",
     help="What a judgment without a verdict counts as: left out, a tie, or wrong.",
 )
-@click.option("--confidence", type=LEVEL, default=0.95, help="Of every interval.")
+@click.option("--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals.")
 @click.option(
     "--fail-under", type=SHARE, help="Exit with 4 when the best judge agrees less than this."
 )
@@ -308,7 +309,9 @@ class BenchOptions(Labelled):
 @spending
 @bad_rows
 @click.option(
-    "--language", type=LANGUAGE, help="Of prompts and ready-made criteria: en (the default) or ru."
+    "--language",
+    type=LANGUAGE,
+    help="Language of prompts and ready-made criteria: en (default) or ru.",
 )
 @click.option(
     "--show-disagreements",
@@ -339,17 +342,19 @@ def bench(data: Path, wanted: BenchOptions) -> int:
     codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
     no verdict, 4 no judge reaches --fail-under.
     """
-    language = wanted.language or current_project().language or "en"
-    speak(language)
+    chosen = wanted.language or current_project().language or "en"
+    use_language(chosen)
     use_prices(wanted.prices)
     for path in wanted.output:
         check_page(path)
     if wanted.model or wanted.named or wanted.criterion:
-        return _judge(data, wanted, language)
+        return _judge(data, wanted, chosen)
     if wanted.human:
         raise UsageError(
-            "say who judges by what: -m MODEL -c CRITERIA ('adjudge criteria' lists the "
-            "ready-made ones)"
+            Message(
+                "say who judges by what: -m MODEL -c CRITERIA ('adjudge criteria' lists the "
+                "ready-made ones)"
+            )
         )
     return _tell(benchmark_of(_recorded(data, wanted), wanted.settings), wanted, skipped=0)
 
@@ -398,7 +403,7 @@ def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
     }
     made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts)
     if wanted.dry_run:
-        show_estimate(made.estimate(), language, as_json=wanted.as_json)
+        show_estimate(made.estimate(), as_json=wanted.as_json)
         return ExitCode.OK
     skipped = execute_with_labels(made, labels, wanted, wanted.budget())
     return _tell(benchmark_of(folder, wanted.settings), wanted, skipped=skipped + told.count)
@@ -431,8 +436,10 @@ def labelled_rows(
     criteria = criteria_to_try(named, questions, kind, language)
     if not criteria and rows.own is None:
         raise UsageError(
-            'say what to judge by: -c NAME, -c FILE or --criterion "…" (\'adjudge '
-            "criteria' lists the ready-made ones)"
+            Message(
+                'say what to judge by: -c NAME, -c FILE or --criterion "…" (\'adjudge '
+                "criteria' lists the ready-made ones)"
+            )
         )
     if not criteria and rows.own:
         criteria = [NamedCriteria(rows.own.name, rows.own)]
@@ -476,7 +483,7 @@ def execute_with_labels(
     outcome = Outcome(made)
     display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json)
     with (
-        resumable(made.folder, made.file.language),
+        resumable(made.folder),
         display,
         made.execute(budget=budget, kept=outcome.facts) as events,
     ):
@@ -486,13 +493,13 @@ def execute_with_labels(
                 labels = ()
             display.show(event)
     if outcome.skipped:
-        click.echo(skipped_rows(outcome), err=True)
+        echo(skipped_rows(outcome), err=True)
     return outcome.skipped
 
 
 def _tell(found: Benchmark, wanted: BenchOptions, *, skipped: int) -> int:
     for path in wanted.output:
-        write_page(path, found, spoken())
+        write_page(path, found, language())
     if wanted.as_json:
         counts = {
             "rankings": len(found.rankings),
@@ -503,17 +510,19 @@ def _tell(found: Benchmark, wanted: BenchOptions, *, skipped: int) -> int:
             "bench", counts, [one.to_dict() for one in found.rankings], benchmark_facts(found)
         )
     else:
-        show_benchmark(found, wanted.show_disagreements)
+        show_benchmark(found, Screen(language()), wanted.show_disagreements)
         for path in wanted.output:
-            click.echo(clean(str(path)))
+            echo(path)
     return _exit_code(found, wanted.fail_under, skipped)
 
 
 def _exit_code(found: Benchmark, least: float | None, skipped: int) -> int:
     reached = [one.agreement.value for one in found.judges if one.agreement.value is not None]
     if least is not None and (not reached or max(reached) < least):
-        click.secho(
-            told(f"no judge reaches an agreement of {least:g} (--fail-under)"), fg="red", err=True
+        echo(
+            Message("no judge reaches an agreement of {least:g} (--fail-under)", least=least),
+            fg="red",
+            err=True,
         )
         return ExitCode.GATE_FAILED
     return ExitCode.UNSCORED if skipped or any(one.failed for one in found.judges) else ExitCode.OK

@@ -21,8 +21,7 @@ from adjudge.cli.options import (
     positional,
     shared,
 )
-from adjudge.cli.show import clean
-from adjudge.cli.show_calibration import show_calibration, show_cascades
+from adjudge.cli.output import echo, language
 from adjudge.domain.label import DESIGNS, Design, Label
 from adjudge.errors import RunError, SetupError
 from adjudge.judges.learnt import Learnt
@@ -36,6 +35,8 @@ from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.cascades import CascadeReport, CascadeSettings, calibrate_cascades
 from adjudge.trust.learnt_weights import learnt_weights
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_calibration import show_calibration, show_cascades
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,7 +205,7 @@ def calibrate(options: CalibrateOptions) -> int:
         _write(
             options.output,
             Learnt(weights=tuple(learnt_weights(run, found))),
-            f"{run} has no panel of models that takes weights",
+            Message("{run} has no panel of models that takes weights", run=run),
         )
     if options.as_json:
         print_results(
@@ -212,8 +213,11 @@ def calibrate(options: CalibrateOptions) -> int:
         )
     else:
         shared = Counter(one.criteria for one in found)
+        screen = Screen(language(), soft_wrap=True)
         for one in found:
-            show_calibration(one, name_judge=shared[one.criteria] > 1)
+            show_calibration(one, screen, name_judge=shared[one.criteria] > 1)
+            for warning in one.panel.warnings if one.panel else ():
+                echo(warning, fg="yellow", err=True)
     return ExitCode.GATE_INCONCLUSIVE if any(one.refusal for one in found) else ExitCode.OK
 
 
@@ -231,7 +235,7 @@ def _cascades(run: Path, found: list[CascadeReport], output: Path | None, *, as_
     if as_json:
         print_results("cascades", {"cascades": len(found)}, [one.to_dict() for one in found])
     else:
-        show_cascades(found)
+        show_cascades(found, Screen(language(), soft_wrap=True))
     return ExitCode.GATE_INCONCLUSIVE if refused else ExitCode.OK
 
 
@@ -246,8 +250,9 @@ def _write(path: Path, learnt: Learnt, nothing: str) -> None:
         raise RunError(
             "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
         ) from error
-    click.echo(
-        f"written to {clean(str(path))}: name it under 'calibration' in the eval file", err=True
+    echo(
+        Message("written to {path}: name it under 'calibration' in the eval file", path=path),
+        err=True,
     )
 
 

@@ -36,14 +36,16 @@ from adjudge.cli.options import (
     rows,
     shared,
 )
-from adjudge.cli.show import show_results
 from adjudge.domain.results import AspectResult
 from adjudge.exporters.table import check_writable
 from adjudge.judges.aspect import AspectCritic
 from adjudge.ledger.file import holds_run
+from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_results import show_results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,7 +63,8 @@ class CheckOptions:
     )
     strictness: int = option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
     early_stop: bool = option(
-        "--early-stop/--no-early-stop", help="Ask no more votes than can change the verdict."
+        "--early-stop/--no-early-stop",
+        help="Stop as soon as further votes cannot change the verdict.",
     )
     file: Path | None = shared(rows)
     column: tuple[str, ...] = shared(columns)
@@ -102,14 +105,16 @@ def check(options: CheckOptions, flags: Flags) -> int:
     )
     outcome = outcome_for(made, flags)
     if flags.dry_run:
-        show_estimate(estimated(outcome), flags.language, as_json=options.as_json)
+        show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
     judgments = judge_all(
         RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
     )
     results = judgments.results(AspectResult)
     (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
-    shown = None if options.as_json else partial(show_results, results, critic, flags.language)
+    shown = (
+        None if options.as_json else partial(show_results, results, critic, Screen(flags.language))
+    )
     return finish(outcome, judgments, options.output, shown)
 
 
@@ -129,6 +134,8 @@ def _called(criterion: str, flags: Flags) -> str:
 
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:
     if (criterion is None) == (aspect_name is None):
-        raise UsageError('say what to check: --criterion "…" or --aspect NAME, one of the two')
+        raise UsageError(
+            Message('say what to check: --criterion "…" or --aspect NAME, one of the two')
+        )
     with as_usage_error():
         return criterion if criterion is not None else aspect(aspect_name or "", language)

@@ -10,6 +10,7 @@ import click
 from click import UsageError
 
 from adjudge.gateway.open import default_model
+from adjudge.messages import Message
 from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
 
 
@@ -31,8 +32,10 @@ def model_entries(
     named = tuple(ids) or ((project.model,) if project.model else ())
     if not named and (server.says_anything or project.base_url):
         raise UsageError(
-            "a server was named, and no model to ask there: name one with -m, such as -m "
-            "openai/gpt-4o-mini"
+            Message(
+                "a server was named, and no model to ask there: name one with -m, such as -m "
+                "openai/gpt-4o-mini"
+            )
         )
     entries = (
         ModelEntry(model=id, max_concurrency=max_concurrency) for id in named or (default_model(),)

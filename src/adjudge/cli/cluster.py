@@ -6,6 +6,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.options import FROM_ONE, together
+from adjudge.messages import Message
 
 cluster_options = together(
     click.option(
@@ -39,10 +40,16 @@ def check_alone(
 ) -> None:
     """What does not go together is said before anything is read."""
     if store is not None and (on is None or not on.startswith("ray")):
-        raise UsageError("--store says where the workers of a Ray cluster write: add --on ray")
+        raise UsageError(
+            Message("--store says where the workers of a Ray cluster write: add --on ray")
+        )
     if on is None and workers is not None:
-        raise UsageError("--workers says how many a cluster has: add --on ray")
+        raise UsageError(Message("--workers says how many a cluster has: add --on ray"))
     if on is not None and (batch or watch):
-        raise UsageError("--on goes neither with --batch nor with --watch: leave one of them out")
+        raise UsageError(
+            Message("--on goes neither with --batch nor with --watch: leave one of them out")
+        )
     if on is not None and fork:
-        raise UsageError("--on cannot reuse the answers of another run: leave --fork out, or --on")
+        raise UsageError(
+            Message("--on cannot reuse the answers of another run: leave --fork out, or --on")
+        )

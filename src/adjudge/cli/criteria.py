@@ -18,12 +18,15 @@ from adjudge.catalog.lint import Finding, lint_file
 from adjudge.catalog.remote import RemoteCriteria, keep_criteria
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, Group, argument, as_json
-from adjudge.cli.show import clean
-from adjudge.cli.show_criteria import show_catalogue, show_entry, show_findings
+from adjudge.cli.output import echo
+from adjudge.cli.output import language as output_language
 from adjudge.data.dataset import field_names
 from adjudge.domain.frozen import plain
 from adjudge.errors import RunError
+from adjudge.messages import Message, plural
 from adjudge.results.exit_code import ExitCode
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_criteria import show_catalogue, show_entry, show_findings
 
 _language = click.option(
     "--language", default="en", help=f"Of the criteria: {' or '.join(catalog.languages())}."
@@ -60,7 +63,7 @@ class _Commands(Group):
 @click.pass_context
 def criteria(context: click.Context, kind: Kind | None, language: str, as_json: bool) -> int:
     """List the ready-made criteria; `show` prints one, `check` looks for mistakes in a file of your
-    own, `improve` betters it.
+    own, `improve` suggests better wording.
     """
     if context.invoked_subcommand is not None:
         return ExitCode.OK
@@ -72,7 +75,7 @@ def criteria(context: click.Context, kind: Kind | None, language: str, as_json: 
     if as_json:
         print_results("criteria", {"criteria": len(entries)}, map(_as_json, entries))
     else:
-        show_catalogue(entries, language)
+        show_catalogue(entries, Screen(language))
     return ExitCode.OK
 
 
@@ -93,7 +96,7 @@ def show(name: str, language: str, as_yaml: bool, as_json: bool) -> int:
     elif as_json:
         print_results("criteria", {"criteria": 1}, [_as_json(entry)])
     else:
-        show_entry(entry, language)
+        show_entry(entry, Screen(language))
     return ExitCode.OK
 
 
@@ -116,7 +119,7 @@ def check(file: Path, data: Path | None, as_json: bool) -> int:
             {"file": str(file)},
         )
     else:
-        show_findings(findings, count)
+        show_findings(findings, count, Screen(output_language()))
     return ExitCode.COULD_NOT_RUN if _counts(findings)["errors"] else ExitCode.OK
 
 
@@ -126,7 +129,7 @@ def check(file: Path, data: Path | None, as_json: bool) -> int:
 def diff(old: Path, new: Path) -> int:
     """Show how criteria changed: their wording, options, examples and golden cases. Exit code 0."""
     for line in criteria_diff(read_entries(old), read_entries(new)):
-        click.echo(clean(line))
+        echo(line)
     return ExitCode.OK
 
 
@@ -147,11 +150,18 @@ def lock(files: tuple[str, ...], path: Path, only_check: bool) -> int:
     """
     if not only_check:
         locked = write_lock(files, path)
-        click.echo(clean(f"{len(locked)} criteria locked in {path}"))
+        echo(
+            plural(
+                "{count} criterion locked in {file}",
+                "{count} criteria locked in {file}",
+                len(locked),
+                file=path,
+            )
+        )
         return ExitCode.OK
     changed = lock_changes(files, path)
     for line in changed:
-        click.echo(clean(line), err=True)
+        echo(line, err=True)
     return ExitCode.COULD_NOT_RUN if changed else ExitCode.OK
 
 
@@ -180,7 +190,9 @@ def add(source: str, folder: Path, path: Path) -> int:
         )
     keep_criteria(file, content)
     locked = add_to_lock(str(file), path, origin=source, licence=remote.licence())
-    click.echo(clean(f"{file}: {', '.join(locked)}, locked in {path}"))
+    echo(
+        Message("{file}: {names}, locked in {lock}", file=file, names=", ".join(locked), lock=path)
+    )
     return ExitCode.OK
 
 

@@ -19,18 +19,18 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.json_text import print_results
 from adjudge.cli.models import key_state
 from adjudge.cli.options import as_json, command, server
+from adjudge.cli.output import language
 from adjudge.cli.plugins import OK, state_of
-from adjudge.cli.show import told
-from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import key_for, load_providers
+from adjudge.messages import Message
 from adjudge.plugins import Part, installed
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.russian import verbatim
 from adjudge.runs.build import open_entry
 from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEntry, find_project
+from adjudge.view.terminal import Screen
 
 EXTRAS = {
     "excel": "openpyxl",
@@ -51,12 +51,12 @@ EXTRAS = {
 """Extra → the module whose presence shows it."""
 _PYTEST_PLUGIN = "adjudge.integrations.pytest_plugin"
 _PATIENCE = 10.0
-_SAID = {
-    Presence.THERE: "yes",
-    Presence.NOT_SAID: "yes, but the server does not say which models it has",
-    Presence.ANY_NAME: (
-        "yes, but this gateway answers to any name: whether it has this model shows only when "
-        "it is asked"
+_REACHED = {
+    Presence.THERE: Message("yes"),
+    Presence.NOT_SAID: Message("yes, but the server does not say which models it has"),
+    Presence.ANY_NAME: Message(
+        "yes, but this gateway answers to any name: whether it has this model shows only when it "
+        "is asked"
     ),
 }
 
@@ -83,16 +83,16 @@ def doctor(
     Exit codes: 0 every model was reached, 1 one was not.
     """
     project = find_project()
-    console = open_console(quiet=as_json)
-    console.print(
+    screen = Screen(language(), quiet=as_json)
+    screen.say(
         f"adjudge {adjudge.__version__}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}"
     )
-    console.print(Text(told(_read_from(project))), soft_wrap=True)
-    console.print(_installed())
-    console.print(_keys())
+    screen.say(_configuration(project), soft_wrap=True)
+    screen.show(_installed(screen))
+    screen.show(_keys(screen))
     for part, state in broken_plugins().items():
-        console.print(Text(told(f"{part}: {state}"), style="red"), soft_wrap=True)
+        screen.say(part.error(state).message, "red", soft_wrap=True)
     named = model or project.model or at.says_anything or project.base_url
     ids = (
         [*model]
@@ -105,25 +105,29 @@ def doctor(
     if as_json:
         _print_json(project, entries, states)
     elif nothing:
-        console.print(
-            told(
-                "no key is set and no model was named: nothing to reach (-m provider/model "
-                "tries one)"
+        screen.say(
+            Message(
+                "no key is set and no model was named: nothing to reach (-m provider/model tries "
+                "one)"
             )
         )
     else:
-        console.print(_reached(entries, states))
+        screen.show(_reached(entries, states, screen))
     return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
 
 
-def _read_from(project: Project) -> str:
+def _configuration(project: Project) -> Message:
     if project.path is None:
-        return (
-            f"configuration: none ({FILE}, or [tool.adjudge] in {PYPROJECT}, here or in a "
-            "folder above)"
+        return Message(
+            "configuration: none ({file}, or [tool.adjudge] in {pyproject}, here or in a folder "
+            "above)",
+            file=FILE,
+            pyproject=PYPROJECT,
         )
-    return (
-        f"configuration: {verbatim(project.path)} ({', '.join(project.given) or 'it says nothing'})"
+    return Message(
+        "configuration: {file} ({keys})",
+        file=project.path,
+        keys=", ".join(project.given) or Message("it says nothing"),
     )
 
 
@@ -139,7 +143,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
         "configuration": str(project.path) if project.path else None,
         "extras": extras(),
         "keys": keys,
-        "broken_plugins": [f"{part}: {state}" for part, state in broken_plugins().items()],
+        "broken_plugins": [part.error(state).message for part, state in broken_plugins().items()],
     }
     summary = {"reached": reached, "not_reached": len(states) - reached}
     print_results("doctor", summary, map(_as_json, entries, states), more)
@@ -155,14 +159,19 @@ def _as_json(entry: ModelEntry, state: State) -> dict[str, object]:
     }
 
 
-def _installed() -> Table:
-    table = _table("extra", "state")
-    for extra, there in extras().items():
-        table.add_row(
-            extra,
-            told("installed") if there else Text(f"pip install 'adjudge[{extra}]'", style="dim"),
-        )
-    return table
+def _installed(screen: Screen) -> Table:
+    return screen.table(
+        (Message("extra"), Message("state")),
+        (
+            (
+                extra,
+                Message("installed")
+                if there
+                else Text(f"pip install 'adjudge[{extra}]'", style="dim"),
+            )
+            for extra, there in extras().items()
+        ),
+    )
 
 
 def extras() -> dict[str, bool]:
@@ -194,11 +203,11 @@ def _there(module: str) -> bool:
         return False
 
 
-def _keys() -> Table:
-    table = _table("provider", "key")
-    for spec in load_providers():
-        table.add_row(spec.name, told(key_state(spec)))
-    return table
+def _keys(screen: Screen) -> Table:
+    return screen.table(
+        (Message("provider"), Message("key")),
+        ((spec.name, key_state(spec)) for spec in load_providers()),
+    )
 
 
 class State(NamedTuple):
@@ -206,15 +215,21 @@ class State(NamedTuple):
     words: str
 
 
-def _reached(entries: Sequence[ModelEntry], states: Sequence[State]) -> Table:
-    table = _table("model", "reached")
-    for entry, state in zip(entries, states, strict=True):
-        place = f" at {shown(entry.base_url)}" if entry.base_url else ""
-        table.add_row(
-            Text(told(shown(entry.model) + place)),
-            Text(told(state.words), style="green" if state.reached else "red"),
-        )
-    return table
+def _reached(entries: Sequence[ModelEntry], states: Sequence[State], screen: Screen) -> Table:
+    return screen.table(
+        (Message("model"), Message("reached")),
+        (
+            (_place(entry), screen.line(state.words, "green" if state.reached else "red"))
+            for entry, state in zip(entries, states, strict=True)
+        ),
+    )
+
+
+def _place(entry: ModelEntry) -> str:
+    model = shown(entry.model)
+    if not entry.base_url:
+        return model
+    return Message("{model} at {url}", model=model, url=shown(entry.base_url))
 
 
 async def _reach_all(entries: Sequence[ModelEntry]) -> list[State]:
@@ -229,9 +244,5 @@ async def _reach(entry: ModelEntry) -> State:
     except AdjudgeError as error:
         return State(False, str(error))
     except TimeoutError:
-        return State(False, f"no answer within {_PATIENCE:g} s")
-    return State(True, _SAID[presence])
-
-
-def _table(*headings: str) -> Table:
-    return plain_table(*map(told, headings))
+        return State(False, Message("no answer within {seconds:g} s", seconds=_PATIENCE))
+    return State(True, _REACHED[presence])

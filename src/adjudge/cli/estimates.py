@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-
-import click
 
 from adjudge.cli.execute import RunDisplay, skipped_rows
 from adjudge.cli.json_text import print_results
+from adjudge.cli.output import echo, language
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
-from adjudge.messages import Message, render
+from adjudge.messages import Message, join
 from adjudge.results.counts import count_votes
 from adjudge.results.numbers import figure
 from adjudge.results.outcome import Outcome
@@ -26,13 +26,12 @@ def estimated(
         RunDisplay(outcome, quiet=True).show, fork_of=fork_of, retry_failed=retry_failed
     )
     if outcome.skipped:
-        click.echo(skipped_rows(outcome), err=True)
+        echo(skipped_rows(outcome), err=True)
     return found
 
 
 def show_estimate(
     found: Estimate,
-    language: str = "en",
     *,
     as_json: bool,
     in_batches: bool = False,
@@ -46,38 +45,27 @@ def show_estimate(
             (_json(found) | (_batch_json(found) if in_batches else {}),),
         )
         return
-    rows = _thousands(found.rows, language)
-    what = (
+    rows = _thousands(found.rows)
+    echo(
         Message("candidates: {count}", count=rows)
         if of_candidates
         else Message("judgments: {count}", count=rows)
     )
-    click.echo(render(what, language))
     if found.answered:
-        click.echo(
-            render(
-                Message(
-                    "answered already: {votes}", votes=render(count_votes(found.answered), language)
-                ),
-                language,
-            )
-        )
+        echo(Message("answered already: {votes}", votes=count_votes(found.answered)))
     if found.in_batches:
-        click.echo(
-            render(
-                Message(
-                    "asked in batches that are under way, and in nothing below: {votes}",
-                    votes=render(count_votes(found.in_batches), language),
-                ),
-                language,
+        echo(
+            Message(
+                "asked in batches that are under way, and in nothing below: {votes}",
+                votes=count_votes(found.in_batches),
             )
         )
-    click.echo(render(Message("calls: {span}", span=_span(*found.calls, language)), language))
-    click.echo(render(Message("tokens: {span}", span=_span(*found.tokens, language)), language))
-    click.echo(render(Message("cost: {cost}", cost=_cost(found, language)), language))
+    echo(Message("calls: {span}", span=_span(*found.calls)))
+    echo(Message("tokens: {span}", span=_span(*found.tokens)))
+    echo(Message("cost: {cost}", cost=_cost(found)))
     if in_batches and found.rounds:
-        _show_batches(found, language)
-    ends = (
+        _show_batches(found)
+    echo(
         Message(
             "The lower end is a first text of every candidate; the upper one every try of each, at "
             "length, with all its samples."
@@ -88,29 +76,21 @@ def show_estimate(
             "at length, each tenth asked again."
         )
     )
-    click.echo(render(ends, language))
 
 
-def _show_batches(found: Estimate, language: str) -> None:
+def _show_batches(found: Estimate) -> None:
     """How often batches are sent, and what they save: repairs, which are asked
     one by one, are few.
     """
-    click.echo(
-        render(
-            Message("rounds of batches: {span}", span=_span(1, found.rounds, language)), language
-        )
-    )
+    echo(Message("rounds of batches: {span}", span=_span(1, found.rounds)))
     if found.usd[1]:
-        (low, high), saved = found.batch_usd, found.usd[1] - found.batch_usd[1]
-        ends = {"low": render(figure(low, 4), language), "high": render(figure(high, 4), language)}
-        click.echo(
-            render(
-                Message(
-                    "in batches: ${low} to ${high}, ${saved} less at the upper end",
-                    saved=render(figure(saved, 4), language),
-                    **ends,
-                ),
-                language,
+        low, high = found.batch_usd
+        echo(
+            Message(
+                "in batches: ${low} to ${high}, ${saved} less at the upper end",
+                low=figure(low, 4),
+                high=figure(high, 4),
+                saved=figure(found.usd[1] - high, 4),
             )
         )
 
@@ -141,45 +121,34 @@ def _json(found: Estimate) -> dict[str, object]:
     }
 
 
-def _cost(found: Estimate, language: str) -> str:
+def _cost(found: Estimate) -> Message:
     low, high = found.usd
-    unknown = (
-        render(
-            Message("the price of {models} is not known", models=", ".join(found.unpriced)),
-            language,
-        )
-        if found.unpriced
-        else ""
-    )
     if not high and not found.calls[1]:
-        return render(
-            Message("nothing: all of it is answered, or asked in batches")
+        return (
+            Message("$0 (every answer is stored, or asked in batches)")
             if found.in_batches
-            else Message("nothing: all of it is answered already"),
-            language,
+            else Message("$0 (every answer is already stored)")
         )
+    unknown = [_without_price(found.unpriced)] if found.unpriced else []
     if not high:
-        return unknown or render(Message("nothing: the models run on this machine"), language)
-    ends = {"low": render(figure(low, 4), language), "high": render(figure(high, 4), language)}
-    known = render(
-        Message(
-            "${low} to ${high} (prices of {dated}, or your own)",
-            dated=PriceTable.load().dated,
-            **ends,
-        ),
-        language,
+        return unknown[0] if unknown else Message("$0 (the models run on this machine)")
+    known = Message(
+        "${low} to ${high} (prices of {dated}, or your own)",
+        low=figure(low, 4),
+        high=figure(high, 4),
+        dated=PriceTable.load().dated,
     )
-    return f"{known}; {unknown}" if unknown else known
+    return join("; ", (known, *unknown))
 
 
-def _span(low: int, high: int, language: str) -> str:
-    ends = _thousands(low, language), _thousands(high, language)
-    return (
-        ends[0]
-        if low == high
-        else render(Message("{low} to {high}", low=ends[0], high=ends[1]), language)
-    )
+def _without_price(models: Sequence[str]) -> Message:
+    return Message("no price for model {names}", names=", ".join(map(repr, models)))
 
 
-def _thousands(count: int, language: str) -> str:
-    return f"{count:,}".replace(",", "\u00a0") if language == "ru" else f"{count:,}"
+def _span(low: int, high: int) -> str:
+    ends = _thousands(low), _thousands(high)
+    return ends[0] if low == high else Message("{low} to {high}", low=ends[0], high=ends[1])
+
+
+def _thousands(count: int) -> str:
+    return f"{count:,}".replace(",", "\u00a0") if language() == "ru" else f"{count:,}"

@@ -23,7 +23,8 @@ from click import UsageError
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.options import Flags, RowFlags
-from adjudge.cli.show import clean, print_json, say_where, show_report, warn
+from adjudge.cli.output import Output, echo, language, output
+from adjudge.cli.show import print_json, say_where, warn
 from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
@@ -36,15 +37,16 @@ from adjudge.exporters.table import write_judgments
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message, reason_of, render
+from adjudge.messages import Message, capitalize, reason_of
 from adjudge.reading.reiterable import Reiterable
-from adjudge.results.counts import count_rows
+from adjudge.results.counts import count_judgments, count_rows
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.results.outcome import Outcome
 from adjudge.results.report import ENTRIES, Report
-from adjudge.results.russian import localised
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_report import show_report
 
 if TYPE_CHECKING:
     from adjudge.integrations.otel import Traces
@@ -142,7 +144,7 @@ def data_entry(
 ) -> DataEntry:
     """The rows that were named; without a file, none are read."""
     if flags.id and file is None:
-        raise UsageError("--id is a column of rows: give them with --file")
+        raise UsageError(Message("--id is a column of rows: give them with --file"))
     return DataEntry(
         path=str(file or ""),
         columns=tuple(columns.items()),
@@ -231,7 +233,7 @@ def _restore(prices: str | None) -> None:
 def check_resumed(folder: Path | None, *, resume: bool) -> None:
     """What is only to be resumed must be there."""
     if resume and folder is None:
-        raise UsageError("--resume needs to know which run: add --run FOLDER")
+        raise UsageError(Message("--resume needs to know which run: add --run FOLDER"))
     if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
         raise SetupError(
             "there is no run in {folder} to resume: leave --resume out to begin one", folder=folder
@@ -239,7 +241,7 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
 
 
 @contextmanager
-def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
+def resumable(folder: Path | None) -> Iterator[None]:
     """Say how to resume what ends before the end, where it is kept."""
     place = shlex.quote(str(folder))
     try:
@@ -251,12 +253,12 @@ def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
             raise
         how = (
             Message(
-                "Resume it with a larger limit: adjudge resume {folder} -- --max-usd N (or "
+                "Continue with a larger limit: adjudge resume {folder} -- --max-usd N (or "
                 "--max-calls, --max-tokens)",
                 folder=place,
             )
             if isinstance(halt, BudgetSpent)
-            else Message("Resume it with: adjudge resume {folder}", folder=place)
+            else Message("Continue with: adjudge resume {folder}", folder=place)
         )
         raise RunStopped("{halt}. {how}", halt=halt, how=how) from halt
     except KeyboardInterrupt as interrupt:
@@ -269,10 +271,10 @@ def resumable(folder: Path | None, language: str = "en") -> Iterator[None]:
                 folder=place,
             )
         )
-        raise click.Abort(render(what, language)) from interrupt
+        raise click.Abort(what) from interrupt
 
 
-def say_stopping(folder: Path | None, language: str) -> None:
+def say_stopping(folder: Path | None, output: Output) -> None:
     """What is done after the first interrupt, and how to resume."""
     what = (
         Message(
@@ -286,7 +288,7 @@ def say_stopping(folder: Path | None, language: str) -> None:
             folder=shlex.quote(str(folder)),
         )
     )
-    click.echo(clean(render(what, language)), err=True)
+    output.echo(what, err=True)
 
 
 class RunDisplay:
@@ -354,19 +356,17 @@ class RunDisplay:
             if self.keeps:
                 self.judged.add(event)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
-            click.echo(
-                clean(localised(f"skipped {event}", self.outcome.run.file.language)), err=True
-            )
+            echo(Message("skipped {row}", row=str(event)), err=True)
         elif isinstance(event, BlankRows | EmptyAnswers):
-            click.echo(clean(localised(str(event), self.outcome.run.file.language)), err=True)
+            echo(str(event), err=True)
         elif isinstance(event, BatchNews):
             from adjudge.cli.batch import say_news  # not loaded where all is asked at once
 
-            say_news(event, self.outcome.run.file.language, quiet=self.quiet)
+            say_news(event, quiet=self.quiet)
         elif isinstance(event, VoteCast):
             self.watch.on_vote()
         elif isinstance(event, Stopping):
-            say_stopping(self.outcome.run.folder, self.outcome.run.file.language)
+            say_stopping(self.outcome.run.folder, output())
 
 
 def _traces(run: EvalRun) -> Traces:
@@ -383,7 +383,7 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
     """
     outcome = display.outcome
     try:
-        with resumable(outcome.run.folder, outcome.run.file.language), display:
+        with resumable(outcome.run.folder), display:
             try:
                 display.follow(prepare=prepare)
             except (BudgetSpent, RunStopped, KeyboardInterrupt) as halt:
@@ -395,7 +395,7 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
             raise
         note_halt(halt, outcome)
     if outcome.skipped:
-        click.echo(skipped_rows(outcome), err=True)
+        echo(skipped_rows(outcome), err=True)
     return display.judged
 
 
@@ -403,43 +403,38 @@ def _tell_of(halt: BaseException, outcome: Outcome) -> None:
     """What came of an interrupted command is not all there is: the report and
     the exit code say so.
     """
-    language, at_once = outcome.run.file.language, isinstance(halt, KeyboardInterrupt)
-    why = localised(str(halt), language)
+    at_once = isinstance(halt, KeyboardInterrupt)
     outcome.stopped = (
-        render(
-            Message(
-                "Stopped at once: what was under way is lost. With --run FOLDER nothing would be."
-            ),
-            language,
-        )
+        Message("Stopped at once: what was under way is lost. With --run FOLDER nothing would be.")
         if at_once
-        else render(Message("Stopped before the end: {reason}.", reason=why), language)
+        else _halt_message(halt, outcome)
     )
     outcome.stopped_code = INTERRUPTED if at_once else ExitCode.COULD_NOT_RUN
-    click.echo(clean(outcome.stopped), err=True)
+    echo(outcome.stopped, err=True)
 
 
 def note_halt(halt: RunStopped, outcome: Outcome) -> None:
     """The same of a run that is kept; ``halt``, which says how to resume it, is raised when all is
     told.
     """
-    language = outcome.run.file.language
-    outcome.stopped = render(
-        Message(
-            "Stopped before the end: {reason}.",
-            reason=localised(str(halt.__cause__ or halt), language),
-        ),
-        language,
-    )
+    outcome.stopped = _halt_message(halt.__cause__ or halt, outcome)
     outcome.halted = halt
 
 
-def skipped_rows(outcome: Outcome) -> str:
-    language = outcome.run.file.language
-    return render(
-        Message("{rows} could not be judged", rows=render(count_rows(outcome.skipped), language)),
-        language,
-    )
+def _halt_message(halt: BaseException, outcome: Outcome) -> Message:
+    if isinstance(halt, BudgetSpent) and (limit := halt.message.values.get("limit")):
+        return Message(
+            "Budget of {limit} used up after {judgments}.",
+            limit=limit,
+            judgments=count_judgments(outcome.judgments),
+        )
+    if isinstance(halt, RunStopped):
+        return Message("{reason}.", reason=capitalize(halt.message))
+    return Message("Stopped early: {reason}.", reason=halt)
+
+
+def skipped_rows(outcome: Outcome) -> Message:
+    return Message("{rows} could not be judged", rows=count_rows(outcome.skipped))
 
 
 def finish(
@@ -517,6 +512,6 @@ def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Pa
     many = report.total > _MOST_SHOWN
     if not many:
         show()
-    show_report(report, rows_shown=not many)
+    show_report(report, Screen(language()), rows_shown=not many)
     if many:
-        say_where(report.language, output, outcome.run.folder)
+        say_where(output, outcome.run.folder)

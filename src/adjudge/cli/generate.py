@@ -34,8 +34,8 @@ from adjudge.cli.options import (
     server,
     shared,
 )
+from adjudge.cli.output import output, use_language
 from adjudge.cli.output_schema import schema_from
-from adjudge.cli.show_candidates import show_selection
 from adjudge.engine.run import Run
 from adjudge.errors import NoValidCandidate, RunError
 from adjudge.exporters.files import text_file
@@ -51,6 +51,8 @@ from adjudge.strategy.agent import Agent
 from adjudge.strategy.candidate import Selection
 from adjudge.strategy.runtime import Runtime
 from adjudge.strategy.strategy import Costing, Strategy, Verifier
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_candidates import show_selection
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,6 +161,7 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     check_resumed(flags.run, resume=flags.resume)
     project = current_project()
     language = options.language or project.language or "en"
+    use_language(language)
     opened = partial(open_entry, cache=not flags.no_cache)
     writers = [
         opened(one)
@@ -205,7 +208,9 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     selection = _select(runtime, agent, options.task, inputs, flags)
     if not options.as_json:
         show_selection(
-            selection, list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note))
+            selection,
+            list(dict.fromkeys(one.note for one in (*writers, *judges) if one.note)),
+            Screen(language, soft_wrap=True),
         )
     _write(selection, options.output, options.as_json)
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
@@ -232,7 +237,7 @@ def _estimate(
 ) -> ExitCode:
     known = KnownVotes(run) if run else None
     found = runtime.estimate(agent, task, inputs=inputs, known=known)
-    show_estimate(found, runtime.language, as_json=as_json, of_candidates=True)
+    show_estimate(found, as_json=as_json, of_candidates=True)
     return ExitCode.OK
 
 
@@ -243,8 +248,8 @@ def _select(
     budget = flags.budget()
     try:
         with (
-            resumable(flags.run, runtime.language),
-            stopping_told(partial(say_stopping, flags.run, runtime.language)),
+            resumable(flags.run),
+            stopping_told(partial(say_stopping, flags.run, output())),
         ):
             return runtime.jit(agent, task, inputs=inputs, detail=True, run=run, budget=budget)
     except NoValidCandidate as error:

@@ -24,14 +24,14 @@ from adjudge.cli.options import (
     prices,
     server,
 )
-from adjudge.cli.show import told
+from adjudge.cli.output import echo
 from adjudge.domain.results import Result
 from adjudge.engine.session import Call
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
+from adjudge.messages import Message, join, plural
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import worst
-from adjudge.results.russian import verbatim
 from adjudge.runs.eval_file import DataEntry, EvalFile
 from adjudge.runs.execute import Called, EvalRun, JudgmentDone
 from adjudge.runs.goldens import Goldens, Tried, accepted
@@ -80,8 +80,8 @@ def test(
     changed: dict[str, dict[int, str]] = {}
     for entry in read_entries(file):
         tried = _tried(Goldens.of(entry, file), asked, strictness, allowed, cache=not no_cache)
-        for line in _told(entry, tried):
-            click.echo(told(line))
+        for line in _lines(entry, tried):
+            echo(line)
         if update:
             changed[entry.criteria.name] = accepted(tried, file, entry)
         codes += [_code(one) for one in tried]
@@ -89,8 +89,13 @@ def test(
         return worst(codes)
     update_golden(file, changed)
     count = sum(map(len, changed.values()))
-    click.echo(
-        told(f"{verbatim(file)}: {count} expected option{'' if count == 1 else 's'} updated")
+    echo(
+        plural(
+            "{file}: {count} expected option updated",
+            "{file}: {count} expected options updated",
+            count,
+            file=file,
+        )
     )
     return ExitCode.UNSCORED if ExitCode.UNSCORED in codes else ExitCode.OK
 
@@ -139,15 +144,18 @@ def _tried(
     return goldens.tried([found[row] for row in sorted(found)])
 
 
-def _told(entry: CatalogEntry, tried: list[Tried]) -> Iterator[str]:
+def _lines(entry: CatalogEntry, tried: list[Tried]) -> Iterator[Message]:
     right = Counter(one.case.option for one in tried if one.as_expected)
-    version = f" {entry.version}" if entry.version else ""
-    yield (
-        f"{verbatim(entry.criteria.name)}{version}: {right.total()} of {len(tried)} golden "
-        "cases judged as expected"
+    yield Message(
+        "{name}: {right} of {count} golden cases judged as expected",
+        name=" ".join(filter(None, (entry.criteria.name, entry.version))),
+        right=right.total(),
+        count=len(tried),
     )
     for option, count in Counter(one.case.option for one in tried).items():
-        yield f"  {verbatim(option)}: {right[option]} of {count}"
+        yield Message(
+            "  {option}: {right} of {count}", option=option, right=right[option], count=count
+        )
     for number, one in enumerate(tried, 1):
         if not one.as_expected:
-            yield f"  {one.told(number)}"
+            yield join("", ("  ", one.message(number)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,15 +19,16 @@ from adjudge.cli.options import (
     positional,
     shared,
 )
-from adjudge.cli.show import told
+from adjudge.cli.output import echo
 from adjudge.domain.label import DESIGNS, Design
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, ImportReport, import_file
 from adjudge.importers.table import TABLE, TableColumns
-from adjudge.results.counts import count_judgments, count_rows, count_votes
+from adjudge.messages import Message, join, term
+from adjudge.results.counts import count_judgments, count_labels, count_rows, count_votes
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.russian import verbatim
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
+from adjudge.view.terms import STATUSES
 
 _MOST_SHOWN = 12
 
@@ -127,38 +128,64 @@ def import_run(options: ImportFlags) -> int:
         )
     else:
         for line in _lines(report):
-            click.echo(told(line))
+            echo(line)
     return ExitCode.UNSCORED if report.bad_rows else ExitCode.OK
 
 
-def _labels(count: int) -> str:
-    return f"{count} {'label' if count == 1 else 'labels'}"
+_OUTCOMES: Mapping[str, Message] = {
+    "ok": term("votes", "ok"),
+    "repaired": term("votes", "repaired"),
+    "unreadable": term("votes", "unreadable"),
+    "refused": term("votes", "refused"),
+    "model_error": term("votes", "model_error"),
+    "abstained": term("status", "abstained"),
+}
 
 
-def _lines(report: ImportReport) -> Iterator[str]:
+def _lines(report: ImportReport) -> Iterator[Message]:
     tally = report.tally
-    version = f", {report.version}" if report.version else ""
-    yield (
-        f"{verbatim(report.source)}: {report.title}{version} (read as {report.kind}, written "
-        f"against {report.written_against})"
+    yield Message(
+        "{source}: {title} (read as {kind}, written against {version})",
+        source=report.source,
+        title=join(", ", (report.title, report.version)) if report.version else report.title,
+        kind=report.kind,
+        version=report.written_against,
     )
-    statuses = ", ".join(f"{name} {count}" for name, count in sorted(tally.statuses.items()))
-    yield f"  {count_judgments(tally.judgments)}: {statuses}"
-    votes = ", ".join(f"{name} {count}" for name, count in sorted(tally.votes.items())) or "none"
-    yield f"  {count_votes(tally.votes.total())}: {votes}"
-    yield f"  {_labels(tally.labels)}"
+    yield Message(
+        "  {judgments}: {counts}",
+        judgments=count_judgments(tally.judgments),
+        counts=_counts(tally.statuses, STATUSES),
+    )
+    yield Message(
+        "  {votes}: {counts}",
+        votes=count_votes(tally.votes.total()),
+        counts=_counts(tally.votes, _OUTCOMES) or Message("none"),
+    )
+    yield Message("  {labels}", labels=count_labels(tally.labels))
     if tally.unjudged:
-        yield f"  {count_rows(tally.unjudged)} without a verdict"
+        yield Message("  {rows} without a verdict", rows=count_rows(tally.unjudged))
     for judge, count in tally.judges.most_common(_MOST_SHOWN):
-        yield f"  {verbatim(judge)}: {count_judgments(count)}"
+        yield Message("  {judge}: {judgments}", judge=judge, judgments=count_judgments(count))
     if report.used:
-        yield (
-            f"  read: {', '.join(f'{verbatim(key)} → {what}' for key, what in report.used.items())}"
+        used = (
+            Message("{key} → {meaning}", key=key, meaning=meaning)
+            for key, meaning in report.used.items()
         )
+        yield Message("  read: {used}", used=join(", ", used))
     for what, count in report.left.items():
-        yield f"  left: {what} ({count})"
+        yield Message("  left: {what} ({count})", what=what, count=count)
     for note in (*report.notes, *report.bad_rows):
-        yield f"  note: {note}"
+        yield Message("  note: {note}", note=note)
     if report.ignored_files:
-        yield f"  left: files of other kinds ({len(report.ignored_files)})"
-    yield f"written to {verbatim(report.folder)}"
+        yield Message("  left: files of other kinds ({count})", count=len(report.ignored_files))
+    yield Message("written to {folder}", folder=report.folder)
+
+
+def _counts(counts: Mapping[str, int], titles: Mapping[str, Message]) -> Message:
+    return join(
+        ", ",
+        (
+            Message("{name} {count}", name=titles.get(name, name), count=count)
+            for name, count in sorted(counts.items())
+        ),
+    )

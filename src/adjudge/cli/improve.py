@@ -29,7 +29,6 @@ from adjudge.cli.bench import BadRows, Labelled, execute_with_labels, labelled_o
 from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, use_prices
-from adjudge.cli.inputs import speak
 from adjudge.cli.json_text import print_results
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
@@ -47,11 +46,12 @@ from adjudge.cli.options import (
     server,
     together,
 )
-from adjudge.cli.show_improvement import show_improvement, show_nothing
+from adjudge.cli.output import echo, language, use_language
 from adjudge.domain.criteria import Criteria
 from adjudge.engine.run import Run
 from adjudge.errors import RunError
 from adjudge.gateway.open import OpenModel
+from adjudge.messages import Message
 from adjudge.prompts.criteria_writing import DisputedRow
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
@@ -59,6 +59,8 @@ from adjudge.runs.execute import EvalRun
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.benchmark import FACT, BenchedJudge, BenchSettings, benchmark_of
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_improvement import show_improvement, show_nothing
 
 WRITER, AFTER = "writer", "after"
 """Folders inside the run: the writer's replies, and the held-out rows judged by its proposal."""
@@ -130,7 +132,9 @@ improve_options = together(
     labelled_options,
     server,
     at_once,
-    click.option("--confidence", type=LEVEL, default=0.95, help="Of every interval."),
+    click.option(
+        "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
+    ),
     click.option(
         "--run",
         "folder",
@@ -149,7 +153,7 @@ improve_options = together(
     ),
     spending,
     bad_rows,
-    click.option("--language", type=LANGUAGE, help="Of prompts: en (the default) or ru."),
+    click.option("--language", type=LANGUAGE, help="Language of prompts: en (default) or ru."),
     as_json,
     quiet,
     given_as("wanted", ImproveOptions, [one.name for one in fields(ImproveOptions)]),
@@ -168,8 +172,8 @@ def improve(wanted: ImproveOptions) -> int:
     resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
     held-out rows have no verdict.
     """
-    language = wanted.language or current_project().language or "en"
-    speak(language)
+    chosen = wanted.language or current_project().language or "en"
+    use_language(chosen)
     use_prices(wanted.prices)
     check_resumed(wanted.run, resume=wanted.resume)
     if wanted.target:
@@ -178,14 +182,15 @@ def improve(wanted: ImproveOptions) -> int:
     entry = entries[place]
     rows = _rows(wanted, entry.criteria, compares=entry.kind == "pairwise")
     parts = split(rows, wanted.held_out, wanted.seed)
-    before = _run_of(wanted, rows, entry.criteria, "before", wanted.run, language)
+    before = _run_of(wanted, rows, entry.criteria, "before", wanted.run, chosen)
     if wanted.dry_run:
-        after = _run_of(
-            wanted, parts.held_out, entry.criteria, "after", wanted.run / AFTER, language
-        )
-        show_estimate(before.estimate() + after.estimate(), language, as_json=wanted.as_json)
-        click.echo(
-            "and a request to the writer; asked again at most twice where its reply cannot be read",
+        after = _run_of(wanted, parts.held_out, entry.criteria, "after", wanted.run / AFTER, chosen)
+        show_estimate(before.estimate() + after.estimate(), as_json=wanted.as_json)
+        echo(
+            Message(
+                "and a request to the writer; asked again at most twice where its reply cannot be "
+                "read"
+            ),
             err=wanted.as_json,
         )
         return ExitCode.OK
@@ -193,11 +198,9 @@ def improve(wanted: ImproveOptions) -> int:
     cases = cases_of(old, parts.seen, wanted.cases)
     if not cases:
         return _nothing(wanted, old, parts)
-    writer = Writer(_model(wanted), wanted.change, language, rows.compares)
+    writer = Writer(_model(wanted), wanted.change, chosen, rows.compares)
     proposal = _proposal(wanted, writer, entry.criteria, cases)
-    after = _run_of(
-        wanted, parts.held_out, proposal.criteria, "after", wanted.run / AFTER, language
-    )
+    after = _run_of(wanted, parts.held_out, proposal.criteria, "after", wanted.run / AFTER, chosen)
     new = _judged(
         after, parts.held_out, proposal.criteria, wanted, (wanted.run, wanted.run / WRITER)
     )
@@ -280,7 +283,7 @@ def _proposal(
     wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[DisputedRow]
 ) -> Proposal:
     run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve"))
-    with resumable(wanted.run, writer.language):
+    with resumable(wanted.run):
         return writer.propose(criteria, cases, run, left_of(wanted.budget(), (wanted.run,)))
 
 
@@ -288,7 +291,7 @@ def _nothing(wanted: ImproveOptions, old: BenchedJudge, parts: Split) -> int:
     if wanted.as_json:
         print_results("improvement", {"proposals": 0}, [])
     else:
-        show_nothing(old, parts)
+        show_nothing(old, parts, Screen(language()))
     return ExitCode.OK
 
 
@@ -298,5 +301,5 @@ def _tell(
     if wanted.as_json:
         print_results("improvement", {"proposals": 1}, [found.to_dict(parts, cases, wanted.target)])
     else:
-        show_improvement(found, parts, cases, wanted.target, wanted.writer)
+        show_improvement(found, parts, cases, wanted.target, wanted.writer, Screen(language()))
     return ExitCode.UNSCORED if found.failed else ExitCode.OK

@@ -9,11 +9,10 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from adjudge.cli.inputs import spoken
 from adjudge.cli.options import PATH, argument, command
-from adjudge.cli.show import told
+from adjudge.cli.output import echo, language
 from adjudge.errors import RunError
-from adjudge.results.russian import verbatim
+from adjudge.messages import Message, reason_of
 
 _RUN = "adjudge run eval.yaml"
 _NEXT = {
@@ -56,9 +55,10 @@ def init(kind: str, folder: Path, force: bool) -> int:
 
     They run at once on the embedded model; put your own rows and criteria in their place.
     """
-    for path, content in starters(kind, spoken()):
-        click.echo(told(_written(folder / path, content, force=force)))
-    click.echo(f"\n{told('Now:')}")
+    for path, content in starters(kind, language()):
+        echo(_write(folder / path, content, force=force))
+    click.echo()
+    echo(Message("Now:"))
     for line in _NEXT[kind]:
         click.echo(f"  {line}")
     return 0
@@ -79,12 +79,13 @@ def _files(place: Traversable, path: PurePosixPath) -> Iterator[tuple[PurePosixP
             yield from _files(one, path / one.name)
 
 
-def _written(target: Path, content: bytes, *, force: bool) -> str:
+def _write(target: Path, content: bytes, *, force: bool) -> Message:
     if target.exists() or target.is_symlink():
         if not force:
-            return (
-                f"kept {verbatim(target)}: it is there already (--force writes "
-                f"{verbatim(target.name)}.new beside it)"
+            return Message(
+                "kept {file}: it is there already (--force writes {name}.new beside it)",
+                file=target,
+                name=target.name,
             )
         target = target.with_name(f"{target.name}.new")
     try:
@@ -94,9 +95,9 @@ def _written(target: Path, content: bytes, *, force: bool) -> str:
     except OSError as error:
         way = next((one for one in target.parents if one.is_file()), None)
         why = (
-            error.strerror or str(error)
+            reason_of(error)
             if way is None
-            else f"{way} is a file, and a folder is needed there"
+            else Message("{file} is a file, and a folder is needed there", file=way)
         )
         raise RunError("{target} cannot be written: {why}", target=target, why=why) from error
-    return f"wrote {verbatim(target)}"
+    return Message("wrote {file}", file=target)

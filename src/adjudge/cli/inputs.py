@@ -6,7 +6,6 @@ import io
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 
 from click import UsageError
@@ -50,7 +49,9 @@ def rows_in(text: str | None, file: Path | None) -> Path | None:
     """The file, where it holds rows."""
     if (text is None) == (file is None):
         raise UsageError(
-            "say what to judge: a text, - for standard input, or --file PATH, one of the three"
+            Message(
+                "say what to judge: a text, - for standard input, or --file PATH, one of the three"
+            )
         )
     return file if is_rows(file) else None
 
@@ -83,7 +84,9 @@ def check_given(criteria: Criteria, fields: Collection[str]) -> None:
         if name != judged and name not in fields:
             option = _OPTIONS.get(name)
             way = (
-                f"with {option}" if option else f"in rows that have a column {name!r} (--file ROWS)"
+                Message("with {option}", option=option)
+                if option
+                else Message("in rows that have a column {name!r} (--file ROWS)", name=name)
             )
             raise UsageError(
                 Message(
@@ -136,21 +139,3 @@ def _text(text: str | None, file: Path | None, given: str | None) -> str:
             start=error.start,
             likely_encoding=likely_encoding(error.object),
         ) from error
-
-
-_spoken: list[str] = []
-
-
-def speak(language: str) -> None:
-    """Set the language of everything that this command prints."""
-    _spoken[:] = [language]
-
-
-def spoken() -> str:
-    """What was chosen; until then, what was typed."""
-    return _spoken[0] if _spoken else _typed(sys.argv[1:])
-
-
-def _typed(words: Sequence[str]) -> str:
-    russian = "--language=ru" in words or ("--language", "ru") in pairwise(words)
-    return "ru" if russian else "en"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import click
 
 from adjudge.exporters.json_version import SCHEMA
-from adjudge.exporters.workflow_commands import defused_json
+from adjudge.view.workflow_commands import defused_json
 
 
 def print_results(

@@ -54,7 +54,6 @@ from adjudge.cli.options import (
     questions,
     votes,
 )
-from adjudge.cli.show import show_comparisons, show_judgments
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
@@ -68,6 +67,8 @@ from adjudge.results.outcome import Outcome
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Order, PairwiseEntry
 from adjudge.runs.execute import JudgmentDone
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_results import show_comparisons, show_judgments
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,9 @@ def judge(text: str | None, feedback: bool, asked: JudgeOptions, flags: Flags) -
     shown = (
         None
         if asked.as_json
-        else partial(show_judgments, Reiterable(lambda: (one for _, one in rows)), flags.language)
+        else partial(
+            show_judgments, Reiterable(lambda: (one for _, one in rows)), Screen(flags.language)
+        )
     )
     aggregates = (
         ({"row": row + 1, **one.aggregate()} for row, one in rows) if len(wanted) > 1 else None
@@ -192,11 +195,13 @@ def compare(
     """Say which of two or more responses is better, and over several rows which system wins."""
     wanted = _criteria(asked.criterion, asked.named, "pairwise", flags.language)
     if len(wanted) > 1:
-        raise UsageError("compare takes one criterion at a time on the command line")
+        raise UsageError(Message("compare takes one criterion at a time on the command line"))
     if asked.check_positional_bias and order == "one":
         raise UsageError(
-            "--check-positional-bias asks in both orders, and --order one in one: leave one "
-            "of them out"
+            Message(
+                "--check-positional-bias asks in both orders, and --order one in one: leave one "
+                "of them out"
+            )
         )
     check_writable(asked.output)
     entry = PairwiseEntry(
@@ -222,7 +227,7 @@ def compare(
     if judgments is None:
         return ExitCode.OK
     results = judgments.results(PairwiseInstanceResult)
-    shown = None if asked.as_json else partial(show_comparisons, results, flags.language)
+    shown = None if asked.as_json else partial(show_comparisons, results, Screen(flags.language))
     return finish(outcome, judgments, asked.output, shown)
 
 
@@ -230,7 +235,7 @@ def _judged(file: EvalFile, asked: JudgeOptions, flags: Flags) -> tuple[Outcome,
     """What came of it; no judgments where only the cost was asked for, which is printed."""
     outcome = outcome_for(prepare_run(file, flags), flags)
     if flags.dry_run:
-        show_estimate(estimated(outcome), flags.language, as_json=asked.as_json)
+        show_estimate(estimated(outcome), as_json=asked.as_json)
         return outcome, None
     return outcome, judge_all(
         RunDisplay(outcome, quiet=flags.quiet or asked.as_json, otel=flags.otel, keeps=True)
@@ -255,8 +260,10 @@ def _criteria(
         )
     if not found:
         raise UsageError(
-            "say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists "
-            "the ready-made ones)"
+            Message(
+                "say what to judge by: --criterion \"…\" or -c NAME ('adjudge criteria' lists "
+                "the ready-made ones)"
+            )
         )
     return found
 
@@ -305,7 +312,7 @@ def _comparisons(
 ) -> tuple[DataEntry, list[Instance]]:
     if bool(responses) == (file is not None):
         raise UsageError(
-            "say what to compare: two or more responses, or --file ROWS, one of the two"
+            Message("say what to compare: two or more responses, or --file ROWS, one of the two")
         )
     if file is not None and not is_rows(file):
         raise UsageError(
@@ -317,7 +324,7 @@ def _comparisons(
         )
     refuse_files(responses)
     if len(responses) == 1:
-        raise UsageError("a comparison has two or more responses, and one was given")
+        raise UsageError(Message("a comparison has two or more responses, and one was given"))
     plain = tuple(name for name in column if "=" not in name)
     if twice := next((name for place, name in enumerate(plain) if name in plain[:place]), None):
         raise UsageError(

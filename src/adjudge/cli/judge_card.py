@@ -6,9 +6,8 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.inputs import spoken
 from adjudge.cli.options import PATH, argument, command
-from adjudge.cli.show import clean
+from adjudge.cli.output import language
 from adjudge.errors import RunError
 from adjudge.exporters.files import text_file
 from adjudge.messages import reason_of
@@ -16,6 +15,7 @@ from adjudge.results.exit_code import ExitCode
 from adjudge.results.judge_card import judge_cards
 from adjudge.runs.folder import reading
 from adjudge.view.judge_card import judge_card_page
+from adjudge.view.terminal import clean
 
 
 @command("judge-card")
@@ -26,7 +26,7 @@ def judge_card(run: Path, output: Path | None) -> int:
     leanings, cost, limits.
     """
     with reading(run):
-        page = judge_card_page(judge_cards(run), spoken())
+        page = judge_card_page(judge_cards(run), language())
     if output is None:
         click.echo(clean(page), nl=False)
         return ExitCode.OK

@@ -27,18 +27,20 @@ from adjudge.cli.options import (
     positional,
     shared,
 )
-from adjudge.cli.show import clean, told
+from adjudge.cli.output import echo, language, use_language
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.errors import SetupError
 from adjudge.labels.queue import FIRST, QUEUES, Queue
 from adjudge.labels.scales import keys_of, label_scale
 from adjudge.labels.session import Annotator, Labelling, ShownRow, labelling
 from adjudge.labels.store import LabelStore
-from adjudge.messages import Message, render
+from adjudge.messages import Message, join, render
 from adjudge.prompts.render import check_language
+from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.russian import verbatim
 from adjudge.runs.folder import reading
+from adjudge.view.terminal import clean
+from adjudge.view.terms import option_title
 
 if TYPE_CHECKING:
     from adjudge.data.sources.row import BadRow
@@ -134,11 +136,10 @@ def label(options: LabelOptions) -> int:
     you like, the same command goes on.
     """
     check_language(options.language)
+    use_language(options.language)
     with reading(options.run):
         if sum((options.source is not None, options.target is not None, options.conflicts)) > 1:
-            raise UsageError(
-                "--import, --export and --conflicts are one thing each: give one of them"
-            )
+            raise UsageError(Message("use only one of --import, --export and --conflicts"))
     if options.source is not None:
         return _import(
             options.run,
@@ -163,7 +164,7 @@ def label(options: LabelOptions) -> int:
     if options.conflicts:
         return _list_conflicts(options.run, options.criteria, as_json=options.as_json)
     if len(options.annotator) > 1:
-        raise UsageError("one annotator labels at a time: give --annotator once")
+        raise UsageError(Message("one annotator labels at a time: give --annotator once"))
     name = (options.annotator or (_login(),))[0].strip()
     who = Annotator(
         name,
@@ -173,7 +174,7 @@ def label(options: LabelOptions) -> int:
         overlap=options.overlap,
         seed=options.seed,
     )
-    return _label_rows(options.run, who, options.criteria, options.language)
+    return _label_rows(options.run, who, options.criteria)
 
 
 def _login() -> str:
@@ -183,9 +184,9 @@ def _login() -> str:
         return "annotator"  # a container may have users without a name
 
 
-def _label_rows(run: Path, who: Annotator, criteria: str | None, language: str) -> int:
+def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
     if not who.name:
-        raise UsageError("--annotator is empty: say who labels")
+        raise UsageError(Message("--annotator is empty: say who labels"))
     with as_usage_error():
         label_scale(run, criteria)
     work = labelling(run, who, criteria)
@@ -201,16 +202,16 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None, language: str) 
             queue=who.queue,
         )
     )
-    click.echo(render(intro, language))
+    echo(intro)
     if not work.progress().total:
-        click.echo(render(Message("There is nothing to label in this queue."), language))
+        echo(Message("There is nothing to label in this queue."))
         return ExitCode.OK
     with keyboard() as terminal:
         scale = work.judged.scale
         lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)
         keys: Keys = Lines() if terminal is None else WholeLines(terminal) if lines else terminal
-        ending = _Session(work, keys, language).work()
-    click.echo(render(ending, language))
+        ending = _Session(work, keys).work()
+    echo(ending)
     return ExitCode.OK
 
 
@@ -220,18 +221,15 @@ _NOTE_KEPT = Message("The note goes with your answer to this row.")
 class _Session:
     """Shows rows and keeps answers until there are no more, or the annotator stops."""
 
-    def __init__(self, work: Labelling, keys: Keys, language: str) -> None:
+    def __init__(self, work: Labelling, keys: Keys) -> None:
         self._work = work
         self._keys = keys
-        self._language = language
         self._notes: dict[str, str] = {}
         """Row → note: one that was typed stays when its row comes back."""
 
     def work(self) -> Message:
         while (shown := self._work.next()) is not None:
-            click.echo(
-                screen(shown, self._work.judged.scale, self._work.progress(), self._language)
-            )
+            click.echo(screen(shown, self._work.judged.scale, self._work.progress(), language()))
             if self._note_on(shown):
                 self._say(_NOTE_KEPT)
             if not self._answered(shown):
@@ -286,7 +284,7 @@ class _Session:
         try:
             answer = scale.read(chosen, responses)
         except ValueError:
-            self._say(Message("{key} is not a key here.", key=clean(repr(text))))
+            self._say(Message("Unknown key {key}.", key=clean(repr(text))))
             return None
         click.echo(f"> {clean(chosen)}")
         return answer
@@ -302,12 +300,12 @@ class _Session:
 
     def _take_note(self, shown: ShownRow, given: str) -> None:
         """Typed behind the key where answers are lines, else asked for."""
-        note = given or self._keys.line(render(Message("Note: "), self._language)) or ""
+        note = given or self._keys.line(render(Message("Note: "), language())) or ""
         self._notes[shown.queued.identity] = note.strip()
         self._say(_NOTE_KEPT)
 
     def _say(self, what: Message) -> bool:
-        click.echo(render(what, self._language))
+        echo(what)
         return True
 
 
@@ -334,13 +332,24 @@ def _import(
     if new:
         store.add(*new)
     for row in bad:
-        click.echo(told(f"skipped {row}"), err=True)
-    again = f", {len(found) - len(new)} were there already" if len(new) < len(found) else ""
-    click.echo(told(f"{_labels(len(new))} imported from {verbatim(source)}{again}"))
+        echo(Message("skipped {row}", row=str(row)), err=True)
+    values = {"labels": count_labels(len(new)), "file": source}
+    echo(
+        Message(
+            "{labels} imported from {file}, {known} were there already",
+            known=len(found) - len(new),
+            **values,
+        )
+        if len(new) < len(found)
+        else Message("{labels} imported from {file}", **values)
+    )
     if chosen := sum(not one.is_random for one in new):
-        drawn = "--design random says that they were drawn"
-        click.echo(
-            told(f"{chosen} of them of chosen rows: they do not move the corrected rate ({drawn})")
+        echo(
+            Message(
+                "{count} of them of chosen rows: they do not move the corrected rate (--design "
+                "random says that they were drawn)",
+                count=chosen,
+            )
         )
     return ExitCode.UNSCORED if bad else ExitCode.OK
 
@@ -359,21 +368,19 @@ def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, histor
     from adjudge.exporters.label_files import write_labels
 
     if wide and history:
-        raise UsageError("--wide shows what counts: leave --history out, or --wide")
+        raise UsageError(Message("--wide shows what counts: leave --history out, or --wide"))
     store = LabelStore(run)
     found = list(store.history(criteria) if history else store.current(criteria))
     if not found:
         check_criteria(run, criteria)
     count = write_labels(target, found, wide=wide)
-    click.echo(told(f"{_labels(count)} written to {verbatim(target)}"))
+    echo(Message("{labels} written to {file}", labels=count_labels(count), file=target))
     return ExitCode.OK
 
 
 def _answer(label: Label) -> str:
-    """What an annotator said; an option is the criterion's, a winner may be a tie, which is a word
-    of ours.
-    """
-    return str(label.answer) if label.option is None else verbatim(label.option)
+    """What an annotator said; a winner may be a tie, which is a word of ours."""
+    return option_title(str(label.answer)) if label.option is None else label.option
 
 
 def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
@@ -392,12 +399,17 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
         print_results("conflicts", {"rows": len(rows)}, rows)
         return ExitCode.OK
     for one in found:
-        answers = ", ".join(f"{verbatim(each.annotator)} {_answer(each)}" for each in one.labels)
-        row = verbatim(one.labels[0].id or one.row)
-        click.echo(told(f"{verbatim(one.criteria)}, row {row}: {answers}"))
-    click.echo(told(f"annotators differ on {len(found)} {'row' if len(found) == 1 else 'rows'}"))
+        answers = (
+            Message("{annotator} {answer}", annotator=each.annotator, answer=_answer(each))
+            for each in one.labels
+        )
+        echo(
+            Message(
+                "{criterion}, row {row}: {answers}",
+                criterion=one.criteria,
+                row=one.labels[0].id or one.row,
+                answers=join(", ", answers),
+            )
+        )
+    echo(Message("annotators differ on {rows}", rows=count_rows(len(found))))
     return ExitCode.OK
-
-
-def _labels(count: int) -> str:
-    return f"{count} {'label' if count == 1 else 'labels'}"

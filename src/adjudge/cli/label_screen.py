@@ -10,12 +10,12 @@ import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from adjudge.cli.show import clean
 from adjudge.domain.label import LabelScale, labels
 from adjudge.domain.verdict import TIE
 from adjudge.labels.scales import keys_of, read_fields
 from adjudge.labels.session import Progress, ShownRow
 from adjudge.messages import Message, render
+from adjudge.view.terminal import clean
 
 _NARROWEST, _WIDEST = 40, 100
 _BAR = "| "

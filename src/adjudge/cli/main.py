@@ -9,13 +9,15 @@ import logging
 import signal
 import sys
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 import adjudge
+from adjudge.cli.output import Output, language_in
 from adjudge.cli.shell_names import COMPLETE_VARIABLE
 from adjudge.errors import AdjudgeError
+from adjudge.messages import Message, join, reason_of, render
 from adjudge.plugins import Parts
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
 
@@ -41,10 +43,10 @@ HELP = {
     "runs": "Look at run folders: list, show, diff, recover, gc.",
     "export": "Write a run to CSV, JSONL, Parquet, Markdown, HTML.",
     "report": "Report on a run for CI and reviewers: JUnit, GitHub.",
-    "import": "Make a run of another tool's judgments and labels.",
+    "import": "Import another tool's judgments and labels as a run.",
     "view": "Look at runs, label and compare them in a browser.",
     "label": "Label rows by hand, blind; import and export labels.",
-    "calibrate": "Correct a run's numbers by people's labels, or say why not.",
+    "calibrate": "Correct a run's rates using human labels.",
     "rank": "Rank the systems that a run compares.",
     "bench": "Rank judges by how well they agree with people.",
     "judge-card": "Print a page about a run's judges: what, how, how well.",
@@ -56,7 +58,7 @@ HELP = {
     "schema": "Print the JSON schema of what --json prints.",
     "serve": "Serve judging, criteria and runs as a JSON API.",
     "mcp": "Serve judging to assistants over MCP.",
-    "completion": "Print what a shell needs to complete commands.",
+    "completion": "Print the shell-completion script.",
     "serve-model": "Serve the embedded weights over HTTP.",
 }
 """What the list of commands says of each of ours, which is not loaded for that."""
@@ -78,12 +80,23 @@ class LazyCommands(click.Group):
             gc.enable()
         return found
 
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        """With the language that was typed, for what goes wrong before it is read."""
+        extra.setdefault("obj", Output(language_in(args)))
+        return super().make_context(info_name, args, parent, **extra)
+
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """With a guess at what was meant where there is no such command."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"No such command {args[0]!r}.{_guess(args[0])}")
+            ctx.fail(_unknown_command(args[0]))
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
@@ -114,11 +127,12 @@ class LazyCommands(click.Group):
             formatter.write_dl(list(HELP.items()))
 
 
-def _guess(name: str) -> str:
+def _unknown_command(name: str) -> Message:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, COMMANDS, 1)
-    return f" Did you mean {near[0]!r}?" if near else ""
+    if near := get_close_matches(name, COMMANDS, 1):
+        return Message("No such command {name!r}. Did you mean {near!r}?", name=name, near=near[0])
+    return Message("No such command {name!r}.", name=name)
 
 
 @click.group(
@@ -138,11 +152,21 @@ def app(context: click.Context) -> None:
 
 
 class _Warnings(logging.Handler):
-    """Warnings of the package, in the language that the command speaks."""
+    """Warnings of the package, in the language of the command."""
+
+    def __init__(self, output: Output) -> None:
+        super().__init__(logging.WARNING)
+        self._output = output
 
     def emit(self, record: logging.LogRecord) -> None:
         """One line on standard error."""
-        click.echo(_in_its_language(record.getMessage()), err=True)
+        language, given = self._output.language, record.args
+        values = tuple(
+            one if isinstance(one, int | float) else render(str(one), language)
+            for one in (given if isinstance(given, tuple) else ())
+        )
+        said = render(record.msg, language)
+        click.echo(self._output.render(said % values if values else said), err=True)
 
 
 class Terminated:
@@ -162,7 +186,8 @@ class Terminated:
 
 def main() -> None:
     """Run a command; its exit code is the process's."""
-    logging.getLogger("adjudge").addHandler(_Warnings(logging.WARNING))
+    output = Output(language_in(sys.argv[1:]))
+    logging.getLogger("adjudge").addHandler(_Warnings(output))
     # loading makes no garbage, and a fifth of a short command went into looking for it; see
     # ``Entry.load``
     gc.disable()
@@ -176,45 +201,43 @@ def main() -> None:
         signal.SIGTERM, Terminated()
     )  # also where a shell left Ctrl-C ignored: behind an & in a script
     try:
-        code = app(standalone_mode=False, complete_var=COMPLETE_VARIABLE)
+        code = app(standalone_mode=False, complete_var=COMPLETE_VARIABLE, obj=output)
     except click.ClickException as error:
-        code = _show_usage(error)
+        code = _show_usage(error, output)
     except AdjudgeError as error:
-        code = _complain(str(error), ExitCode.COULD_NOT_RUN)
+        code = _complain(error, output, ExitCode.COULD_NOT_RUN)
     except (KeyboardInterrupt, click.Abort) as error:
-        code = _complain(str(error) or "interrupted", INTERRUPTED)
+        why = error.args[0] if error.args else Message("interrupted")
+        code = _complain(why, output, INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away; nothing is left to say
         code = ExitCode.COULD_NOT_RUN
     except OSError as error:
-        code = _complain(_of_the_system(error), ExitCode.COULD_NOT_RUN)
+        code = _complain(_of_the_system(error), output, ExitCode.COULD_NOT_RUN)
         sys.stdout = None  # what it still holds found no room, and would be tried again at the end
     sys.exit(code or 0)
 
 
-def _of_the_system(error: OSError) -> str:
+def _of_the_system(error: OSError) -> Message:
     """Such as a full disk behind standard output."""
-    return ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
+    return join(": ", filter(None, (str(error.filename or ""), reason_of(error))))
 
 
-def _show_usage(error: click.ClickException) -> int:
+def _show_usage(error: click.ClickException, output: Output) -> int:
     """A command of several commands that was called alone answers with its help, which keeps its
     lines.
     """
+    from adjudge.cli.usage import usage_message  # not loaded by those who have made no mistake
+
     if type(error).__name__ == "NoArgsIsHelpError":  # not in every click 8
         click.echo(error.format_message(), err=True)
         return ExitCode.USAGE
-    return _complain(error.format_message(), ExitCode.USAGE)
+    english = output.language == "en"
+    why = error.format_message() if english else usage_message(error)
+    return _complain(why, output, ExitCode.USAGE)
 
 
-def _complain(message: str, code: int) -> int:
-    click.echo(f"adjudge: {_in_its_language(' '.join(message.split()))}", err=True)
+def _complain(why: object, output: Output, code: int) -> int:
+    said = " ".join(output.render(why).split())
+    click.echo(f"adjudge: {said}", err=True)
     return code
-
-
-def _in_its_language(message: str) -> str:
-    from adjudge.cli.inputs import spoken  # not loaded by those who have nothing to complain of
-    from adjudge.cli.show import clean
-    from adjudge.results.russian import localised
-
-    return clean(localised(message, spoken()))

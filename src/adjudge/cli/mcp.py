@@ -29,7 +29,10 @@ from adjudge.runs.project import ServerEntry
 @prices
 @no_cache
 @click.option(
-    "--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria."
+    "--language",
+    type=LANGUAGE,
+    default="en",
+    help="Language of prompts, explanations and criteria.",
 )
 def serve_mcp(
     folder: Path,

@@ -24,15 +24,16 @@ from rich.table import Table
 
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import Group, argument, as_json
-from adjudge.cli.show import told
-from adjudge.cli.terminal import open_console, plain_table
+from adjudge.cli.output import output
 from adjudge.domain.message import Capabilities
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for, load_providers
 from adjudge.local.weights import pull as weights
 from adjudge.local.weights.store import KNOWN, condition
+from adjudge.messages import Message, join
 from adjudge.plugins import resolve
+from adjudge.view.terminal import Screen
 
 _LOG = logging.getLogger("adjudge.plugins")
 
@@ -48,7 +49,8 @@ def models(context: click.Context, as_json: bool) -> int:
     if as_json:
         print_results("models", {"models": len(entries)}, map(_as_json, entries))
     else:
-        open_console().print(_listed(entries))
+        screen = Screen(output().language)
+        screen.show(_table(entries, screen))
     return 0
 
 
@@ -71,7 +73,8 @@ class PullWatch:
     """Lines on what happens, and a bar below them where somebody looks."""
 
     def __init__(self, *, stderr: bool = False) -> None:
-        console = open_console(stderr=stderr)
+        self._screen = Screen(output().language, stderr=stderr, soft_wrap=True)
+        console = self._screen.console
         columns = (
             TextColumn("{task.description}"),
             BarColumn(),
@@ -84,7 +87,7 @@ class PullWatch:
         self._tasks: dict[str, TaskID] = {}
 
     def say(self, line: str) -> None:
-        self._progress.console.print(told(line), soft_wrap=True, markup=False)
+        self._screen.say(line)
 
     def on_result(self, what: str, done: int, total: int) -> None:
         """Move the bar of ``what``; without a total it only shows that something is done."""
@@ -120,19 +123,32 @@ def _entries() -> Iterator[_Entry]:
         example = spec.example if spec is URL else f"{spec.name}/{spec.example}"
         yield _Entry(spec.name, example, can_do(_capabilities(spec)), spec)
     local = can_do(LocalModel.capabilities)
+    free = Message("none needed")
     for name in KNOWN:
-        yield _Entry("local", f"local/{name}", local, state=f"none needed, {_weights_state(name)}")
-    yield _Entry("local", "local/PATH.gguf", local, state="none needed")
-    yield _Entry("replay", "replay/PATH.jsonl", ["recorded replies"])
-    yield _Entry("scripted", "scripted/PASS,FAIL", ["fixed replies, for trying things out"])
+        yield _Entry(
+            "local", f"local/{name}", local, state=join(", ", (free, _weights_state(name)))
+        )
+    yield _Entry("local", "local/PATH.gguf", local, state=free)
+    yield _Entry("replay", "replay/PATH.jsonl", [Message("recorded replies")])
+    yield _Entry(
+        "scripted", "scripted/PASS,FAIL", [Message("fixed replies, for trying things out")]
+    )
 
 
-def _listed(entries: Sequence[_Entry]) -> Table:
-    table = plain_table(*map(told, ("provider", "for example", "key", "can do")))
-    for one in entries:
-        state = key_state(one.spec) if one.spec else one.state
-        table.add_row(one.provider, one.example, told(state), ", ".join(map(told, one.can_do)))
-    return table
+def _table(entries: Sequence[_Entry], screen: Screen) -> Table:
+    headings = (Message("provider"), Message("for example"), Message("key"), Message("can do"))
+    return screen.table(
+        headings,
+        (
+            (
+                one.provider,
+                one.example,
+                key_state(one.spec) if one.spec else one.state,
+                join(", ", one.can_do),
+            )
+            for one in entries
+        ),
+    )
 
 
 def _as_json(one: _Entry) -> dict[str, object]:
@@ -147,24 +163,31 @@ def _as_json(one: _Entry) -> dict[str, object]:
     }
 
 
-def key_state(spec: ProviderSpec) -> str:
+def key_state(spec: ProviderSpec) -> Message:
     """Which variable holds the key, and whether it does; never the key."""
     if spec.key_variable is None:
-        return "none needed"
-    return f"{spec.key_variable} ({'set' if key_for(spec) else 'not set'})"
+        return Message("none needed")
+    if key_for(spec):
+        return Message("{variable} (set)", variable=spec.key_variable)
+    return Message("{variable} (not set)", variable=spec.key_variable)
 
 
 def can_do(capabilities: Capabilities) -> list[str]:
     names = {
-        "JSON schema": capabilities.json_schema,
-        "log-probabilities": capabilities.logprobs,
-        "seed": capabilities.seed,
+        Message("JSON schema"): capabilities.json_schema,
+        Message("log-probabilities"): capabilities.logprobs,
+        Message("seed"): capabilities.seed,
     }
     return [name for name, able in names.items() if able]
 
 
+_CONDITIONS = {str(one): one for one in (Message("damaged"), Message("unreadable"))}
+
+
 def _weights_state(name: str) -> str:
-    return (condition(name).trouble or "pulled").partition(" (")[0]
+    """In a word."""
+    trouble = condition(name).trouble
+    return _CONDITIONS.get(trouble.partition(" (")[0], trouble) or Message("pulled")
 
 
 def _capabilities(spec: ProviderSpec) -> Capabilities:

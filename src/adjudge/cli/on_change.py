@@ -15,14 +15,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-import click
-
-from adjudge.cli.show import clean, told
+from adjudge.cli.output import echo
 from adjudge.data.dataset import STDIN
 from adjudge.errors import AdjudgeError, OtherConfiguration, SetupError
 from adjudge.ledger.file import holds_run
+from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.russian import verbatim
 from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import (
     AspectEntry,
@@ -59,7 +57,7 @@ class OnChange:
             before = _stamps(watched)
             self._attempt()
             try:
-                click.echo(told("watching for changes; Ctrl-C ends it"), err=True)
+                echo(Message("watching for changes; Ctrl-C ends it"), err=True)
                 _wait_for_change(watched, before)
             except KeyboardInterrupt:
                 return self._code
@@ -70,7 +68,7 @@ class OnChange:
             self._code = self._carry_out()
         except AdjudgeError as error:  # a file that is being edited is wrong now and then
             self._code = ExitCode.COULD_NOT_RUN
-            click.echo(f"adjudge: {told(str(error))}", err=True)
+            echo(Message("adjudge: {error}", error=error), err=True)
 
     def _carry_out(self) -> int:
         try:
@@ -146,7 +144,7 @@ def _say_gone(missing: list[Path], looks: Counter[Path]) -> None:
     looks.update(missing)
     for path in missing:
         if looks[path] == _LOOKS_A_SECOND:
-            click.echo(told(f"{verbatim(path)} is gone: waiting until it is back"), err=True)
+            echo(Message("{file} is gone: waiting until it is back", file=path), err=True)
 
 
 def _next(folder: Path) -> Path:
@@ -155,5 +153,5 @@ def _next(folder: Path) -> Path:
     base = stem if stem and number.isdigit() else folder.name
     numbered = (folder.with_name(f"{base}-{place}") for place in count(2))
     found = next(path for path in numbered if not holds_run(path))
-    click.echo(clean(f"{told('the settings changed: the run goes on in')} {found}"), err=True)
+    echo(Message("the settings changed: the run goes on in {folder}", folder=found), err=True)
     return found

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from adjudge.cli.output import use_language
 from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bar, header_line, known_encoding, variable, writable
 from adjudge.domain.light import light_dataclass
@@ -56,23 +57,25 @@ class Argument(click.Argument):
         )
 
 
-def _speaks(context: click.Context, parameter: click.Parameter, language: str | None) -> None:  # noqa: ARG001
-    from adjudge.cli.inputs import speak
-
+def _use_language(
+    context: click.Context,  # noqa: ARG001
+    parameter: click.Parameter,  # noqa: ARG001
+    language: str | None,
+) -> None:
     if language is not None:
-        speak(language)
+        use_language(language)
 
 
-_SPOKEN = click.Option(
+_LANGUAGE_OPTION = click.Option(
     ["--language"],
     type=LANGUAGE,
     expose_value=False,
-    callback=_speaks,
+    callback=_use_language,
     help="Output language: en (default) or ru.",
 )
 
 
-class _Speaking(click.Command):
+class _WithLanguage(click.Command):
     """A command that has ``--language``, of its own or this one."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -81,11 +84,11 @@ class _Speaking(click.Command):
         return (
             found
             if any("--language" in one.opts for one in found)
-            else [*found[:-1], _SPOKEN, *found[-1:]]
+            else [*found[:-1], _LANGUAGE_OPTION, *found[-1:]]
         )
 
 
-class Command(_Speaking):
+class Command(_WithLanguage):
     """A command whose help lists its arguments."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -94,7 +97,7 @@ class Command(_Speaking):
         super().format_options(ctx, formatter)
 
 
-class Group(_Speaking, click.Group):
+class Group(_WithLanguage, click.Group):
     """A command of several commands."""
 
     command_class = Command
@@ -296,7 +299,7 @@ accompanying = given_as(
 language = click.option(
     "--language",
     type=LANGUAGE,
-    help="Of prompts, explanations, ready-made criteria and reports: en (the default) or ru.",
+    help="Language of prompts, explanations, ready-made criteria and reports: en (default) or ru.",
 )
 votes = click.option(
     "--self-consistency", type=FROM_ONE, default=1, help="Votes per model and order."
@@ -367,7 +370,7 @@ run_folder = click.option(
     type=PATH,
     help="Keep every answer in this folder; what it holds already is not asked again.",
 )
-resume = click.option("--resume", is_flag=True, help="Only resume: the run must be there already.")
+resume = click.option("--resume", is_flag=True, help="Fail if the run does not exist yet.")
 max_usd = click.option(
     "--max-usd", type=click.FloatRange(min=0), help="Stop before more dollars than this are spent."
 )
@@ -389,7 +392,7 @@ encoding = click.option(
     "--encoding",
     type=known_encoding,
     metavar="TEXT",
-    help="Of a file that is not UTF-8, such as cp1252, or cp1251 for Cyrillic.",
+    help="Encoding of the input file, if not UTF-8, e.g. cp1252, or cp1251 for Cyrillic.",
 )
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",
@@ -400,12 +403,12 @@ bad_rows = click.option(
 limits = together(limit, max_usd, max_calls, max_tokens, prices, no_cache)
 LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
 confidence_of_intervals = click.option(
-    "--confidence", type=LEVEL, default=0.95, help="Of every interval."
+    "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
 )
 cluster = click.option(
     "--cluster",
     metavar="COLUMN",
-    help="Rows that share a value here belong together: one conversation, one prompt.",
+    help="Treat rows with the same value in this column as one unit, e.g. one conversation.",
 )
 gate_cluster = click.option(
     "--cluster",
@@ -425,7 +428,7 @@ otel = click.option(
 )
 quiet = click.option("-q", "--quiet", is_flag=True, help="No progress.")
 dry_run = click.option(
-    "--dry-run", is_flag=True, help="Say what it would take in calls, tokens and money, and stop."
+    "--dry-run", is_flag=True, help="Estimate calls, tokens and cost, then exit."
 )
 
 
@@ -557,12 +560,11 @@ def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
     who opens them.
     """
     from adjudge.cli.chosen import current_project
-    from adjudge.cli.inputs import speak
 
     project = current_project()
     prices = flags.prices or project.prices_path
     if isinstance(flags, RunFlags):
         return replace(flags, prices=prices)
     language = flags.language or project.language or "en"
-    speak(language)
+    use_language(language)
     return replace(flags, language=language, prices=prices)

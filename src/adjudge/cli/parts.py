@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from adjudge.cli.execute import say_stopping
-from adjudge.cli.show import clean
+from adjudge.cli.output import echo, output
 from adjudge.cli.watch import Watch
-from adjudge.messages import Message, render
+from adjudge.messages import Message
 from adjudge.results.counts import count_rows, count_votes
 from adjudge.runs.execute import Stopping
 from adjudge.runs.partition import Partition, Progress
@@ -18,30 +16,25 @@ from adjudge.runs.partition import Partition, Progress
 class Parts:
     """What is seen of workers while they judge, and what they have done in the end."""
 
-    def __init__(self, watch: Watch, folder: Path | None, language: str, *, quiet: bool) -> None:
-        self._watch, self._folder, self._language, self._quiet = watch, folder, language, quiet
+    def __init__(self, watch: Watch, folder: Path | None, *, quiet: bool) -> None:
+        self._watch, self._folder, self._quiet = watch, folder, quiet
         self._rows = self._asked = 0
 
     def __call__(self, event: Partition | Progress | Stopping) -> None:
         if isinstance(event, Stopping):
-            say_stopping(self._folder, self._language)
+            say_stopping(self._folder, output())
         elif isinstance(event, Progress):
             self._watch.elsewhere(event.judgments, event.unscored, event.asked, event.spent)
         else:
             self._rows, self._asked = self._rows + event.rows, self._asked + event.asked
 
     def say(self) -> None:
-        counts = {
-            "rows": render(count_rows(self._rows), self._language),
-            "votes": render(count_votes(self._asked), self._language),
-        }
         if not self._quiet and self._rows:
-            click.echo(
-                clean(
-                    render(
-                        Message("the workers have judged {rows}, asked for {votes}", **counts),
-                        self._language,
-                    )
+            echo(
+                Message(
+                    "the workers have judged {rows}, asked for {votes}",
+                    rows=count_rows(self._rows),
+                    votes=count_votes(self._asked),
                 ),
                 err=True,
             )

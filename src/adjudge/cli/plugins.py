@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import click
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import as_json, command
-from adjudge.cli.show import told
+from adjudge.cli.output import echo, language
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.plugins import Part, installed
 from adjudge.results.exit_code import ExitCode
+from adjudge.view.terminal import Screen
 
-OK = "works"
+OK = Message("works")
 _WIDE = 1000
 """A state is one line, however narrow the terminal."""
 
@@ -32,9 +31,10 @@ def plugins(as_json: bool) -> int:
         summary = {"plugins": len(states), "broken": broken}
         print_results("plugins", summary, (_as_json(*one) for one in states.items()))
     elif not states:
-        click.echo(told("No plugins are installed."))
+        echo(Message("No plugins are installed."))
     else:
-        Console(highlight=False, width=_WIDE).print(_table(states), soft_wrap=True)
+        screen = Screen(language(), soft_wrap=True, width=_WIDE)
+        screen.show(_table(states, screen))
     return ExitCode.COULD_NOT_RUN if broken else ExitCode.OK
 
 
@@ -43,7 +43,8 @@ def state_of(part: Part) -> str:
     try:
         part.load()
     except SetupError as error:
-        return str(error).removeprefix(f"{part}: ")
+        problem = error.message.values.get("problem", error.message)
+        return problem if isinstance(problem, str) else str(problem)
     return OK
 
 
@@ -57,12 +58,24 @@ def _as_json(part: Part, state: str) -> dict[str, object]:
     }
 
 
-def _table(states: dict[Part, str]) -> Table:
-    table = Table(box=None, padding=(0, 2, 0, 0), show_edge=False)
-    for heading in ("name", "kind", "package", "version", "state"):
-        table.add_column(told(heading))
-    for part, state in states.items():
-        style = "green" if state == OK else "red"
-        shown = (part.name, part.kind, part.package, part.version)
-        table.add_row(*map(Text, shown), Text(told(state), style=style))
-    return table
+def _table(states: dict[Part, str], screen: Screen) -> Table:
+    headings = (
+        Message("name"),
+        Message("kind"),
+        Message("package"),
+        Message("version"),
+        Message("state"),
+    )
+    return screen.table(
+        headings,
+        (
+            (
+                part.name,
+                part.kind,
+                part.package,
+                part.version,
+                screen.line(state, "green" if state == OK else "red"),
+            )
+            for part, state in states.items()
+        ),
+    )

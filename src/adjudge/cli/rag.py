@@ -40,7 +40,8 @@ from adjudge.cli.options import (
     options,
     shared,
 )
-from adjudge.cli.show import print_json, say_columns, show_report, warn
+from adjudge.cli.output import language
+from adjudge.cli.show import print_json, say_columns, warn
 from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
 from adjudge.errors import SetupError
@@ -51,6 +52,8 @@ from adjudge.results.exit_code import ExitCode
 from adjudge.results.report import ENTRIES
 from adjudge.runs.eval_file import Method, RagEntry
 from adjudge.runs.execute import ColumnsChosen, Event
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_report import show_report
 
 _SEEDS_KEY = "API_KEY"
 _OTHER = {
@@ -63,7 +66,7 @@ _OTHER = {
     "language": click.option(
         "--language",
         type=LANGUAGE,
-        help="Of prompts, explanations and reports: en (the default) or ru.",
+        help="Language of prompts, explanations and reports: en (default) or ru.",
     ),
     "quiet": click.option(
         "-q", "--quiet", is_flag=True, help="Print the paths of the reports and nothing else."
@@ -206,7 +209,7 @@ def rag(options: RagOptions, flags: Flags) -> int:
         options.entries,
     )
     if flags.dry_run:
-        show_estimate(estimated(outcome), flags.language, as_json=options.as_json)
+        show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
     judged = judge_all(
         _RagDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True),
@@ -218,7 +221,7 @@ def rag(options: RagOptions, flags: Flags) -> int:
     if options.as_json:
         print_json(report, judgments, files=paths, run=kept_in(outcome.run.folder))
     elif not flags.quiet:
-        show_report(report)
+        show_report(report, Screen(language()))
     for path in () if options.as_json else paths:
         click.echo(str(path))
     warn(report)
@@ -245,7 +248,7 @@ class _RagDisplay(RunDisplay):
     def show(self, event: Event) -> None:
         """Count an event, and show it where that helps."""
         if isinstance(event, ColumnsChosen) and not self.quiet:
-            say_columns(event.columns, self.outcome.run.file.language)
+            say_columns(event.columns)
         if isinstance(event, BlankRows):
             self.outcome.see(event)
         else:
@@ -258,16 +261,22 @@ def _models(
     """The seed's way of naming a model, or ours."""
     if (provider is None) != (name is None):
         raise UsageError(
-            "--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL"
+            Message(
+                "--model-provider and --model-name belong together: give both, or -m PROVIDER/MODEL"
+            )
         )
     if provider and ids:
-        raise UsageError("name the model once: with --model-provider and --model-name, or with -m")
+        raise UsageError(
+            Message("name the model once: with --model-provider and --model-name, or with -m")
+        )
     if provider:
         return [f"{provider}/{name}"]
     if api_key and len(ids) > 1:
         raise UsageError(
-            "--api-key is for one model: with several, set each provider's own variable "
-            "('adjudge models' lists them)"
+            Message(
+                "--api-key is for one model: with several, set each provider's own variable "
+                "('adjudge models' lists them)"
+            )
         )
     return ids
 

@@ -7,22 +7,20 @@ from pathlib import Path
 
 import click
 from click import UsageError
-from rich.text import Text
 
-from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, command, confidence_of_intervals
-from adjudge.cli.show import clean, told
-from adjudge.cli.terminal import open_console, plain_table
+from adjudge.cli.output import language
 from adjudge.errors import RunError
 from adjudge.exporters.files import text_file
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.russian import verbatim
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import DRAWS
-from adjudge.trust.leaderboard import Leaderboard, RankingSettings, leaderboards
-from adjudge.view.leaderboard import leaderboard_html, leaderboard_markdown, shown_rank
+from adjudge.trust.leaderboard import RankingSettings, leaderboards
+from adjudge.view.leaderboard import leaderboard_html, leaderboard_markdown
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_leaderboard import show_leaderboard
 
 SCHEMA = "adjudge.ranking/1"
 _PAGES = {".md": leaderboard_markdown, ".html": leaderboard_html}
@@ -75,15 +73,16 @@ def rank(
             output,
             data
             if output.suffix.lower() == ".json"
-            else _PAGES[output.suffix.lower()](run.name, found, spoken()),
+            else _PAGES[output.suffix.lower()](run.name, found, language()),
         )
     if as_json:
         print_results(
             "leaderboards", {"leaderboards": len(found)}, [one.to_dict() for one in found]
         )
         return ExitCode.OK
+    screen = Screen(language(), soft_wrap=True)
     for one in found:
-        _show(one)
+        show_leaderboard(one, screen)
     return ExitCode.OK
 
 
@@ -95,31 +94,3 @@ def _write(path: Path, text: str) -> None:
         raise RunError(
             "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
         ) from error
-
-
-def _show(found: Leaderboard) -> None:
-    console = open_console(soft_wrap=True)
-    name = verbatim(found.criteria or found.judge)
-    console.print(
-        Text(told(f"{name}: {found.contests} contests on {found.rows} rows"), style="bold")
-    )
-    table = plain_table()
-    headings = ["rank", "system", "rating", "interval", "win rate", "wins", "ties", "losses"]
-    for heading in [*headings, *(["controlled"] if found.controlled else [])]:
-        table.add_column(told(heading), overflow="fold")
-    for one in found.ranking.places:
-        limits = (
-            "–" if one.lower is None or one.upper is None else f"{one.lower:.0f}–{one.upper:.0f}"
-        )
-        cells = [
-            f"{one.rating:.0f}",
-            limits,
-            f"{one.win_rate:.2%}",
-            *map(str, (one.wins, one.ties, one.losses)),
-        ]
-        extra = [f"{found.controlled.ratings[one.name]:.0f}"] if found.controlled else []
-        table.add_row(shown_rank(one), Text(clean(one.name)), *cells, *extra)
-    console.print(table)
-    for note in [found.ranking.reason, *found.notes]:
-        if note:
-            console.print(Text(told(note), style="yellow"))

@@ -9,16 +9,16 @@ import click
 
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.options import PATH, argument, command
-from adjudge.cli.show import clean, told
+from adjudge.cli.output import echo
 from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, to_html, to_markdown
 from adjudge.exporters.files import STDOUT, text_file
 from adjudge.exporters.junit import to_junit
 from adjudge.exporters.table import check_writable
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 from adjudge.results.counts import count_judgments
-from adjudge.results.russian import verbatim
 from adjudge.runs.folder import reading
+from adjudge.view.terminal import clean
 
 
 @command("report")
@@ -66,7 +66,10 @@ def report(
             filename=error.filename or target,
             reason=reason_of(error),
         ) from error
-    _say_where(f"{count_judgments(rows)} written to {verbatim(target)}", target)
+    _say_where(
+        Message("{judgments} written to {file}", judgments=count_judgments(rows), file=target),
+        target,
+    )
     return 0
 
 
@@ -88,13 +91,13 @@ def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -
     _append("GITHUB_OUTPUT", "".join(f"{name}={value}\n" for name, value in outputs.items()))
     for line in made.annotations():
         click.echo(clean(line, may_command=True))
-    _say_where(f"summary written to {verbatim(target)}", target)
+    _say_where(Message("summary written to {file}", file=target), target)
 
 
-def _say_where(text: str, target: Path) -> None:
+def _say_where(text: Message, target: Path) -> None:
     """Who reads the report itself is not told where it is."""
     if target != STDOUT:
-        click.echo(told(text))
+        echo(text)
 
 
 def _append(variable: str, text: str) -> None:

@@ -11,11 +11,10 @@ from pathlib import Path
 import click
 
 from adjudge.cli.batch import ORPHANS
-from adjudge.cli.inputs import speak, spoken
 from adjudge.cli.kept import FACT, Kept, is_known, read_kept
 from adjudge.cli.main import COMMANDS
 from adjudge.cli.options import LANGUAGE, PATH, argument, command
-from adjudge.cli.show import clean
+from adjudge.cli.output import output, use_language
 from adjudge.data.dataset import STDIN
 from adjudge.domain.criteria import Criteria
 from adjudge.engine.backends.ray.place import kept_facts
@@ -26,6 +25,7 @@ from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
 from adjudge.runs.eval_file import CascadeEntry, EvalFile, JudgeEntry, RagEntry
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ModelEntry, ServerEntry
+from adjudge.view.terminal import clean
 
 _MODELS = ("model", "judge", "writer")
 _READS, _WRITES = term("resume", "reads"), term("resume", "writes")
@@ -79,7 +79,7 @@ def resume(
     the next batches are sent; with --detach nobody waits for those unless --wait says so.
     """
     if language:
-        speak(language)
+        use_language(language)
     record = _record(folder)
     kept = read_kept(record, folder)
     options = {name: each for name, each in kept.options.items() if not wait or name != "detach"}
@@ -100,7 +100,7 @@ def resume(
             return int(inner.command.invoke(inner) or 0)
         finally:
             if language:
-                speak(language)
+                use_language(language)
 
 
 def _record(folder: Path) -> object:
@@ -146,15 +146,19 @@ def _confirm(folder: Path, kept: Kept, given: Mapping[str, object], *, yes: bool
             "is not resumed. Give the command yourself, with --run, if that is what you want",
             folder=folder,
         )
-    language = spoken()
+    language = output().language
     shown = [
         render(
             Message("{folder} was not made by you on this machine. Resuming it", folder=folder),
             language,
         )
     ]
-    for verb, what in dict.fromkeys(_what_it_does(kept, given)):
-        shown.append(f"  {render(verb, language):<7} {render(what, language)}")
+    does = [
+        (render(verb, language), render(what, language))
+        for verb, what in dict.fromkeys(_what_it_does(kept, given))
+    ]
+    width = max(len(verb) for verb, _ in does)
+    shown += [f"  {verb:<{width}}  {what}" for verb, what in does]
     for line in shown:  # each is one line, whatever the folder says
         click.echo(clean(line).replace("\n", "�"), err=True)
     if yes:

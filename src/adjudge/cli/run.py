@@ -26,7 +26,7 @@ from adjudge.cli.execute import (
     use_prices,
     with_weights,
 )
-from adjudge.cli.inputs import as_usage_error, speak
+from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     LANGUAGE,
@@ -52,8 +52,9 @@ from adjudge.cli.options import (
     row_names,
     server,
 )
+from adjudge.cli.output import echo, language, use_language
 from adjudge.cli.run_data import print_run
-from adjudge.cli.show import clean, show_report, told, warn
+from adjudge.cli.show import warn
 from adjudge.cli.show_diff import show_comparison
 from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
@@ -67,6 +68,8 @@ from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.rows_again import may_be_reused
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_report import show_report
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -105,7 +108,7 @@ class RunOptions(RowFlags):
         use_prices(self.prices or project.prices_path)
         file = source if isinstance(source, EvalFile) else load_eval(source, project, self.data)
         file = replace(file, language=self.language or file.language)
-        speak(file.language)
+        use_language(file.language)
         if self.model:
             file = by_models(file, model_entries(self.model, self.at, project=project))
         elif self.at.says_anything:
@@ -209,7 +212,7 @@ class RunOptions(RowFlags):
 @click.option(
     "--language",
     type=LANGUAGE,
-    help="Of prompts, explanations, criteria and reports, whatever the file says.",
+    help="Language of prompts, explanations, criteria and reports, whatever the file says.",
 )
 @as_json
 @dry_run
@@ -236,7 +239,7 @@ def run(
     wanted: RunOptions,
     batch: BatchFlags | None,
 ) -> int:
-    """Carry out an eval file: data, judges, models, budget, outputs and gates.
+    """Run an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a
     crash, it is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 all scored
@@ -247,10 +250,12 @@ def run(
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
         return ExitCode.OK
     if file is None:
-        click.echo(
-            "adjudge: "
-            f"{told('say which eval file to run: adjudge run eval.yaml. A first one')}:\n\n"
-            f"{EXAMPLE}",
+        echo(
+            Message(
+                "adjudge: say which eval file to run: adjudge run eval.yaml. A first one:"
+                "\n\n{example}",
+                example=EXAMPLE,
+            ),
             err=True,
         )
         return ExitCode.USAGE
@@ -306,12 +311,12 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
         if batch:
             made.check_batches(batch)
         found = estimated(outcome, fork_of=fork, retry_failed=wanted.retry_failed)
-        show_estimate(found, file.language, as_json=wanted.as_json, in_batches=batch is not None)
+        show_estimate(found, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
     display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel)
     kept = made.folder or Path()
     try:
-        with resumable(kept, file.language), display:
+        with resumable(kept), display:
             if wanted.on:
                 _spread(made, wanted, display)
             elif made.folder and (made.folder / PARTITIONS).is_dir():
@@ -331,7 +336,7 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
             "{error}; {again} reuses the answers that still apply", error=error, again=again
         ) from error
     except BatchesOpen as halt:
-        say_open(halt, kept, file)
+        say_open(halt, kept)
         return ExitCode.UNSCORED
     except RunStopped as halt:
         note_halt(halt, outcome)
@@ -354,7 +359,7 @@ def _spread(made: EvalRun, wanted: RunOptions, display: RunDisplay) -> None:
     """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
     from adjudge.cli.parts import Parts  # none of this is loaded by those who stay on this machine
 
-    told = Parts(display.watch, made.folder, made.file.language, quiet=display.quiet)
+    told = Parts(display.watch, made.folder, quiet=display.quiet)
     on, cache = wanted.on or "", not wanted.no_cache
     try:
         if on.startswith(("postgres://", "postgresql://")):
@@ -402,12 +407,12 @@ def _compare(before: Path | None, after: Path) -> None:
 def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
     """A line per criteria, and where everything is that this run has made."""
     report = outcome.report()
-    show_report(report)
+    show_report(report, Screen(language()))
     if outcome.skipped:
-        click.secho(skipped_rows(outcome), fg="yellow")
+        echo(skipped_rows(outcome), fg="yellow")
     for place in (folder, *written):
         if place.exists():
-            click.echo(clean(str(place)))
+            echo(place)
     warn(report)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import click
-from rich.text import Text
 
-from adjudge.cli.inputs import as_usage_error, spoken
+from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
     PATH,
@@ -22,31 +21,31 @@ from adjudge.cli.options import (
     confidence_of_intervals,
     row_names,
 )
+from adjudge.cli.output import echo, language
 from adjudge.cli.run_data import print_run, run_data
-from adjudge.cli.show import clean, reasons_told, told
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
-from adjudge.cli.terminal import open_console, plain_table
 from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, FORMATS, export, export_format
 from adjudge.exporters.files import STDOUT
 from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
-from adjudge.messages import render
+from adjudge.messages import Message, join
 from adjudge.results.counts import (
     count_calls,
-    count_failed_calls,
     count_judgments,
     count_replies,
     count_requests,
     count_tokens,
     count_votes,
 )
-from adjudge.results.run_report import report_of_run
-from adjudge.results.russian import verbatim
+from adjudge.results.run_report import report_of_run, votes_message
 from adjudge.results.trusted import calibrations_of, trust_sentence
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
+from adjudge.view.terminal import Screen, clean
+from adjudge.view.terminal_report import reason_lines
+from adjudge.view.terms import STATUSES, run_state
 
 _DAY = 86_400
 _folder = argument("folder", "A run folder.", type=PATH)
@@ -67,12 +66,20 @@ def list_runs(parent: Path, as_json: bool) -> int:
     if as_json:
         print_results("runs", {"runs": len(found)}, map(run_data, found))
         return 0
-    table = plain_table(
-        *map(told, ("run", "started", "judgments", "without a score", "calls", "cost", "state"))
+    if not found:
+        echo(Message("there are no runs in {folder}", folder=parent))
+        return 0
+    headings = (
+        Message("run"),
+        Message("started"),
+        Message("judgments"),
+        Message("without a score"),
+        Message("calls"),
+        Message("cost"),
+        Message("state"),
     )
-    for one in found:
-        table.add_row(*(Text(told(text)) for text in _cells(one)))
-    open_console().print(table if found else Text(told(f"there are no runs in {verbatim(parent)}")))
+    screen = Screen(language())
+    screen.show(screen.table(headings, map(_cells, found)))
     return 0
 
 
@@ -85,47 +92,97 @@ def show_run(folder: Path, as_json: bool) -> int:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
     info = run_info(folder)
-    console = open_console()
-    console.print(Text(told(f"{verbatim(info.folder)}: {info.state}"), style="bold"))
-    for one in info.criteria:
-        counts = ", ".join(f"{status} {count}" for status, count in sorted(one.statuses.items()))
-        mean = f"; mean {one.mean:.3f}" if one.mean is not None else ""
-        console.print(Text(told(f"{verbatim(one.name)}: {counts}{mean}")))
+    screen = Screen(language())
+    screen.say(
+        Message("{folder}: {state}", folder=info.folder, state=run_state(info.state)), "bold"
+    )
+    for line in _criteria_lines(info):
+        screen.say(line)
     if any(status != "scored" for one in info.criteria for status in one.statuses):
-        for line in reasons_told(report_of_run(folder, shown=0)):
-            console.print(Text(line))
+        for line in reason_lines(report_of_run(folder, shown=0)):
+            screen.say(line)
     for calibration in calibrations_of(folder):
-        console.print(Text(clean(render(trust_sentence(calibration), spoken())), style="bold"))
-    for judge, identity in info.identities.items():
-        console.print(Text(told(f"{verbatim(judge)}: judge identity {identity}")))
-    for judge, excluded in info.excluded.items():
-        for model, rows in excluded.items():
-            asked = sum(info.judges[judge].values())
-            console.print(
-                Text(
-                    told(f"{verbatim(judge)}: without {verbatim(model)} on {rows} of {asked} rows")
-                )
-            )
-    for model, usage in info.usage.items():
-        tokens = usage.prompt_tokens + usage.completion_tokens
-        spent = f"{count_calls(usage.calls)}, {count_tokens(tokens)}, {_money(info, model)}"
-        console.print(Text(told(f"{verbatim(model)}: {spent}")))
-    for batch in info.batches:
-        console.print(Text(told(_batch(batch))))
-    votes = f"{count_votes(info.votes)}, {info.failed_votes} without an answer"
-    console.print(Text(told(f"{votes}; {count_failed_calls(info.failed_calls)}")))
-    console.print_json(clean(json.dumps(_without_hashes(info.configuration), ensure_ascii=False)))
+        screen.say(trust_sentence(calibration), "bold")
+    for line in _judge_lines(info):
+        screen.say(line)
+    screen.console.print_json(
+        clean(json.dumps(_without_hashes(info.configuration), ensure_ascii=False))
+    )
     return 0
 
 
-def _batch(batch: Batch) -> str:
+def _criteria_lines(info: RunInfo) -> Iterator[Message]:
+    for one in info.criteria:
+        counts = join(
+            ", ",
+            (
+                Message("{status} {count}", status=STATUSES.get(status, status), count=count)
+                for status, count in sorted(one.statuses.items())
+            ),
+        )
+        yield (
+            Message("{name}: {counts}", name=one.name, counts=counts)
+            if one.mean is None
+            else Message(
+                "{name}: {counts}; mean {mean:.3f}",
+                name=one.name,
+                counts=counts,
+                mean=float(one.mean),
+            )
+        )
+
+
+def _judge_lines(info: RunInfo) -> Iterator[Message]:
+    """Who judged, which models did not count, and what it took."""
+    for judge, identity in info.identities.items():
+        yield Message("{judge}: judge identity {identity}", judge=judge, identity=identity)
+    for judge, excluded in info.excluded.items():
+        for model, rows in excluded.items():
+            yield Message(
+                "{judge}: without {model} on {rows} of {asked} rows",
+                judge=judge,
+                model=model,
+                rows=rows,
+                asked=sum(info.judges[judge].values()),
+            )
+    for model, usage in info.usage.items():
+        yield Message(
+            "{model}: {calls}, {tokens}, {cost}",
+            model=model,
+            calls=count_calls(usage.calls),
+            tokens=count_tokens(usage.prompt_tokens + usage.completion_tokens),
+            cost=_money(info, model),
+        )
+    yield from map(_batch, info.batches)
+    yield votes_message(info)
+
+
+_BATCH_STATES = {
+    "intended": Message("intended"),
+    "open": Message("open"),
+    "cancelling": Message("cancelling"),
+    "collected": Message("collected"),
+    "rejected": Message("rejected"),
+}
+
+
+def _batch(batch: Batch) -> Message:
     """A batch in a line: where it is, how far, and whether it may have been paid for twice."""
-    said = f" ({verbatim(batch.more['said'])})" if batch.more.get("said") else ""
-    twice = "; it may have been paid twice" if batch.more.get("twice") else ""
-    requests = count_requests(batch.requests)
+    state: str = _BATCH_STATES.get(batch.state, batch.state)
+    if said := batch.more.get("said"):
+        state = Message("{state} ({reason})", state=state, reason=said)
+    values = {
+        "id": batch.remote_id or batch.id,
+        "provider": batch.provider,
+        "state": state,
+        "requests": count_requests(batch.requests),
+    }
     return (
-        f"batch {verbatim(batch.remote_id or batch.id)} at {batch.provider}: "
-        f"{batch.state}{said}, {requests}{twice}"
+        Message(
+            "batch {id} at {provider}: {state}, {requests}; it may have been paid twice", **values
+        )
+        if batch.more.get("twice")
+        else Message("batch {id} at {provider}: {state}, {requests}", **values)
     )
 
 
@@ -187,10 +244,11 @@ def diff_runs(
 def recover_run(folder: Path) -> int:
     """Save what can be read of a damaged ledger; the damaged file is kept beside it."""
     votes, rows = recover(folder)
-    click.echo(
-        told(
-            f"saved {count_votes(votes)} and {count_judgments(rows)}; resume the "
-            "run: what is missing is asked again"
+    echo(
+        Message(
+            "saved {votes} and {judgments}; resume the run: what is missing is asked again",
+            votes=count_votes(votes),
+            judgments=count_judgments(rows),
         )
     )
     return 0
@@ -216,19 +274,19 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
         folder for folder in find_runs(parent) if now - last_written(folder) >= older_than * _DAY
     ]
     for folder in old:
-        click.echo(told(_deleted(folder, parent, really=yes)))
+        echo(_delete(folder, parent, really=yes))
     if cache:
         count, size = user_cache().size()
-        click.echo(
-            told(
-                f"{'emptied' if yes else 'would empty'} the cache: "
-                f"{count_replies(count)}, {size / 1e6:.1f} MB"
-            )
+        values = {"replies": count_replies(count), "size": size / 1e6}
+        echo(
+            Message("emptied the cache: {replies}, {size:.1f} MB", **values)
+            if yes
+            else Message("would empty the cache: {replies}, {size:.1f} MB", **values)
         )
         if yes:
             user_cache().clear()
     if not old and not cache:
-        click.echo(told("nothing to delete"))
+        echo(Message("nothing to delete"))
     return 0
 
 
@@ -253,7 +311,7 @@ def export_run(folder: Path, to: str | None, output: Path | None) -> int:
         format_ = export_format(target, to)
     rows = export(folder, target, to)
     if target != STDOUT:
-        click.echo(told(f"{count_judgments(rows)} written to {verbatim(target)}"))
+        echo(Message("{judgments} written to {file}", judgments=count_judgments(rows), file=target))
     if format_ in ("langfuse", "phoenix"):
         _say_left_out(folder, format_)
     return 0
@@ -263,10 +321,11 @@ def _say_left_out(folder: Path, format_: str) -> None:
     from adjudge.exporters.scores_out import without_verdict
 
     if count := without_verdict(folder):
-        click.echo(
-            told(
-                f"{count_judgments(count)} without a verdict left out: {format_} has no "
-                "place for a failure"
+        echo(
+            Message(
+                "{judgments} without a verdict left out: {format} has no place for a failure",
+                judgments=count_judgments(count),
+                format=format_,
             ),
             err=True,
         )
@@ -278,18 +337,24 @@ def _ending(to: str | None) -> str:
     return ENDINGS.get(chosen, chosen)
 
 
-def _deleted(folder: Path, parent: Path, *, really: bool) -> str:
+def _delete(folder: Path, parent: Path, *, really: bool) -> Message:
     if folder.resolve() != parent.resolve() / folder.relative_to(parent):
-        return (
-            f"kept {verbatim(folder)}: a symbolic link leads to it, so that it may be somebody "
-            "else's; delete it where it lies"
+        return Message(
+            "kept {folder}: a symbolic link leads to it, so that it may be somebody else's; "
+            "delete it where it lies",
+            folder=folder,
         )
     try:
         delete_run(folder, only_try=not really)
     except RunError as error:
-        return f"kept {verbatim(folder)}: {error}"
-    left = ", without the files in it that are not the run's" if really and folder.exists() else ""
-    return f"{'deleted' if really else 'would delete'} {verbatim(folder)}{left}"
+        return Message("kept {folder}: {reason}", folder=folder, reason=error)
+    if not really:
+        return Message("would delete {folder}", folder=folder)
+    if folder.exists():
+        return Message(
+            "deleted {folder}, without the files in it that are not the run's", folder=folder
+        )
+    return Message("deleted {folder}", folder=folder)
 
 
 def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
@@ -302,9 +367,9 @@ def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
         return folder, error
 
 
-def _cells(info: RunInfo | tuple[Path, RunError]) -> list[str]:
+def _cells(info: RunInfo | tuple[Path, RunError]) -> tuple[object, ...]:
     if not isinstance(info, RunInfo):
-        return [verbatim(info[0]), *["–"] * 5, f"unreadable: {info[1]}"]
+        return (info[0], *["–"] * 5, Message("unreadable: {reason}", reason=info[1]))
     started = info.facts.get("started")
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(started)) if started else "–"
     missing = sum(
@@ -314,15 +379,7 @@ def _cells(info: RunInfo | tuple[Path, RunError]) -> list[str]:
         if status != "scored"
     )
     calls = sum(usage.calls for usage in info.usage.values())
-    return [
-        verbatim(info.folder),
-        when,
-        str(info.rows),
-        str(missing),
-        str(calls),
-        _money(info),
-        info.state,
-    ]
+    return info.folder, when, info.rows, missing, calls, _money(info), run_state(info.state)
 
 
 def _money(info: RunInfo, model: str | None = None) -> str:
@@ -333,8 +390,8 @@ def _money(info: RunInfo, model: str | None = None) -> str:
         if model in (None, name)
     }
     total = sum(cost or 0.0 for cost in costs.values())
-    unknown = ", ".join(verbatim(name) for name, cost in costs.items() if cost is None)
-    known = f"${total:.4f}" if total or not unknown else ""
-    return " and ".join(
-        part for part in (known, f"price of {unknown} not known" if unknown else "") if part
-    )
+    known = f"${total:.4f}"
+    if unknown := ", ".join(repr(name) for name, cost in costs.items() if cost is None):
+        missing = Message("no price for model {names}", names=unknown)
+        return Message("{cost} and {missing}", cost=known, missing=missing) if total else missing
+    return known

@@ -69,7 +69,10 @@ class ServeOptions:
         "--judgments-at-once", type=FROM_ONE, default=32, help="Who asks for more is told to wait."
     )
     language: str = option(
-        "--language", type=LANGUAGE, default="en", help="Of prompts, explanations and criteria."
+        "--language",
+        type=LANGUAGE,
+        default="en",
+        help="Language of prompts, explanations and criteria.",
     )
     show_openapi: bool = option(
         "--openapi", is_flag=True, help="Print the description of the API as OpenAPI 3.1, and stop."
@@ -123,14 +126,14 @@ def _serve(
     language: str,
 ) -> None:
     from adjudge.service.judging import JudgingService
-    from adjudge.service.run_shelf import RunShelf
+    from adjudge.service.run_index import RunIndex
     from adjudge.web.api import api_application
     from adjudge.web.api_guard import ApiAccess, host_names
     from adjudge.web.loopback import Listening
 
-    service, shelf = (
+    service, index = (
         JudgingService(models, budget=budget, cache=cache, language=language),
-        RunShelf(folder),
+        RunIndex(folder),
     )
     host, port, names = place
     listening = Listening(port, host)
@@ -145,7 +148,7 @@ def _serve(
             click.echo(f"key: {access.token}")
 
     with suppress(KeyboardInterrupt):  # that is how it ends
-        listening.serve(api_application(service, shelf, access, at_once), tell)
+        listening.serve(api_application(service, index, access, at_once), tell)
 
 
 def _key(host: str) -> str:
@@ -159,9 +162,9 @@ def _key(host: str) -> str:
         )
     if key and len(key) < _SHORTEST_KEY:
         raise SetupError(
-            "the key in {key_variable} has {count} characters, and needs {SHORTEST_KEY} or more",
+            "the key in {key_variable} has {count} characters, and needs {least} or more",
             key_variable=KEY_VARIABLE,
             count=len(key),
-            SHORTEST_KEY=_SHORTEST_KEY,
+            least=_SHORTEST_KEY,
         )
     return key

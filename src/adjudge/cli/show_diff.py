@@ -7,18 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-import click
-
-from adjudge.cli.inputs import spoken
 from adjudge.cli.json_text import print_results
-from adjudge.cli.show import clean, told
-from adjudge.domain.verdict import TIE
-from adjudge.messages import Message, render
+from adjudge.cli.output import echo
+from adjudge.messages import Message
 from adjudge.results.compared import comparison_lines
-from adjudge.results.russian import verbatim
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
-from adjudge.trust.contestants import system_at
+from adjudge.view.differences import alone_line, change_line, difference_line
 
 MOST_SHOWN = 100
 """Rows of a kind that a terminal shows."""
@@ -45,27 +40,12 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     """
     most = None if flags.everything else MOST_SHOWN
     with run_diff(one, two, flags.cluster, flags.id) as found:
-        alone = (found.alone(0), found.alone(1))
-        for line in found.settings:
-            click.echo(clean(line))
-        _show(map(_change, found.changes()), found.changed, most)
-        first, second = verbatim(one), verbatim(two)
-        _show(
-            (f"only in {first}: {_row(row)}: {_came(row)}" for row in found.only_in(0)),
-            alone[0],
-            most,
-        )
-        _show(
-            (f"only in {second}: {_row(row)}: {_came(row)}" for row in found.only_in(1)),
-            alone[1],
-            most,
-        )
-        settings, changed = (
-            _counted(len(found.settings), "setting"),
-            _counted(found.changed, "judgment"),
-        )
-        both = f"{settings} and {changed} differ, of {found.compared} in both runs"
-        click.echo(told(f"{both}; {alone[0]} only in {first}, {alone[1]} only in {second}"))
+        for setting in found.settings:
+            echo(setting)
+        _show(map(change_line, found.changes()), found.changed, most)
+        _show((alone_line(row, str(one)) for row in found.only_in(0)), found.alone(0), most)
+        _show((alone_line(row, str(two)) for row in found.only_in(1)), found.alone(1), most)
+        echo(difference_line(found, (str(one), str(two))))
         _show_comparisons(compare_runs(one, two, found, flags.settings), two)
 
 
@@ -75,15 +55,17 @@ def show_comparison(one: Path, two: Path) -> None:
         comparisons = compare_runs(one, two, found)
         _show_comparisons(comparisons, two)
     if not comparisons:
-        click.echo(
-            told(f"no criteria of {verbatim(one)} was judged again, so there is nothing to compare")
+        echo(
+            Message(
+                "no criterion of {run} was judged again, so there is nothing to compare", run=one
+            )
         )
 
 
 def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
     for comparison in comparisons:
         for line in comparison_lines(comparison, str(two)):
-            click.echo(told(line))
+            echo(line)
 
 
 def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
@@ -100,51 +82,11 @@ def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
         print_results("diff", {**counts, **alone}, map(_change_data, found.changes()), more)
 
 
-def _show(lines: Iterable[str], count: int, most: int | None) -> None:
+def _show(lines: Iterable[Message], count: int, most: int | None) -> None:
     for line in islice(lines, most):
-        click.echo(told(line))
+        echo(line)
     if most is not None and count > most:
-        click.echo(
-            render(Message("… and {count} more: --all shows them", count=count - most), spoken())
-        )
-
-
-def _change(change: Change) -> str:
-    before, after = change.before, change.after
-    moved = "" if before.row == after.row else f" → {after.row}"
-    other = "" if change.same_content else ", another text"
-    return f"{_row(before)}{moved}{other}: {_came(before)} → {_came(after)}"
-
-
-def _row(row: JudgedRow) -> str:
-    name = f" ({verbatim(row.id)})" if row.id else ""
-    return f"{verbatim(row.judge)}, {verbatim(row.criteria)}, row {row.row}{name}"
-
-
-def _came(row: JudgedRow) -> str:
-    """The score, what was chosen, and the status of what was not scored."""
-    to = row.came
-    if to.score is None and to.status == "scored" and to.chosen is not None:
-        return (
-            verbatim(system_at(row.systems, to.chosen))
-            if isinstance(to.chosen, int)
-            else _option(to.chosen)
-        )
-    score = "no score" if to.score is None else f"{to.score:.3f}"
-    chosen = None if to.chosen is None else _option(to.chosen)
-    more = [
-        one for one in (chosen, None if to.status == "scored" else to.status) if one is not None
-    ]
-    return f"{score} ({', '.join(more)})" if more else score
-
-
-def _option(chosen: object) -> str:
-    """An option as its criterion names it; a tie is a word of ours."""
-    return TIE if chosen == TIE else verbatim(chosen)
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+        echo(Message("… and {count} more: --all shows them", count=count - most))
 
 
 def _change_data(change: Change) -> dict[str, object]:
@@ -159,6 +101,6 @@ def _row_data(row: JudgedRow) -> dict[str, object]:
         "criteria": row.criteria,
         "row": row.row,
         "id": row.id,
-        **row.came._asdict(),
+        **row.summary._asdict(),
         **known,
     }

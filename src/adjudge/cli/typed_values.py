@@ -74,9 +74,9 @@ def writable(context: click.Context, parameter: click.Parameter, path: Path | No
             Message(
                 "{suffix} cannot be written here: let the name end in .csv, .jsonl, .md or "
                 ".html. For others, keep the run: --run FOLDER, then adjudge export FOLDER "
-                "--to {OF_RUNS}",
+                "--to {format}",
                 suffix=path.suffix,
-                OF_RUNS=_OF_RUNS[ending],
+                format=_OF_RUNS[ending],
             )
         )
     if path is not None and ending not in _WRITTEN:

@@ -57,7 +57,8 @@ def view(
         )
     if not folder.is_dir():
         raise SetupError(
-            "{folder} is not a folder: name a run folder, or a folder of runs", folder=folder
+            "{folder} is not a folder: give a run folder, or a folder that contains runs",
+            folder=folder,
         )
     from adjudge.cli.execute import use_prices
     from adjudge.web.server import PageServer

@@ -410,7 +410,9 @@ def _read_chat(value: object, column: str, read: Callable[[object], T]) -> T:
     try:
         return read(_nested(value))
     except ValueError as error:
-        raise ValueError(f"column {column!r}: {error}") from None
+        raise ValueError(
+            Message("column {column!r}: {error}", column=column, error=error)
+        ) from None
 
 
 def whole_chat(value: object) -> str:

@@ -218,7 +218,7 @@ def _is_empty(instance: Instance, judged: str) -> bool:
 
 
 def _warn(rows: object) -> None:
-    _LOG.warning("%s", rows)
+    _LOG.warning(rows)
 
 
 @light_dataclass(frozen=True)

@@ -132,7 +132,7 @@ def chat_turns(value: object) -> list[dict[str, str]]:
         elif role in _USER and _in_words(one):
             answering = False
     if not ends:
-        raise ValueError(Message("nobody answers in words"))
+        raise ValueError(Message("the conversation has no assistant message with text"))
     return [chat_parts(messages[: end + 1]) for end in ends]
 
 

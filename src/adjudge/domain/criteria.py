@@ -103,7 +103,7 @@ class Criteria:
             )
         if isinstance(self.context_fields, str):
             raise SetupError(
-                "context_fields of criteria {name!r} must be a list of field names, not a text",
+                "context_fields of criterion {name!r} must be a list of field names, not a text",
                 name=self.name,
             )
         if self.context_fields is not None:
@@ -197,7 +197,7 @@ def is_sentence(text: str) -> bool:
 def _check_description(criteria: str, description: str) -> None:
     if not (description or "").strip() and not is_sentence(criteria or ""):
         raise SetupError(
-            "criteria {criteria!r} has no description: say in a sentence what is judged",
+            "criterion {criteria!r} has no description: say in a sentence what is judged",
             criteria=criteria,
         )
 
@@ -207,12 +207,12 @@ def _check_options(criteria: str, names: list[str | None]) -> None:
     for name in names:
         if not isinstance(name, str) or not name.strip():
             raise SetupError(
-                "criteria {criteria!r} has an option without a name: write CriteriaOption('Good')",
+                "criterion {criteria!r} has an option without a name: write CriteriaOption('Good')",
                 criteria=criteria,
             )
         if name in seen:
             raise SetupError(
-                "criteria {criteria!r} offers the option {name!r} twice",
+                "criterion {criteria!r} offers the option {name!r} twice",
                 criteria=criteria,
                 name=name,
             )
@@ -227,7 +227,7 @@ def _as_example(criteria: str, given: object) -> CriteriaExample:
         return given
     if not isinstance(given, HasVerdict):
         raise SetupError(
-            "an example of criteria {criteria!r} is a CriteriaExample or the result of a "
+            "an example of criterion {criteria!r} is a CriteriaExample or the result of a "
             "judgment, not {name}",
             criteria=criteria,
             name=type(given).__name__,
@@ -236,7 +236,7 @@ def _as_example(criteria: str, given: object) -> CriteriaExample:
     if not isinstance(given.instance, Instance) or option is None:
         missing = "instance" if option is not None else "selected_option"
         raise SetupError(
-            "an example of criteria {criteria!r} has no {missing}: an example shows a text "
+            "an example of criterion {criteria!r} has no {missing}: an example shows a text "
             "and what it got",
             criteria=criteria,
             missing=missing,
@@ -254,7 +254,7 @@ def _check_examples(
         if example.option not in allowed:
             offered = ", ".join(names)
             raise SetupError(
-                "an example of criteria {criteria!r} has the option {option!r}; there are "
+                "an example of criterion {criteria!r} has the option {option!r}; there are "
                 "{offered}",
                 criteria=criteria,
                 option=example.option,

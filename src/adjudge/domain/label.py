@@ -175,7 +175,7 @@ class LabelScale:
             return text if text in found else found[0]
         raise ValueError(
             Message(
-                "{text!r} is not an option of criteria {name!r}: {options}",
+                "{text!r} is not an option of criterion {name!r}: {options}",
                 text=text,
                 name=self.name,
                 options=", ".join(self.criteria.option_names),
@@ -203,7 +203,7 @@ class LabelScale:
         )
         raise ValueError(
             Message(
-                "{text!r} is not a response of criteria {name!r}: {known}, or an index from 0",
+                "{text!r} is not a response of criterion {name!r}: {known}, or an index from 0",
                 text=text,
                 name=self.name,
                 known=known,

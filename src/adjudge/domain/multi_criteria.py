@@ -34,13 +34,13 @@ class MultiCriteriaItem:
             )
         if self.target_option is not None and self.score_threshold is not None:
             raise SetupError(
-                "criteria {name!r} has a target option and a threshold: give it one of the two",
+                "criterion {name!r} has a target option and a threshold: give it one of the two",
                 name=self.criterion.name,
             )
         if self.target_option is not None and self.target_option not in self.criterion.option_names:
             known = ", ".join(self.criterion.option_names)
             raise SetupError(
-                "criteria {name!r} has no option {target_option!r}; it has {known}",
+                "criterion {name!r} has no option {target_option!r}; it has {known}",
                 name=self.criterion.name,
                 target_option=self.target_option,
                 known=known,
@@ -107,13 +107,13 @@ class MultiCriteria:
     def _check(self, item: MultiCriteriaItem) -> None:
         if not item.criterion.options:
             raise SetupError(
-                "criteria {name!r} offers no options, so that it can have no score",
+                "criterion {name!r} offers no options, so that it can have no score",
                 name=item.criterion.name,
             )
         highest, threshold = self.maximum(item), item.score_threshold
         if threshold is not None and not highest:
             raise SetupError(
-                "criteria {name!r} can never be above the threshold {threshold:g}",
+                "criterion {name!r} can never be above the threshold {threshold:g}",
                 name=item.criterion.name,
                 threshold=threshold,
             )
@@ -123,7 +123,7 @@ class MultiCriteria:
         missing = [name for name, score in scores.items() if score is None]
         if missing:
             raise SetupError(
-                "option {missing!r} of criteria {name!r} has no score: give it one, or a "
+                "option {missing!r} of criterion {name!r} has no score: give it one, or a "
                 "target_option",
                 missing=missing[0],
                 name=item.criterion.name,
@@ -131,14 +131,14 @@ class MultiCriteria:
         values = {name: score for name, score in scores.items() if score is not None}
         if not all(map(math.isfinite, values.values())):
             raise SetupError(
-                "criteria {name!r} has scores that are not numbers", name=item.criterion.name
+                "criterion {name!r} has scores that are not numbers", name=item.criterion.name
             )
         if not self.normalize_scores:
             return values[option]
         low, high = min(values.values()), max(values.values())
         if low == high:
             raise SetupError(
-                "all options of criteria {name!r} have the same score: nothing can be normalised",
+                "all options of criterion {name!r} have the same score: nothing can be normalised",
                 name=item.criterion.name,
             )
         return (values[option] - low) / (high - low)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import PairwiseInstanceResult, Result, Status
-from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import Selection
 
 
@@ -24,7 +24,7 @@ class MultiCriteriaItemResult:
 
 
 @dataclass(frozen=True)
-class MultiCriteriaDirectInstanceResult(Shown):
+class MultiCriteriaDirectInstanceResult(HtmlRepr):
     """One text judged by several criteria."""
 
     instance: Instance

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
@@ -23,7 +24,6 @@ from adjudge.domain.record import (
     StepRecord,
     SystemResult,
 )
-from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote, named_by, used_by
 from adjudge.errors import SetupError
@@ -74,7 +74,7 @@ _UNSURE = Message("no step of the cascade was sure enough to be accepted")
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class Result(Shown):
+class Result(HtmlRepr):
     """What every kind of result has."""
 
     instance: Instance = None  # type: ignore[assignment]  # what a judge of one's own returns may leave both out
@@ -188,11 +188,7 @@ class Result(Shown):
         if len({model for model, _ in cast}) < 2:
             return {}
         counted = {model for model, vote in cast if vote.verdict is not None}
-        return {
-            model: f"{vote.outcome.value}: {vote.reason}"
-            for model, vote in cast
-            if model not in counted
-        }
+        return {model: vote.failure for model, vote in cast if model not in counted}
 
     def to_dict(self, *, votes: bool = True) -> JsonDict:
         """This result as a JSON-ready dict, with or without its votes; ``excluded_models`` where a

@@ -11,12 +11,12 @@ from typing import Literal, TypeVar
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Question
 from adjudge.domain.record import VoteRecord
-from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import Verdict
 from adjudge.messages import Message, join
 
@@ -87,7 +87,7 @@ _FAILURES = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vote(Shown):
+class Vote(HtmlRepr):
     """One asked ballot, whatever came of it."""
 
     ballot: Ballot

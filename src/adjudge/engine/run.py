@@ -359,9 +359,7 @@ async def recorded(
     ledger: Ledger, run: Run, budget: Budget | None, prices: PriceTable
 ) -> AsyncIterator[OpenRun]:
     """The same with a ledger that is open, wherever it keeps what it is given."""
-    stopped = Message(
-        "stopped: what was answered is in {folder}, and the same run resumes it", folder=run.folder
-    )
+    stopped = Message("stopped early: answers so far are in {folder}", folder=run.folder)
     open_budget = OpenBudget(
         budget, prices, _account(ledger), lambda account: ledger.note(_SPENDING, account)
     )

@@ -19,10 +19,10 @@ def check_page(path: Path) -> None:
     """Refuse a file that no page can be written to, before anything is paid for."""
     if path.suffix.lower() not in ENDINGS:
         raise SetupError(
-            "{path} cannot be written: let the name end in {ENDINGS} or {ENDINGS2}",
+            "{path} cannot be written: let the name end in {endings} or {last}",
             path=path,
-            ENDINGS=", ".join(ENDINGS[:-1]),
-            ENDINGS2=ENDINGS[-1],
+            endings=", ".join(ENDINGS[:-1]),
+            last=ENDINGS[-1],
         )
 
 

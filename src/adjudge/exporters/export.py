@@ -61,8 +61,8 @@ def export_format(target: Path, to: str | None = None) -> str:
     format_ = "junit" if format_ == "xml" else format_
     if format_ not in FORMATS:
         raise SetupError(
-            "a run can be exported to {FORMATS}, not to {format!r}",
-            FORMATS=", ".join(FORMATS),
+            "a run can be exported to {formats}, not to {format!r}",
+            formats=", ".join(FORMATS),
             format=format_ or Message("a file without an ending"),
         )
     return format_

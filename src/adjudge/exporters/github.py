@@ -20,7 +20,6 @@ from adjudge.results.gate import GateResult
 from adjudge.results.paired_gate import against_baseline, paired_gates
 from adjudge.results.report import Report
 from adjudge.results.run_report import report_of_run
-from adjudge.results.russian import translate_report
 from adjudge.runs.folder import run_info
 from adjudge.view.decision import decision
 from adjudge.view.template import environment
@@ -137,10 +136,10 @@ class GithubReport:
                 file,
                 line,
                 f"adjudge: {self._said(Message('no score'))}",
-                f"{count}: {self._said(translate_report(reason))}",
+                f"{count}: {self._said(reason)}",
             )
 
-    def _said(self, text: Message) -> str:
+    def _said(self, text: str) -> str:
         return render(text, self.report.language)
 
     def _place(self, names: Sequence[str]) -> tuple[str, int]:

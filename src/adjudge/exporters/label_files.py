@@ -21,8 +21,8 @@ def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> 
     """
     if path.suffix.lower() not in ENDINGS:
         raise SetupError(
-            "labels are written to {ENDINGS}, not to {name!r}",
-            ENDINGS=" or ".join(ENDINGS),
+            "labels are written to {endings}, not to {name!r}",
+            endings=" or ".join(ENDINGS),
             name=path.name,
         )
     check_writable(path)

@@ -38,6 +38,7 @@ from adjudge.gateway.registry import (
     key_for,
 )
 from adjudge.gateway.targets.target import Target
+from adjudge.messages import Message
 from adjudge.plugins import resolve
 
 ModelLike = str | Model | PromptFunction
@@ -343,7 +344,13 @@ def _of_provider(spec: ProviderSpec, connection: Connection) -> Model:
     with part.blamed():
         made = _adapter(spec.adapter)(connection)
     if not hasattr(made, "complete"):
-        raise part.error(f"{spec.adapter} gives a {type(made).__name__} without complete(request)")
+        raise part.error(
+            Message(
+                "{adapter} gives a {type} without complete(request)",
+                adapter=spec.adapter,
+                type=type(made).__name__,
+            )
+        )
     return made if isinstance(made, HttpProvider) else GuardedPlugin(made, connection.name)
 
 

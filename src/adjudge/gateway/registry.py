@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import shown
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 from adjudge.plugins import Parts
 
 
@@ -53,7 +53,11 @@ class ProviderSpec:
         """A plugin's provider is given its own key, never another provider's."""
         for one in our_providers():
             if self.key_variable and self.key_variable in key_variables(one):
-                return f"{self.key_variable} is the key of {one.name}: name another variable"
+                return Message(
+                    "{key_variable} is the key of {name}: name another variable",
+                    key_variable=self.key_variable,
+                    name=one.name,
+                )
         return ""
 
 
@@ -266,7 +270,7 @@ def _near(model_id: str) -> str:
     if not near and ":" in model_id and "/" not in model_id:
         near = [f"ollama/{model_id}"]
     if near:
-        return Message("did you mean {near}?", near=" or ".join(near))
+        return Message("did you mean {near}?", near=join(Message(" or "), near))
     return Message(
         "write provider/model with one of {providers}, or http://host:port/v1#model",
         providers=", ".join(PROVIDERS),

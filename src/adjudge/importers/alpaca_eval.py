@@ -21,6 +21,7 @@ from adjudge.importers.record import (
     RecordedVote,
 )
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.messages import Message
 
 _BETTER = RecordedQuestion("better output", "Which output would people prefer?", "comparison")
 _PAIR = ("instruction", "output_1", "output_2")
@@ -78,9 +79,9 @@ def _row(record: ForeignRecord) -> RecordedRow:
         model=annotator, text=record.text("raw_completion"), distribution=_shares(preference)
     )
     wrong = (
-        "the preference is null"
+        Message("the preference is null")
         if preference is None
-        else f"a preference of {preference:g} names no output"
+        else Message("a preference of {preference:g} names no output", preference=preference)
     )
     return replace(row, judge=annotator, votes=(vote.said_or_failed(answer, wrong),))
 
@@ -100,5 +101,5 @@ def _shares(preference: float | None) -> dict[str, float] | None:
 
 
 ALPACA_EVAL = Format(
-    "alpaca-eval", "AlpacaEval annotations", "tatsu-lab/alpaca_eval", _matches, _read
+    "alpaca-eval", Message("AlpacaEval annotations"), "tatsu-lab/alpaca_eval", _matches, _read
 )

@@ -19,6 +19,7 @@ from adjudge.importers.pairs import (
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import text
+from adjudge.messages import Message
 from adjudge.verdicts.styles import margin, put_back
 
 
@@ -66,5 +67,5 @@ def _prompt(game: ForeignRecord) -> str:
 
 
 ARENA_HARD = Format(
-    "arena-hard", "Arena-Hard judgments", "lmarena/arena-hard-auto v2", _matches, _read
+    "arena-hard", Message("Arena-Hard judgments"), "lmarena/arena-hard-auto v2", _matches, _read
 )

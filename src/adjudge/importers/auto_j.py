@@ -19,6 +19,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold_marks
 from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.messages import Message
 from adjudge.verdicts.styles import decision, put_back
 
 _PLACES: Mapping[str, Selection] = {"0": 0, "1": 1, "2": "tie"}
@@ -65,7 +66,7 @@ def _add_outputs(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
         chosen = _PLACES.get(said)
         vote = RecordedVote(model=judge, swapped=swapped).said_or_failed(
             None if chosen is None else put_back(chosen, swapped=swapped),
-            f"{said!r} names no response",
+            Message("{value!r} names no response", value=said),
             Outcome.UNREADABLE,
         )
         verdicts.add(f"row {record.row}", judge, vote)
@@ -93,8 +94,8 @@ def _votes(record: ForeignRecord) -> Iterator[RecordedVote]:
     vote = RecordedVote(model=record.text("judge") or "auto-j", text=reply)
     chosen = decision(reply) if record.value("pred_label") is None else _PLACES.get(said)
     if chosen is not None or reply:
-        unread = "no decision was read from the reply"
+        unread = Message("no decision was read from the reply")
         yield vote.said_or_failed(chosen, unread, Outcome.UNREADABLE)
 
 
-AUTO_J = Format("auto-j", "Auto-J pairs", "GAIR-NLP/auto-j", _matches, _read, join=_join)
+AUTO_J = Format("auto-j", Message("Auto-J pairs"), "GAIR-NLP/auto-j", _matches, _read, join=_join)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from adjudge.errors import RunError
 from adjudge.importers.pairs import BETTER
 from adjudge.importers.record import NAMED_BY_ID, ImportLog, RecordedRow, RecordedVote
+from adjudge.messages import Message
 
 
 @dataclass
@@ -46,7 +47,7 @@ class SeparateVerdicts:
             )
         self._check(count)
         if self.said:
-            log.skip("verdict about a row that no file holds", len(self.said))
+            log.skip(Message("verdict about a row that no file holds"), len(self.said))
 
     def alone(self, log: ImportLog) -> Iterator[RecordedRow]:
         """The rows by their names, where no file holds them."""

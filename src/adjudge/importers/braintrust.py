@@ -11,6 +11,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote, by_model, rate
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import number, parse_cell, with_response
+from adjudge.messages import Message
 
 _LISTS = ("events", "rows", "data", "objects")
 
@@ -29,7 +30,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             continue
         scores = event.nested("scores").raw
         if not scores:
-            log.skip("event without scores")
+            log.skip(Message("event without scores"))
         for name, value in scores.items():
             why = reasons.get((event.text("root_span_id"), name), EMPTY)
             yield _judged(event, name, number(value), why)
@@ -66,7 +67,11 @@ def _judged(
         explanation=why.text("rationale"),
         more=why.rest("rationale", "error"),
     )
-    wrong = why.value("error") or event.value("error") or "the score is null: it was not scored"
+    wrong = (
+        why.value("error")
+        or event.value("error")
+        or Message("the score is null: it was not scored")
+    )
     given = event.nested("input").fields()
     if not isinstance(event.value("input"), Mapping):
         given = event.fields("input")
@@ -81,4 +86,6 @@ def _judged(
     )
 
 
-BRAINTRUST = Format("braintrust", "Braintrust experiment", "braintrust 0.48.1", _matches, _read)
+BRAINTRUST = Format(
+    "braintrust", Message("Braintrust experiment"), "braintrust 0.48.1", _matches, _read
+)

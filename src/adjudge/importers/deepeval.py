@@ -21,6 +21,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of
+from adjudge.messages import Message
 
 _CASES = ("testCases", "conversationalTestCases", "test_results", "testResults")
 """Of a test run, and of what ``evaluate()`` returns."""
@@ -68,13 +69,16 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     for name, direction in directions.items():
         if direction.less:
             log.note(
-                f"{name}: less is better, so that scores are turned round: 1 minus what "
-                "DeepEval recorded"
+                Message(
+                    "{name}: less is better, so that scores are turned round: 1 minus what "
+                    "DeepEval recorded",
+                    name=name,
+                )
             )
     for case in map(_with_camel_case, file.records(*_PATHS)):
         metrics = _metrics(case)
         if not metrics:
-            log.skip("test case without metrics")
+            log.skip(Message("test case without metrics"))
         for metric in metrics:
             yield _judged(case, metric, directions[_name(metric)])
 
@@ -157,17 +161,17 @@ def _vote(metric: ForeignRecord, direction: _Direction) -> RecordedVote:
         },
     )
     if error or recorded is None:
-        return vote.failed(error or "the metric has no score")
+        return vote.failed(error or Message("the metric has no score"))
     score = 1 - recorded if direction.less else recorded
     if not direction.verdicts:
         return vote.said(score)
     if isinstance(success, bool):
         return vote.said(passed(success), score)
     if threshold is None:
-        return vote.failed("the metric has neither a verdict nor a threshold")
+        return vote.failed(Message("the metric has neither a verdict nor a threshold"))
     return vote.said(
         passed(recorded <= threshold if direction.less else recorded >= threshold), score
     )
 
 
-DEEPEVAL = Format("deepeval", "DeepEval test run", "deepeval 4.3.1", _matches, _read)
+DEEPEVAL = Format("deepeval", Message("DeepEval test run"), "deepeval 4.3.1", _matches, _read)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from adjudge.errors import RunError
 from adjudge.importers.record import PASS_OR_FAIL, RecordedQuestion, RecordedRow, RecordedVote
+from adjudge.messages import Message
 
 _SOUNDS_BAD = re.compile(
     r"hallucinat|toxic|bias|harmful|malicious|misuse|noise|violation|leakage", re.IGNORECASE
@@ -30,7 +31,10 @@ def direction_notes(
                 name=name,
                 questions=", ".join(questions),
             )
-        yield f"{name}: less is better, so that scores are turned round: 1 minus what was recorded"
+        yield Message(
+            "{name}: less is better, so that scores are turned round: 1 minus what was recorded",
+            name=name,
+        )
     for name, question in questions.items():
         scored = question.kind == "rating" or (
             question.options != PASS_OR_FAIL
@@ -38,8 +42,11 @@ def direction_notes(
         )
         if scored and question.higher_is_better and _SOUNDS_BAD.search(name):
             yield (
-                f"{name}: more counts as better, as the file does not say otherwise; "
-                f"--less-is-better {name!r} turns it round"
+                Message(
+                    "{name}: more counts as better, as the file does not say otherwise; "
+                    "--less-is-better {name!r} turns it round",
+                    name=name,
+                )
             )
 
 

@@ -25,6 +25,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, Texts, fields_of, number, text
+from adjudge.messages import Message
 
 _VERSION = 2
 _CASE = ("evaluator", "pipeline", "criteria", "syntheticGenerationConfig", "examples", "judge")
@@ -126,7 +127,7 @@ def _examples(
     for one in content.objects("examples"):
         answer = _answer(one.value("expectedResult"), question)
         if answer is None:
-            log.skip("example without an expected result")
+            log.skip(Message("example without an expected result"))
             continue
         label = letter(answer) if isinstance(answer, int) else answer
         yield CriteriaExample(_fields(one, question), label, _own(one).text("explanation"))
@@ -198,12 +199,15 @@ def _vote(result: ForeignRecord, question: RecordedQuestion, model: str) -> Reco
     answer = _answer(chosen, question)
     if about.value("generation_failed") is True:  # what stands there as chosen was drawn at random
         return vote.failed(
-            about.value("parsing_error") or "the reply could not be read", Outcome.UNREADABLE
+            about.value("parsing_error") or Message("the reply could not be read"),
+            Outcome.UNREADABLE,
         )
     if answer is None and chosen not in (None, ""):
-        return vote.failed(f"{text(chosen)!r} is none of the options", Outcome.UNREADABLE)
+        return vote.failed(
+            Message("{answer!r} is none of the options", answer=text(chosen)), Outcome.UNREADABLE
+        )
     if answer is None:
-        return vote.failed(why or "the result names no option")
+        return vote.failed(why or Message("the result names no option"))
     return vote.said(answer, result.number("score") if question.kind == "choice" else None)
 
 
@@ -225,7 +229,11 @@ def _marks(expected: Json, question: RecordedQuestion, log: ImportLog) -> Iterat
     if answer is not None:
         yield Mark(answer=answer, annotator="expected")
     elif expected not in (None, ""):
-        log.skip(f"expected result {text(expected)!r}, which is none of the options")
+        log.skip(
+            Message(
+                "expected result {answer!r}, which is none of the options", answer=text(expected)
+            )
+        )
 
 
 def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -241,4 +249,6 @@ def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         )
 
 
-EVALASSIST = Format("evalassist", "EvalAssist test case", "eval-assist 5a1bd42", _matches, _read)
+EVALASSIST = Format(
+    "evalassist", Message("EvalAssist test case"), "eval-assist 5a1bd42", _matches, _read
+)

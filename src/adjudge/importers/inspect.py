@@ -29,6 +29,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, is_missing, number, text
+from adjudge.messages import Message
 from adjudge.verdicts.styles import grade
 
 _VERSION = 2
@@ -158,12 +159,12 @@ def _check(head: ForeignRecord, file: ForeignFile, log: ImportLog) -> None:
             newest=_VERSION,
         )
     if status not in (None, "success"):
-        log.note(f"the eval ended as {status!r}: what it holds was read")
+        log.note(Message("the eval ended as {status!r}: what it holds was read", status=status))
 
 
 def _sample(sample: ForeignRecord, about: ForeignRecord, log: ImportLog) -> Iterator[RecordedRow]:
     if sample.value("invalidation"):
-        log.skip("sample that was invalidated")
+        log.skip(Message("sample that was invalidated"))
         return
     scorers = [one.text("name") for one in about.objects("scorers")] or ["scorer"]
     scores = sample.named_objects("scores")
@@ -177,7 +178,7 @@ def _sample(sample: ForeignRecord, about: ForeignRecord, log: ImportLog) -> Iter
             vote = RecordedVote(model=_grader(about, name)).failed(error)
             yield _row(sample, name, _graded(name), vote)
     elif not scores:
-        log.skip("sample without scores")
+        log.skip(Message("sample without scores"))
 
 
 def _scored(
@@ -194,7 +195,7 @@ def _scored(
         name = f"{scorer}/{key}"
         yield _row(sample, name, *_verdict(name, one, known))
     if several and edits:
-        log.skip("edit of a score that has several values", len(edits))
+        log.skip(Message("edit of a score that has several values"), len(edits))
     if not several:
         question, vote = _verdict(scorer, value, known)
         changes = [one for one in edits if one.value("value") not in (None, _UNCHANGED)]
@@ -209,7 +210,7 @@ def _history(score: ForeignRecord) -> tuple[ForeignRecord, Sequence[ForeignRecor
     people = [one for one in history if one.nested("provenance")]
     own = next((one for one in history if not one.nested("provenance")), EMPTY)
     if people and len(people) == len(history):
-        lost = "the judge's own score was overwritten"
+        lost = Message("the judge's own score was overwritten")
         return score.merge({"value": None, "explanation": lost}), people
     changed = {name: value for name, value in own.raw.items() if value != _UNCHANGED}
     return score.merge(changed), people
@@ -248,7 +249,11 @@ def _verdict(name: str, value: Json, known: RecordedVote) -> tuple[RecordedQuest
     again = grade(known.text) if known.text else None
     if again is not None and again in _LETTERS:
         return _graded(name), known.said(again, outcome=Outcome.REPAIRED)
-    missing = "NaN: it was not scored" if isinstance(value, float) else "it has no value"
+    missing = (
+        Message("NaN: it was not scored")
+        if isinstance(value, float)
+        else Message("it has no value")
+    )
     unreadable = known.text or (isinstance(value, float) and math.isnan(value))
     outcome = Outcome.UNREADABLE if unreadable else Outcome.MODEL_ERROR
     return _graded(name), known.failed(known.explanation or missing, outcome)
@@ -328,4 +333,6 @@ def _grader(about: ForeignRecord, scorer: str) -> str:
     return (chosen if isinstance(chosen, str) else found.nested(key).text("model")) or NOT_SAID
 
 
-INSPECT = Format("inspect", "Inspect log", "inspect_ai 0.3.285, log version 2", _matches, _read)
+INSPECT = Format(
+    "inspect", Message("Inspect log"), "inspect_ai 0.3.285, log version 2", _matches, _read
+)

@@ -12,6 +12,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.messages import Message
 
 _TASK = re.compile("mmlu-pro|livebench-reasoning|livebench-math|livecodebench")
 """The parts of the data set that figures are published of: a source says the subject as well."""
@@ -59,7 +60,7 @@ def _vote(found: ForeignRecord, swapped: bool, judge: str) -> RecordedVote:
         more=said.rest("judge_model", "response"),
     )
     if not found:
-        return vote.failed("the judgment is null")
+        return vote.failed(Message("the judgment is null"))
     return pair_vote(found.value("decision"), vote, relabelled=True)
 
 

@@ -18,10 +18,11 @@ from adjudge.importers.record import (
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, truth
+from adjudge.messages import Message
 
 _TEXTS = ("TEXT", "CORRECTION")
 _SUBJECTS = ("observation", "trace", "session", "experiment")
-_NO_TEXTS = (
+_NO_TEXTS = Message(
     "the texts that were scored are not in an export of scores: rows are named by what was scored"
 )
 
@@ -59,7 +60,7 @@ def _scores(record: ForeignRecord) -> Iterator[ForeignRecord]:
 def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
     kind, source = record.text("dataType", "data_type").upper(), record.text("source").upper()
     if kind in _TEXTS:
-        log.skip(f"score of type {kind}, which is a text")
+        log.skip(Message("score of type {kind}, which is a text", kind=kind))
         return
     subject, id = _subject(record)
     why, value = record.text("comment"), _value(record, kind)
@@ -77,7 +78,7 @@ def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
         yield SubjectScore(row, value, Mark(answer="", annotator=author, note=why))
         return
     vote = RecordedVote(model="" if source == "EVAL" else source.lower(), explanation=why)
-    vote = vote if value is not None else vote.failed(why or "the score has no value")
+    vote = vote if value is not None else vote.failed(why or Message("the score has no value"))
     yield SubjectScore(row, value, vote)
 
 
@@ -101,4 +102,6 @@ def _value(record: ForeignRecord, kind: str) -> Json:
     return record.number("value")
 
 
-LANGFUSE = Format("langfuse", "Langfuse scores", "langfuse 6275144, scores v3", _matches, _read)
+LANGFUSE = Format(
+    "langfuse", Message("Langfuse scores"), "langfuse 6275144, scores v3", _matches, _read
+)

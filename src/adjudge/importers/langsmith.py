@@ -30,6 +30,7 @@ from adjudge.importers.values import (
     text,
     with_response,
 )
+from adjudge.messages import Message
 
 _FEEDBACK = "feedback."
 _PEOPLE = ("app",)
@@ -47,7 +48,11 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     record = file.head.first("data")
     if record.has("run_id", "key"):
         log.use({"key": "criteria", "score": "votes and labels", "run_id": "rows"})
-        log.note("the texts that were scored are not in feedback rows: rows are named by their run")
+        log.note(
+            Message(
+                "the texts that were scored are not in feedback rows: rows are named by their run"
+            )
+        )
         yield from join_scores(partial(_feedback_rows, file), log)
     elif "evaluation_results" in record:
         log.use(
@@ -89,7 +94,7 @@ def _experiment(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 def _judged(record: ForeignRecord, key: str, values: ValueKinds) -> RecordedRow:
     question, answer = values.read(key, record.value(_FEEDBACK + key))
-    wrong = record.text("error") or "no feedback is recorded for this row"
+    wrong = record.text("error") or Message("no feedback is recorded for this row")
     given = fields_of(_part(record, "inputs."))
     return RecordedRow(
         judge=key,
@@ -151,12 +156,14 @@ def _feedback(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
     if not by_person:
         vote = RecordedVote(explanation=why)
         if value is None:
-            vote = RecordedVote().failed(why or "the feedback has no score")
+            vote = RecordedVote().failed(why or Message("the feedback has no score"))
         yield SubjectScore(row, value, vote)
     corrected = bool(record.value("correction"))
     fixed = _correction(record, value)
     if corrected and fixed is None:
-        log.skip("correction that does not say which score is right")  # it may be of the answer
+        log.skip(
+            Message("correction that does not say which score is right")
+        )  # it may be of the answer
     if by_person or fixed is not None:
         author = source.text("user_name", "user_id") or "annotator"
         mark = Mark(answer="", annotator=author, judge_visible=corrected, note=why)
@@ -172,5 +179,5 @@ def _correction(record: ForeignRecord, value: Json) -> Json:
 
 
 LANGSMITH = Format(
-    "langsmith", "LangSmith results or feedback", "langsmith 0.14.17", _matches, _read
+    "langsmith", Message("LangSmith results or feedback"), "langsmith 0.14.17", _matches, _read
 )

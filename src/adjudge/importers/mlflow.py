@@ -18,6 +18,7 @@ from adjudge.importers.record import (
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, parse_cell, text
+from adjudge.messages import Message
 
 _LISTS = ("traces", "assessments", "data")
 _PEOPLE = "HUMAN"
@@ -45,7 +46,9 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     names = {_name(one) for one, _ in _assessments(file) if _name(one) and not _is_gold(one)}
     for one, _ in _assessments(file):
         if _is_gold(one) and _name(one) not in names:
-            log.skip(f"expectation {_name(one)!r}, which no judge was asked about")
+            log.skip(
+                Message("expectation {name!r}, which no judge was asked about", name=_name(one))
+            )
     yield from join_scores(
         lambda _: (_score(*both) for both in _assessments(file) if _name(both[0]) in names), log
     )
@@ -124,8 +127,10 @@ def _score(one: ForeignRecord, trace: ForeignRecord) -> SubjectScore:
     vote = RecordedVote(model=source.text("source_id"), explanation=why)
     if error or value is None:
         known = body.nested("error").value("error_message", "error_code") or error
-        return SubjectScore(row, None, vote.failed(text(known) or "the feedback has no value"))
+        return SubjectScore(
+            row, None, vote.failed(text(known) or Message("the feedback has no value"))
+        )
     return SubjectScore(row, value, vote)
 
 
-MLFLOW = Format("mlflow", "MLflow assessments", "mlflow 3", _matches, _read)
+MLFLOW = Format("mlflow", Message("MLflow assessments"), "mlflow 3", _matches, _read)

@@ -27,6 +27,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import text
+from adjudge.messages import Message
 from adjudge.verdicts.styles import put_back, rating
 
 _QUALITY = RecordedQuestion(
@@ -81,7 +82,7 @@ def _single(record: ForeignRecord) -> RecordedRow:
         score = rating(reply)
     vote = RecordedVote(model=model, text=reply)
     if score is None or score < 0:
-        vote = vote.failed("no rating was read from the reply", _unread(reply))
+        vote = vote.failed(Message("no rating was read from the reply"), _unread(reply))
     else:
         vote = replace(vote, answer=score, prompt=prompt)
     answer = answers[-1] if answers else _name(record, system)
@@ -124,7 +125,7 @@ def _game(record: ForeignRecord, game: str, model: str) -> RecordedVote:
     vote = RecordedVote(model=model, swapped=game == "g2", text=reply)
     if said == "error":
         replied = reply if record.value(f"{game}_judgment") else ""
-        return vote.failed("the verdict is 'error'", _unread(replied))
+        return vote.failed(Message("the verdict is 'error'"), _unread(replied))
     return pair_vote(said, vote)
 
 
@@ -152,11 +153,11 @@ def _preference(record: ForeignRecord, log: ImportLog) -> RecordedRow:
         at=record.seconds("tstamp"),
     )
     if judge.startswith("gpt"):
-        unread = f"{record.text('winner')!r} names no answer"
+        unread = Message("{text!r} names no answer", text=record.text("winner"))
         vote = RecordedVote(model=judge).said_or_failed(chosen, unread, Outcome.UNREADABLE)
         return replace(row, judge=judge, votes=(vote,))
     if chosen is None:
-        log.skip(f"vote for {record.value('winner')!r}, which names no answer")
+        log.skip(Message("vote for {value!r}, which names no answer", value=record.value("winner")))
         return row
     kind: Kind = "expert" if judge.startswith(("expert", "author")) else "human"
     return replace(row, marks=(Mark(answer=chosen, annotator=judge, kind=kind, design="random"),))
@@ -176,5 +177,5 @@ def _say(talk: Sequence[ForeignRecord], role: str) -> str:
 
 
 MT_BENCH = Format(
-    "mt-bench", "MT-bench judgments or votes", "lm-sys/FastChat llm_judge", _matches, _read
+    "mt-bench", Message("MT-bench judgments or votes"), "lm-sys/FastChat llm_judge", _matches, _read
 )

@@ -20,6 +20,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import fields_of, number, text, with_response
+from adjudge.messages import Message, join
 
 _INVALID = "__invalid__"
 _GRADED = ("match", "metrics")
@@ -45,7 +46,8 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     for item in file.records(("data",)):
         wrong = _wrong(item)
         if not item.values("results"):
-            log.skip("output item without results" + (f": {wrong}" if wrong else ""))
+            skipped = Message("output item without results")
+            log.skip(join(": ", (skipped, wrong)) if wrong else skipped)
         yield from _item(item, wrong)
 
 
@@ -67,7 +69,7 @@ def _item(item: ForeignRecord, wrong: str) -> Iterator[RecordedRow]:
 
 def _wrong(item: ForeignRecord) -> str:
     """How an item ended that was not answered; its graders did not judge an answer."""
-    ended = "its status is 'error'" if item.text("status").casefold() in _ERRORED else ""
+    ended = Message("its status is 'error'") if item.text("status").casefold() in _ERRORED else ""
     return _error(item.nested("sample")) or ended
 
 
@@ -82,7 +84,7 @@ def _vote(result: ForeignRecord, wrong: str, model: str) -> RecordedVote:
         more=result.rest("name", "passed", "score", "sample"),
     )
     if error or not isinstance(success, bool):
-        return vote.failed(error or "the grader gave no result")
+        return vote.failed(error or Message("the grader gave no result"))
     return vote.said(passed(success), result.number("score"))
 
 
@@ -110,7 +112,7 @@ def _events(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         elif kind in _GRADED:
             yield from _graded(event, judge, replies.pop(sample, []))
         elif kind is not None:
-            log.skip(f"event of type {kind!r}")
+            log.skip(Message("event of type {kind!r}", kind=kind))
 
 
 def _graded(
@@ -135,7 +137,7 @@ def _graded(
 def _choice(data: ForeignRecord, last: ForeignRecord) -> tuple[RecordedQuestion, RecordedVote]:
     choice, vote = data.text("choice"), RecordedVote(text=_sampled(data) or _sampled(last))
     if choice == _INVALID or not choice:
-        vote = vote.failed("the reply names no choice", Outcome.UNREADABLE)
+        vote = vote.failed(Message("the reply names no choice"), Outcome.UNREADABLE)
     else:
         vote = vote.said(choice, data.number("score"))
     return RecordedQuestion(""), vote
@@ -155,7 +157,7 @@ def _matched(data: ForeignRecord) -> dict[str, tuple[RecordedQuestion, RecordedV
         if isinstance(value, int | float) and (points := number(value)) is not None
     }
     if not found:
-        return {"": (rate(""), vote.failed("the event holds no number"))}
+        return {"": (rate(""), vote.failed(Message("the event holds no number")))}
     return {
         name if len(found) > 1 else "": (rate(""), vote.said(points))
         for name, points in found.items()
@@ -175,5 +177,9 @@ def _sampled(shown: ForeignRecord) -> str:
 
 
 OPENAI_EVALS = Format(
-    "openai-evals", "OpenAI Evals output", "openai 3.49.0; openai/evals event logs", _matches, _read
+    "openai-evals",
+    Message("OpenAI Evals output"),
+    "openai 3.49.0; openai/evals event logs",
+    _matches,
+    _read,
 )

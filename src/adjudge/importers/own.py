@@ -171,4 +171,6 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     raise NotImplementedError("read_own keeps more than a RecordedRow can hold")
 
 
-OWN = Format("adjudge", "adjudge's own JSONL", "adjudge export --to jsonl", _matches, _read)
+OWN = Format(
+    "adjudge", Message("adjudge's own JSONL"), "adjudge export --to jsonl", _matches, _read
+)

@@ -10,6 +10,7 @@ from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Outcome
 from adjudge.importers.record import Mark, RecordedQuestion, RecordedVote
 from adjudge.importers.values import Json, number, text
+from adjudge.messages import Message
 from adjudge.verdicts.styles import put_back
 
 BETTER = RecordedQuestion(
@@ -18,7 +19,7 @@ BETTER = RecordedQuestion(
 BETTER_ANSWER = replace(
     BETTER, name="better answer", description="Which assistant's answer is better?"
 )
-NO_REPLY_VERDICT = "no verdict was read from the reply"
+NO_REPLY_VERDICT = Message("no verdict was read from the reply")
 _TIE: Selection = "tie"
 _WORDS: Mapping[str, Selection] = {
     **dict.fromkeys(("1", "a", "a>b", "a>>b", "model_1", "model_a", "response 1", "output_1"), 0),
@@ -62,7 +63,11 @@ def pair_vote(value: Json, vote: RecordedVote, *, relabelled: bool = False) -> R
     chosen = winner(value)
     if chosen is None:
         named = value not in (None, "")
-        reason = f"{text(value)!r} names no response" if named else NO_REPLY_VERDICT
+        reason = (
+            Message("{answer!r} names no response", answer=text(value))
+            if named
+            else NO_REPLY_VERDICT
+        )
         return vote.failed(reason, Outcome.UNREADABLE)
     return vote.said(put_back(chosen, swapped=vote.swapped and relabelled))
 

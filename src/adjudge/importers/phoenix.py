@@ -21,12 +21,13 @@ from adjudge.importers.record import (
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, fields_of, only_value, parse_cell, text
+from adjudge.messages import Message
 
 _COLUMN = re.compile(
     r"annotation_(.+)_(label|score|explanation|metadata|annotator_kind|trace_id|error"
     r"|start_time|end_time)"
 )
-_NOTHING_SAID = "the annotation has neither a label nor a score"
+_NOTHING_SAID = Message("the annotation has neither a label nor a score")
 _IN_WRITING = ("input", "reference_output", "metadata", "output")
 _READ = ("input", "output", "reference_output", "annotations", "example_id")
 _SPANS = ("span_id", "context.span_id", "trace_id", "document_id")
@@ -49,8 +50,10 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     if _is_separate(file.head):
         log.use({"result": "votes and labels", "span_id": "rows", "explanation": "explanation"})
         log.note(
-            "the texts that were annotated are not in a file of annotations: rows are named "
-            "by their span"
+            Message(
+                "the texts that were annotated are not in a file of annotations: rows are named "
+                "by their span"
+            )
         )
         yield from join_scores(lambda _: map(_score, file.records(("data",))), log)
         return
@@ -70,7 +73,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         for name, group in groups.items():
             yield _judged(record, name, group, name in rated)
         if not groups:
-            log.skip("example without annotations")
+            log.skip(Message("example without annotations"))
 
 
 def _is_human(annotation: ForeignRecord) -> bool:
@@ -195,4 +198,4 @@ def _name(record: ForeignRecord) -> str:
     return f"{name} (repetition {repetition:g})" if repetition and repetition > 1 else name
 
 
-PHOENIX = Format("phoenix", "Phoenix experiment", "phoenix 9478f95", _matches, _read)
+PHOENIX = Format("phoenix", Message("Phoenix experiment"), "phoenix 9478f95", _matches, _read)

@@ -18,11 +18,12 @@ from adjudge.importers.record import RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.judges.case import Case
 from adjudge.judges.direct import BaseDirectJudge
 from adjudge.judges.pairwise import BasePairwiseJudge
+from adjudge.messages import Message
 from adjudge.pooling.majority import status_of
 from adjudge.pooling.numbers import aggregate, numbers_of, shares, spread
 
 TEMPLATE = "imported"
-_NOT_JUDGED = "no verdict is recorded for this row"
+_NOT_JUDGED = Message("no verdict is recorded for this row")
 
 
 class _Texts(BaseDirectJudge):

@@ -29,6 +29,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, Texts, fields_of, text, with_response
+from adjudge.messages import Message
 
 _MODEL_GRADED = re.compile(
     r"(not-)?(llm-rubric|g-eval|factuality|model-graded-.+|answer-relevance|context-.+"
@@ -127,7 +128,11 @@ def _result(record: ForeignRecord, default: str, log: ImportLog) -> Iterator[Rec
         yield _overall(record, [one for one in parts if not _is_human(one)], marks)
     for one in parts:
         if not _MODEL_GRADED.fullmatch(_type(one)) and not _is_human(one):
-            log.skip(f"assertion {_type(one) or 'no assertion'!r}, which no model judges")
+            log.skip(
+                Message(
+                    "assertion {type!r}, which no model judges", type=_type(one) or "no assertion"
+                )
+            )
     if not parts:
         yield from _not_graded(record, default, log)
 
@@ -161,8 +166,10 @@ def _judged(
     inverted = kind.startswith("not-")
     if inverted:
         log.note(
-            "verdicts of not-… assertions are turned round: the judge's own, on the "
-            "criteria as it is written"
+            Message(
+                "verdicts of not-… assertions are turned round: the judge's own, on the "
+                "criteria as it is written"
+            )
         )
         marks = tuple(replace(one, answer=passed(one.answer != PASS)) for one in marks)
     vote = _vote(record, part, _provider(assertion, "provider") or default, inverted)
@@ -213,12 +220,15 @@ def _not_graded(record: ForeignRecord, default: str, log: ImportLog) -> Iterator
         kind = str(assertion.value("type")).removeprefix("not-")
         if _MODEL_GRADED.fullmatch(kind):
             model = _provider(assertion, "provider") or default
-            vote = RecordedVote(model=model).failed(error or "it was not graded")
+            vote = RecordedVote(model=model).failed(error or Message("it was not graded"))
             question = _question(kind, assertion, EMPTY)
             yield _row(record, by_model(kind, model), question, (vote,))
             return
-    ended = ": it ended in an error" if error else ""
-    log.skip(f"result that was not graded by a model{ended}")
+    log.skip(
+        Message("result that was not graded by a model: it ended in an error")
+        if error
+        else Message("result that was not graded by a model")
+    )
 
 
 def _overall(
@@ -230,7 +240,7 @@ def _overall(
     """
     vote = RecordedVote(model="assertions").said(passed(all(one.value("pass") for one in parts)))
     if any(_failure(record, one) for one in parts):
-        vote = vote.failed("an assertion ended without a verdict")
+        vote = vote.failed(Message("an assertion ended without a verdict"))
     return _row(record, _ALL_ASSERTIONS, _OVERALL, (vote,) if parts else (), marks)
 
 
@@ -293,12 +303,16 @@ def _provider(record: ForeignRecord, key: str) -> str:
 def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     log.version = "CSV"
     log.note(
-        "the CSV says whether an output passed, not which assertion said so: the verdicts "
-        "are of all assertions together"
+        Message(
+            "the CSV says whether an output passed, not which assertion said so: the verdicts "
+            "are of all assertions together"
+        )
     )
     log.note(
-        "in the CSV, some errors of a grader look like FAIL: import the JSON instead where "
-        "you have it"
+        Message(
+            "in the CSV, some errors of a grader look like FAIL: import the JSON instead where "
+            "you have it"
+        )
     )
     for row in file.records():
         cells = {name: _cell(value) for name, value in row.raw.items()}
@@ -348,12 +362,12 @@ def _status_vote(status: str, score: float | None, reason: str) -> RecordedVote:
     graded = not _NOT_GRADED.match(reason) and not _UNREADABLE.match(reason)
     if status == PASS or (status == FAIL and graded):
         return replace(vote, answer=status, score=score, explanation=reason)
-    return vote.failed(reason or f"its status is {status or 'empty'}")
+    return vote.failed(reason or Message("its status is {status}", status=status or "empty"))
 
 
 PROMPTFOO = Format(
     "promptfoo",
-    "promptfoo results",
+    Message("promptfoo results"),
     "promptfoo 831ec62 (2026-08), results versions 2 and 3",
     _matches,
     _read,

@@ -25,6 +25,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, Texts, fields_of, number, parse_cell, text
+from adjudge.messages import Message
 
 _ANSWERS = ("response", "answer", "multi_responses")
 _QUESTIONS = ("user_input", "question")
@@ -139,12 +140,14 @@ def _table(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 def _cell_vote(value: Json, question: RecordedQuestion) -> RecordedVote:
     points, said, vote = number(value), text(value).strip(), RecordedVote()
     if question.kind == "choice":
-        empty = "the cell is empty: the metric ended without a verdict"
+        empty = Message("the cell is empty: the metric ended without a verdict")
         return vote.said_or_failed(said.upper() or None, empty)
     if points is None:
         other = said and not _is_number(value)
         return vote.failed(
-            f"{said!r} is not a number" if other else "NaN: the metric ended without a number"
+            Message("{value!r} is not a number", value=said)
+            if other
+            else Message("NaN: the metric ended without a number")
         )
     return vote.said(points if question.higher_is_better else 1 - points)
 
@@ -164,11 +167,14 @@ def _metrics(file: ForeignFile, log: ImportLog) -> dict[str, RecordedQuestion]:
         if question is not None:
             found[name] = question
         elif reason:
-            log.skip(f"column {name!r}, {reason}")
+            log.skip(reason)
         if question is not None and not question.higher_is_better:
             log.note(
-                f"{name}: less is better, so that scores are turned round: 1 minus what "
-                "Ragas recorded"
+                Message(
+                    "{name}: less is better, so that scores are turned round: 1 minus what "
+                    "Ragas recorded",
+                    name=name,
+                )
             )
     return found
 
@@ -199,7 +205,10 @@ def _question_in(name: str, column: _Column) -> tuple[RecordedQuestion | None, s
     about = f"{name}, a metric of Ragas."
     words = (word.casefold() for word in _WORDS.findall(name))
     if known not in _METRICS and any(map(_TAKEN.fullmatch, words)):
-        return None, "which says what an answer took, not how good it is" if column.numbers else ""
+        taken = Message(
+            "column {name!r}, which says what an answer took, not how good it is", name=name
+        )
+        return None, taken if column.numbers else ""
     if column.verdicts and not column.numbers and not column.others:
         return pass_or_fail(name, about), ""
     if known in _METRICS or (column.numbers and not column.others and not column.verdicts):
@@ -207,8 +216,9 @@ def _question_in(name: str, column: _Column) -> tuple[RecordedQuestion | None, s
         about += " Less of it is better." if less else ""
         return rate(name, about, less_is_better=less), ""
     if column.numbers:
-        return None, "which holds numbers and other things"
-    return None, "" if column.others else "which is empty on every row"
+        return None, Message("column {name!r}, which holds numbers and other things", name=name)
+    empty = Message("column {name!r}, which is empty on every row", name=name)
+    return None, "" if column.others else empty
 
 
 def _is_metric(name: str, value: Json) -> bool:
@@ -270,12 +280,12 @@ def _annotated(name: str, annotation: _Annotation, binary: bool, log: ImportLog)
     record, said = annotation.record, annotation.verdict
     theirs = annotation.corrected(binary)
     if theirs is None and record.value("is_accepted") is not True:
-        log.skip("annotation that rejects a verdict and gives no other")
+        log.skip(Message("annotation that rejects a verdict and gives no other"))
     why = record.text("judge_reason") or annotation.output.text("reason")
-    lost = (
+    lost = Message(
         "a person edited what the metric is made of, and the judge's own result is not in the file"
     )
-    wrong = lost if annotation.is_edited else "the metric has no output"
+    wrong = lost if annotation.is_edited else Message("the metric has no output")
     vote = RecordedVote(explanation="" if said is None else why)
     mark = Mark(
         answer=_answer(theirs, binary) or 0.0,
@@ -323,4 +333,4 @@ class _Annotation:
         return 1 - said if value is None and binary and said is not None else value
 
 
-RAGAS = Format("ragas", "Ragas results or annotations", "ragas 0.4.3", _matches, _read)
+RAGAS = Format("ragas", Message("Ragas results or annotations"), "ragas 0.4.3", _matches, _read)

@@ -16,6 +16,7 @@ from adjudge.domain.label import Design, Kind, Winner
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Outcome
 from adjudge.importers.values import Json, JsonObject, number, text
+from adjudge.messages import Message
 
 QuestionKind = Literal["choice", "comparison", "rating"]
 RecordedAnswer = str | float
@@ -28,8 +29,8 @@ NAMELESS = ("", NOT_SAID, "api", "code", "assertions")
 """Models that are none: nobody knows whether two files mean the same one."""
 UNJUDGED = "rows"
 """What rows are filed under that nobody judged."""
-NO_VERDICT = "no verdict is recorded"
-NAMED_BY_ID = "the texts are not in the file: rows are named by their id"
+NO_VERDICT = Message("no verdict is recorded")
+NAMED_BY_ID = Message("the texts are not in the file: rows are named by their id")
 _LONGEST_NAME = 80
 _PAIRS = ((PASS, FAIL), ("yes", "no"), ("true", "false"), ("correct", "incorrect"))
 """Words that say that something is so, each with its contrary."""
@@ -94,7 +95,10 @@ class RecordedVote:
     def failed(self, reason: Json, outcome: Outcome = Outcome.MODEL_ERROR) -> RecordedVote:
         """This vote without one: a failure, never a verdict."""
         return replace(
-            self, answer=None, outcome=outcome, reason=text(reason) or "no reason is recorded"
+            self,
+            answer=None,
+            outcome=outcome,
+            reason=text(reason) or Message("no reason is recorded"),
         )
 
     def said_or_failed(

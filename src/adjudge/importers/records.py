@@ -33,6 +33,7 @@ from adjudge.importers.scales import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, number, text
+from adjudge.messages import Message
 
 _PAIR = ("response_1", "response_2")
 _RESPONSES = ("response", "agent_output", "answer", "output", "summary")
@@ -131,7 +132,7 @@ def _arena(record: ForeignRecord) -> RecordedRow:
 def _cascade(record: ForeignRecord, codes: Codes) -> RecordedRow:
     """Two outputs, whom each annotator prefers, and the probabilities that a judge gives them."""
     probabilities = [number(one) for one in record.values("probs")]
-    vote = RecordedVote().failed("no probabilities are recorded")
+    vote = RecordedVote().failed(Message("no probabilities are recorded"))
     if len(probabilities) == 2 and None not in probabilities:
         first, second = (one or 0.0 for one in probabilities)
         vote = RecordedVote(
@@ -160,7 +161,7 @@ def _marks(label: Json, scale: LabelMeaning, log: ImportLog) -> Iterator[Mark]:
     if answer is not None:
         yield Mark(answer=answer, annotator="gold", kind="expert", design=scale.design)
     elif scale.question.options == PASS_OR_FAIL:
-        log.skip(f"label {text(label)}, which says neither pass nor fail")
+        log.skip(Message("label {answer}, which says neither pass nor fail", answer=text(label)))
 
 
 def _judges(
@@ -182,7 +183,7 @@ def _judges(
         if known := tuple(vote for vote in votes if vote is not None):
             yield name, own, known
         else:
-            log.skip(f"judge {name!r}, whose records hold no verdict")
+            log.skip(Message("judge {name!r}, whose records hold no verdict", name=name))
 
 
 def _vote(part: ForeignRecord, judge: str, sample: int, scale: LabelMeaning) -> RecordedVote | None:
@@ -229,8 +230,8 @@ def _row(
 
 RECORDS = Format(
     "records",
-    "labelled records",
-    "rows with a label, and judges that said something of them",
+    Message("labelled records"),
+    Message("rows with a label, and judges that said something of them"),
     _matches,
     _read,
 )

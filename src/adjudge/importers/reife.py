@@ -20,6 +20,7 @@ from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, NO_REPLY_VERDICT, gold, pair_vote, winner
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
+from adjudge.messages import Message
 
 _TEXTS = ("instruction", "output_1", "output_2")
 _PREDICTIONS = ("base_LLM", "evaluation_protocol", "predictions")
@@ -132,8 +133,10 @@ def _vote(record: ForeignRecord, vote: RecordedVote, log: ImportLog) -> Recorded
     if not (found.value("fail") or found.value("tie")):
         return pair_vote(said, vote)
     log.note(
-        "a winner that the file drew at random is not a verdict: --unreadable recorded "
-        "counts it as published figures do"
+        Message(
+            "a winner that the file drew at random is not a verdict: --unreadable recorded "
+            "counts it as published figures do"
+        )
     )
     drawn = replace(vote, stand_in=winner(said))
     failed = found.value("fail")
@@ -152,5 +155,10 @@ def _add_predictions(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
 
 
 REIFE = Format(
-    "reife", "ReIFE data and results", "yale-nlp/ReIFE cfcb8fc", _matches, _read, join=_join
+    "reife",
+    Message("ReIFE data and results"),
+    "yale-nlp/ReIFE cfcb8fc",
+    _matches,
+    _read,
+    join=_join,
 )

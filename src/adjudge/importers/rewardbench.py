@@ -20,6 +20,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, number, text
+from adjudge.messages import Message
 
 _BEST = RecordedQuestion("best completion", "Which completion is the best?", "comparison")
 
@@ -39,7 +40,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             "num_correct": "labels",
         }
     )
-    log.note("the completions are put in an order that does not tell which is right")
+    log.note(Message("the completions are put in an order that does not tell which is right"))
     for record in file.records():
         yield _row(record, log)
 
@@ -52,7 +53,9 @@ def _row(record: ForeignRecord, log: ImportLog) -> RecordedRow:
         key=lambda one: hashlib.sha256(f"{id}\0{one}".encode()).digest(),
     )
     if len(good) != 1:
-        log.skip("label of a prompt with several right completions: no single one is the best")
+        log.skip(
+            Message("label of a prompt with several right completions: no single one is the best")
+        )
     scores = record.values("scores")
     return RecordedRow(
         judge=model if scores else UNJUDGED,
@@ -83,7 +86,7 @@ def _vote(scores: Sequence[Json], model: str, order: list[int]) -> RecordedVote:
     flat = [one[0] if isinstance(one, list) and one else one for one in scores]
     known = [points for one in flat if (points := number(one)) is not None]
     if len(known) != len(order):
-        return RecordedVote(model=model).failed("a completion has no score")
+        return RecordedVote(model=model).failed(Message("a completion has no score"))
     best = [one for one, score in enumerate(known) if score == max(known)]
     answer = order.index(best[0]) if len(best) == 1 else TIE
     kept = [known[one] for one in order]

@@ -30,6 +30,7 @@ from adjudge.importers.own import OWN, read_own
 from adjudge.importers.record import ImportLog, RecordedRow
 from adjudge.importers.source import ForeignFile
 from adjudge.importers.table import TABLE, TableColumns, table_format
+from adjudge.messages import Message, join, plural
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
 
 WHOLE = "whole"
@@ -117,21 +118,32 @@ def import_file(
                 "{named} was read as {title} and holds no judgment: {reasons}",
                 named=named,
                 title=chosen.title,
-                reasons="; ".join(log.skipped) or "it is empty",
+                reasons=join("; ", log.skipped) if log.skipped else Message("it is empty"),
             )
         for note in direction_notes(run.questions(), options.less_is_better):
             log.note(note)
         if tally.votes["unreadable"] or tally.recounted:
             policy = options.unreadable
-            log.note(f"unreadable replies: {policy} ({UNREADABLE_POLICIES[policy]})")
+            log.note(
+                Message(
+                    "unreadable replies: {unreadable} ({meaning})",
+                    unreadable=policy,
+                    meaning=UNREADABLE_POLICIES[policy],
+                )
+            )
         if tally.undescribed:
             log.note(
-                f"{tally.undescribed} judgments are by questions that the run does not "
-                "describe: they cannot be labelled"
+                plural(
+                    "{count} judgment is by a question that the run does not describe: it cannot "
+                    "be labelled",
+                    "{count} judgments are by questions that the run does not describe: they "
+                    "cannot be labelled",
+                    tally.undescribed,
+                )
             )
         bad = [one for file in files for one in file.bad]
         if bad:
-            log.skip("rows that cannot be read", len(bad))
+            log.skip(Message("rows that cannot be read"), len(bad))
         report = ImportReport(
             source=named,
             folder=str(folder),
@@ -282,7 +294,7 @@ def _found_in(
 def _unknown(named: str) -> RunError:
     formats = "|".join(sorted((*FORMATS, TABLE)))
     return RunError(
-        "{named} is in no format that is known: say which with --as {formats}",
+        "the format of {named} was not recognised: name it with --as {formats}",
         named=named,
         formats=formats,
     )

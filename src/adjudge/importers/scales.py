@@ -21,6 +21,7 @@ from adjudge.importers.record import (
     RecordedVote,
 )
 from adjudge.importers.values import Json, number, text
+from adjudge.messages import Message
 
 GOOD = ("correct", "yes", "pass", "passed", "true", "good", "right", "1", "1.0")
 BAD = ("incorrect", "no", "fail", "failed", "false", "bad", "wrong", "0", "0.0")
@@ -99,16 +100,20 @@ def goodness(word: str) -> tuple[bool, bool, str]:
 def read_verdict(vote: RecordedVote, value: str, question: RecordedQuestion) -> RecordedVote:
     """A verdict on the scale of the labels; one that is not on it is not a further option of it."""
     if question.kind == "rating":
-        return vote.said_or_failed(number(value), f"{value!r} is not a number", Outcome.UNREADABLE)
+        return vote.said_or_failed(
+            number(value), Message("{value!r} is not a number", value=value), Outcome.UNREADABLE
+        )
     known = ", ".join(one.name for one in question.options)
-    unknown = f"{value!r} is none of the labels ({known})"
+    unknown = Message("{value!r} is none of the labels ({known})", value=value, known=known)
     return vote.said_or_failed(_option(question, value), unknown, Outcome.UNREADABLE)
 
 
 def read_truth(vote: RecordedVote, truth: str, question: RecordedQuestion) -> RecordedVote:
     """What is true or false, as the better or the worse of two options."""
     if truth.casefold() not in (*GOOD, *BAD):
-        return vote.failed(f"{truth!r} is neither true nor false", Outcome.UNREADABLE)
+        return vote.failed(
+            Message("{value!r} is neither true nor false", value=truth), Outcome.UNREADABLE
+        )
     return vote.said(question.options[0 if truth.casefold() in GOOD else 1].name)
 
 

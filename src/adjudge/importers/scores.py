@@ -22,6 +22,7 @@ from adjudge.importers.record import (
     rate,
 )
 from adjudge.importers.values import Json, JsonObject, Texts, fields_of, is_missing, number, text
+from adjudge.messages import Message
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,11 @@ def _row(one: SubjectScore, values: ValueKinds, judged: bool) -> RecordedRow:
             vote = vote.said(answer, vote.score)
         elif vote.reason is None:
             several = _is_several(one.value)
-            why = "the value is neither a number nor a word" if several else "the value is missing"
+            why = (
+                Message("the value is neither a number nor a word")
+                if several
+                else Message("the value is missing")
+            )
             vote = vote.failed(why, Outcome.UNREADABLE if several else Outcome.MODEL_ERROR)
         judge = by_model(one.name, vote.model)
         return replace(one.row, judge=judge, question=question, votes=(vote,))

@@ -42,6 +42,7 @@ from adjudge.importers.scales import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, JsonObject, Texts, is_missing, number, text
+from adjudge.messages import Message
 
 TABLE = "table"
 _NO_NUMBER = ("n/a", "na", "#n/a", "<na>", "none", "-", "–", "—", "?")
@@ -108,7 +109,9 @@ def table_format(columns: TableColumns) -> Format:
     def read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         yield from _Table(file, columns).recorded(log)
 
-    return Format(TABLE, "a table", "the columns that were named", _shows_itself, read)
+    return Format(
+        TABLE, Message("a table"), Message("the columns that were named"), _shows_itself, read
+    )
 
 
 def _shows_itself(_: Head) -> bool:
@@ -277,7 +280,9 @@ class _Table:
         answer = meaning.read(value)
         if answer is None:
             said = self._in_figures(_word(record, column), column)
-            log.skip(f"label {said!r}, which is not an answer to what was judged")
+            log.skip(
+                Message("label {value!r}, which is not an answer to what was judged", value=said)
+            )
             return
         yield Mark(answer=answer, annotator=column, kind="human", design=meaning.design)
 

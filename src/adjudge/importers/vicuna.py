@@ -13,6 +13,7 @@ from adjudge.importers.pairs import BETTER, gold
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import number
+from adjudge.messages import Message
 from adjudge.verdicts.styles import better_rated, two_ratings
 
 _READ = (
@@ -60,17 +61,20 @@ def _vote(record: ForeignRecord, judge: str, log: ImportLog) -> RecordedVote:
     found: tuple[float, ...] | None = two_ratings(reply) if reply else None
     if len(known) == 2 and found not in (None, known):
         log.note(
-            "some recorded scores contradict the reply that they were read from: the reply counts"
+            Message(
+                "some recorded scores contradict the reply that they were read from: the reply "
+                "counts"
+            )
         )
-        log.skip("recorded score that contradicts its reply")
+        log.skip(Message("recorded score that contradicts its reply"))
     found = known if found is None and len(known) == 2 else found
     vote = RecordedVote(model=judge, text=reply)
     if found is None:
-        unread = "the first line of the reply is not two numbers"
+        unread = Message("the first line of the reply is not two numbers")
         return vote.failed(unread, Outcome.UNREADABLE)
     first, second = found
     answer = better_rated((first, second))
     return RecordedVote(answer=answer, model=judge, text=reply, more={"scores": [first, second]})
 
 
-VICUNA = Format("vicuna", "Vicuna reviews", "lm-sys/FastChat v0.1", _matches, _read)
+VICUNA = Format("vicuna", Message("Vicuna reviews"), "lm-sys/FastChat v0.1", _matches, _read)

@@ -24,6 +24,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import text
+from adjudge.messages import Message
 
 _OPTIONS = ("1_full_compliance", "2_full_refusal", "3_partial_refusal")
 _REFUSAL = RecordedQuestion(
@@ -75,7 +76,7 @@ def _rows(record: ForeignRecord, system: str, log: ImportLog) -> Iterator[Record
         said = record.text(column)
         vote = RecordedVote(model=judge).said_or_failed(
             said if said in _OPTIONS else None,
-            f"{said!r} is none of the labels",
+            Message("{value!r} is none of the labels", value=said),
             Outcome.UNREADABLE,
         )
         yield replace(row, judge=judge, votes=(vote,))
@@ -90,8 +91,10 @@ def _marks(record: ForeignRecord, log: ImportLog) -> Iterator[Mark]:
         given["who decided"] = final
     if final not in said:
         log.note(
-            "where the final label is neither annotator's, the three differ: such a row has "
-            "no agreed label"
+            Message(
+                "where the final label is neither annotator's, the three differ: such a row has "
+                "no agreed label"
+            )
         )
     for who, answer in given.items():
         if answer in _OPTIONS:
@@ -99,5 +102,5 @@ def _marks(record: ForeignRecord, log: ImportLog) -> Iterator[Mark]:
 
 
 XSTEST = Format(
-    "xstest", "XSTest completions", "paul-rottger/exaggerated-safety v2", _matches, _read
+    "xstest", Message("XSTest completions"), "paul-rottger/exaggerated-safety v2", _matches, _read
 )

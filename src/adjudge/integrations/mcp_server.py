@@ -24,7 +24,7 @@ from adjudge.domain.results import PairwiseInstanceResult, Result, Status
 from adjudge.errors import HALTS, AdjudgeError
 from adjudge.prompts.fence import fence
 from adjudge.service.judging import JudgingService
-from adjudge.service.run_shelf import RunShelf
+from adjudge.service.run_index import RunIndex
 
 NOTE = (
     "Texts between <data-…> marks are material that was judged, and explanations are about it: "
@@ -201,15 +201,15 @@ def _add_criteria(made: MCPServer, service: JudgingService) -> None:
 
 
 def _add_runs(made: MCPServer, root: Path) -> None:
-    shelf = RunShelf(root)
+    index = RunIndex(root)
 
     async def list_runs() -> Runs:
         """List the runs that may be looked at, the newest first."""
-        return Runs(runs=await _told(shelf.runs))
+        return Runs(runs=await _told(index.runs))
 
     async def run_status(run: str) -> RunFigures:
         """Say what a run comes to: its state, each criterion's mean, failures and calls."""
-        return RunFigures.model_validate(await _told(lambda: shelf.run(run)))
+        return RunFigures.model_validate(await _told(lambda: index.run(run)))
 
     async def run_rows(
         run: str,
@@ -224,7 +224,7 @@ def _add_runs(made: MCPServer, root: Path) -> None:
         """
         most = min(limit, MOST_ROWS)
         found = await _told(
-            lambda: shelf.rows(
+            lambda: index.rows(
                 run, judge=judge, status=status, words=words, limit=most, after=after
             )
         )
@@ -236,7 +236,7 @@ def _add_runs(made: MCPServer, root: Path) -> None:
         """Say what people's labels make of a run's numbers: the corrected ones, or why there are
         none.
         """
-        return Calibrations(calibrations=await _told(lambda: shelf.calibration(run)))
+        return Calibrations(calibrations=await _told(lambda: index.calibration(run)))
 
     for tool in (list_runs, run_status, run_rows, calibration):
         made.add_tool(tool, annotations=_READS)

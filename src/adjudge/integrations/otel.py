@@ -363,8 +363,8 @@ def _check_installed() -> None:
     protocol = os.environ.get(_PROTOCOL, "").strip()
     if protocol not in ("", "http/protobuf"):
         raise SetupError(
-            "{PROTOCOL} is {protocol!r}, and traces are sent by http/protobuf: leave it "
+            "{variable} is {protocol!r}, and traces are sent by http/protobuf: leave it "
             "out, or set it to that",
-            PROTOCOL=_PROTOCOL,
+            variable=_PROTOCOL,
             protocol=protocol,
         )

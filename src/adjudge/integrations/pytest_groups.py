@@ -107,7 +107,7 @@ T = TypeVar("T")
 Fields = Mapping[str, str | Sequence[str]]
 
 
-def briefly(told: Callable[[str], str], ask: Callable[[], T]) -> T:
+def briefly(render: Callable[[object], str], ask: Callable[[], T]) -> T:
     """What ``ask`` gives. An error of ours is raised as if here, in the session's language: a
     test's report shows the test.
     """
@@ -115,12 +115,12 @@ def briefly(told: Callable[[str], str], ask: Callable[[], T]) -> T:
     try:
         return ask()
     except AdjudgeError as error:
-        error.args = (told(str(error)),)
+        error.args = (render(error),)
         raise error.with_traceback(None) from None
 
 
 class Judging(Protocol):
-    def told(self, text: str) -> str:
+    def render(self, text: object) -> str:
         """A sentence of ours in the session's language."""
         ...
 
@@ -151,7 +151,7 @@ class Judge:
         __tracebackhide__ = True
         fields = {**texts_beside(user_input, reference, contexts), "response": response}
         return briefly(
-            self._session.told,
+            self._session.render,
             lambda: self._session.judge(criteria, fields, votes, self._undecided),
         )
 

@@ -126,7 +126,7 @@ def judged(request: pytest.FixtureRequest) -> Collect:
 
 @pytest.fixture
 def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedRun]:
-    """Carry out an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main",
+    """Run an eval file: ``assert judged_run("eval.yaml").not_worse_than("runs/main",
     margin=0.02)``.
     """
     session, undecided = _judging(request.config), _undecided(request.config, request.node)
@@ -148,7 +148,7 @@ def _brief(session: JudgingSession, of_file: Callable[[Path], T]) -> Callable[[s
 
     def ask(path: str | Path) -> T:
         __tracebackhide__ = True
-        return briefly(session.told, lambda: of_file(Path(path)))
+        return briefly(session.render, lambda: of_file(Path(path)))
 
     return ask
 
@@ -207,7 +207,7 @@ def _group(request: pytest.FixtureRequest) -> Group:
 
 
 def _refused(request: pytest.FixtureRequest, why: str) -> pytest.UsageError:
-    return pytest.UsageError(_judging(request.config).told(why))
+    return pytest.UsageError(_judging(request.config).render(why))
 
 
 def _judging(config: pytest.Config) -> JudgingSession:
@@ -352,7 +352,7 @@ def _reports(
     judging = _judging(config)
     why: str | tuple[str, int, str] | None = None
     if outcome == "failed":
-        why = judging.told(decision.message)
+        why = judging.render(decision.message)
     elif outcome == "skipped":
         why = (path, group.line + 1, judging.undecided(decision.message))
     undecided = [(OUTCOME, INCONCLUSIVE)] if decision.verdict == "inconclusive" else []
@@ -396,14 +396,16 @@ def pytest_terminal_summary(
     from adjudge.messages import Message
 
     judging = _judging(config)
-    terminalreporter.section(judging.told(Message("judged")))
-    decided = [judging.told(decision.message) for decision in state.decisions]
+    terminalreporter.section(judging.render(Message("judged")))
+    decided = [judging.render(decision.message) for decision in state.decisions]
     for decision, message in zip(state.decisions, decided, strict=True):
-        terminalreporter.line(f"{decision.test}, {judging.told(decision.title)}: {message}")
+        terminalreporter.line(f"{decision.test}, {judging.render(decision.title)}: {message}")
     for nodeid, reason in undecided:
         if not any(reason.endswith(message) for message in decided):
             terminalreporter.line(f"{nodeid}: {reason}")
-    terminalreporter.line(judging.told(Message("judgments are in {folder}", folder=judging.folder)))
+    terminalreporter.line(
+        judging.render(Message("judgments are in {folder}", folder=judging.folder))
+    )
 
 
 def _reason(report: pytest.TestReport) -> str:

@@ -19,18 +19,16 @@ from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
-from adjudge.exporters.workflow_commands import defused
 from adjudge.gateway.open import ModelLike, default_model
 from adjudge.gateway.providers.replay import NOT_RECORDED
 from adjudge.integrations.pytest_cassette import Cassette, join_parts, recording, replayed
 from adjudge.integrations.pytest_purse import Purse, cost_of
-from adjudge.integrations.pytest_text import JudgedText, Told, Undecided
+from adjudge.integrations.pytest_text import JudgedText, Render, Undecided
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message, join, plural, term
+from adjudge.messages import Message, join, plural, render, term
 from adjudge.results.gate import GateResult
 from adjudge.results.outcome import Outcome
 from adjudge.results.paired import pairing_message
-from adjudge.results.russian import translate_line, translate_report
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
@@ -47,6 +45,7 @@ from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Stopping
 from adjudge.runs.folder import run_info
 from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.project import ModelEntry, find_project
+from adjudge.view.workflow_commands import defused
 
 if TYPE_CHECKING:
     from adjudge.integrations.pytest_groups import Group, GroupSettings
@@ -73,13 +72,13 @@ class NotWorse:
     """Whether a run is not worse than another; false where it is."""
 
     gates: tuple[GateResult, ...]
-    _told: Told = field(default=str, repr=False, compare=False)
+    _render: Render = field(default=str, repr=False, compare=False)
 
     def __bool__(self) -> bool:
         return all(gate.verdict == "holds" for gate in self.gates)
 
     def __repr__(self) -> str:
-        return self._told(join("; ", map(describe_difference, self.gates)))
+        return self._render(join("; ", map(describe_difference, self.gates)))
 
 
 @dataclass(frozen=True)
@@ -112,7 +111,7 @@ class JudgedRun:
             confidence=confidence,
         )
         gates = tuple(paired_gates(setup, self.folder))
-        found = NotWorse(gates, self._session.told)
+        found = NotWorse(gates, self._session.render)
         if worst_of(gates) == "inconclusive":
             self._undecided(repr(found))
         return found
@@ -122,11 +121,11 @@ class JudgedRun:
             raise SetupError(
                 "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
             )
-        told = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
+        reasons = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
         if worst_of(gates) == "failed":
-            raise AssertionError(self._session.told(told))
-        if told:
-            self._undecided(told)
+            raise AssertionError(self._session.render(reasons))
+        if reasons:
+            self._undecided(reasons)
 
 
 def worst_of(gates: Sequence[GateResult]) -> str:
@@ -199,15 +198,15 @@ class JudgingSession:
         """What the project asks and speaks in."""
         return find_project(self.root).language or "en"
 
-    def told(self, text: str) -> str:
+    def render(self, text: object) -> str:
         """A sentence of ours in that language; no runner of a job takes what is judged for a
         command.
         """
-        return defused(translate_line(text, self.language))
+        return defused(render(text, self.language))
 
     def undecided(self, reason: str) -> str:
         """Why nobody can decide, as a report says it."""
-        return self.told(join(": ", (Message("inconclusive"), reason)))
+        return self.render(join(": ", (Message("inconclusive"), reason)))
 
     # -- what fixtures ask for -----------------------------------------------------------
 
@@ -231,10 +230,10 @@ class JudgingSession:
             lambda event: found.append(event.result) if isinstance(event, JudgmentDone) else None,
         )
         self._check_recorded(found)
-        return JudgedText(found[0], undecided, self.told)
+        return JudgedText(found[0], undecided, self.render)
 
     def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
-        """Carry out an eval file, in this session's folder."""
+        """Run an eval file, in this session's folder."""
         file = load_eval(self.root / path, find_project(self.root))
         name = f"{path.stem}-{content_hash(str(path))[:8]}"
         own = (
@@ -263,12 +262,12 @@ class JudgingSession:
             changed[entry.criteria.name] = accepted(tried, file, entry) if update else {}
             for number, one in enumerate(tried, 1):
                 if not one.as_expected:
-                    line = join(": ", (entry.criteria.name, translate_report(one.told(number))))
+                    line = join(": ", (entry.criteria.name, one.message(number)))
                     (unsure if one.as_expected is None else wrong).append(line)
         if update:
             update_golden(file, changed)
         elif wrong:
-            raise AssertionError(self.told(join("\n", wrong)))
+            raise AssertionError(self.render(join("\n", wrong)))
         if unsure:
             undecided(join("; ", unsure))
 
@@ -305,7 +304,7 @@ class JudgingSession:
             why = Message("stopped before all cases were judged: {reason}", reason=halt)
             return Decision(title, "inconclusive", why, [("adjudge.run", str(folder))])
         except (AdjudgeError, AssertionError, OSError) as error:
-            return Decision(title, "failed", translate_report(str(error)))
+            return Decision(title, "failed", Message("{error}", error=error))
 
     def end_recording(self) -> None:
         """Put what all processes recorded into one file."""

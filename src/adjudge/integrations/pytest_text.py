@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from textwrap import shorten
 
 from adjudge.domain.results import Result, Status
-from adjudge.exporters.workflow_commands import defused
-from adjudge.messages import Message, term
+from adjudge.messages import Message, join, term
 from adjudge.results.passed import passed
+from adjudge.view.workflow_commands import defused
 
 _LONGEST = 300
 _STATUSES = {
@@ -19,7 +19,7 @@ _STATUSES = {
 }
 Undecided = Callable[[str], None]
 """Ends a test that cannot be decided."""
-Told = Callable[[str], str]
+Render = Callable[[str], str]
 """A sentence of ours in the language of the session."""
 
 
@@ -32,16 +32,24 @@ class JudgedText:
 
     result: Result
     _undecided: Undecided = field(repr=False, compare=False)
-    _told: Told = field(default=str, repr=False, compare=False)
+    _render: Render = field(default=str, repr=False, compare=False)
 
     def __str__(self) -> str:
-        result, told = self.result, self._told
-        verdict = result.verdict_name or told(_STATUSES[result.status])
-        votes = told(_count_votes(result))
-        why = (
-            defused(result.explanation or "") if result.verdict_name else told(result.reason or "")
+        verdict = self.result.verdict_name or _STATUSES[self.result.status]
+        return self._with_reason(
+            Message("{verdict} ({votes})", verdict=verdict, votes=_count_votes(self.result))
         )
-        return "; ".join(filter(None, (verdict, votes, shorten(why, _LONGEST, placeholder=" …"))))
+
+    def _with_reason(self, line: Message) -> str:
+        result = self.result
+        why = (
+            defused(result.explanation or "")
+            if result.verdict_name
+            else self._render(result.reason or "")
+        )
+        return ": ".join(
+            filter(None, (self._render(line), shorten(why, _LONGEST, placeholder=" …")))
+        )
 
     @property
     def passed(self) -> bool | None:
@@ -70,8 +78,13 @@ class JudgedText:
             self._undecided(str(self))
         elif self.result.verdict_name not in options:
             __tracebackhide__ = True
-            wanted = Message("expected {options}", options=" | ".join(options))
-            raise AssertionError(f"{self._told(wanted)}: {self}")
+            line = Message(
+                "expected {options}, got {verdict!r} ({votes})",
+                options=join(Message(" or "), map(repr, options)),
+                verdict=self.result.verdict_name,
+                votes=_count_votes(self.result),
+            )
+            raise AssertionError(self._with_reason(line))
 
     def _must(self, wanted: bool, agreement: float) -> None:
         __tracebackhide__ = True
@@ -79,12 +92,11 @@ class JudgedText:
         if found is None or (self.result.agreement or 0.0) < agreement:
             self._undecided(str(self))
         elif found is not wanted:
-            said = Message("judged not to pass") if wanted else Message("judged to pass")
-            raise AssertionError(f"{self._told(said)}: {self}")
+            raise AssertionError(str(self))
 
 
 def _count_votes(result: Result) -> Message:
-    if result.agreement is None:
+    if result.agreement in (None, 1.0):
         return Message(
             "{valid} of {requested} votes",
             valid=result.votes_valid,
@@ -94,5 +106,5 @@ def _count_votes(result: Result) -> Message:
         "{valid} of {requested} votes, agreement {agreement:.2f}",
         valid=result.votes_valid,
         requested=result.votes_requested,
-        agreement=result.agreement,
+        agreement=float(result.agreement or 0.0),
     )

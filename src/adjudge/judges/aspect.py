@@ -319,7 +319,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             tie=_is_tie(said.counted, score),
             panel=said.counted,
             excluded_models=FrozenDict(said.excluded) if said.excluded else NOTHING,
-            notes=notes_on(votes, self.language, self.temperatures),
+            notes=notes_on(votes, self.temperatures),
         )
 
     def fallback_result(self, result: AspectResult, choice: random.Random) -> AspectResult:

@@ -228,7 +228,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - judges of one's own may need it
         """What a reader of the result must know."""
-        return notes_on(votes, self.language, self.temperatures)
+        return notes_on(votes, self.temperatures)
 
     def metadata_with(self, votes: Sequence[Vote], option: object) -> Mapping[str, object]:
         """The metadata, and what a judge of one's own returned along with ``option``."""

@@ -50,14 +50,14 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         """
         if not item.criteria.options:
             raise SetupError(
-                "criteria {name!r} offers no options: only comparisons can do without",
+                "criterion {name!r} offers no options: only comparisons can do without",
                 name=item.criteria.name,
             )
         shown_fields(item.criteria, item.instance)
         for example in item.criteria.examples:
             if example.option not in item.criteria.option_names:
                 raise SetupError(
-                    "an example of criteria {name!r} has no option of it: {option!r}",
+                    "an example of criterion {name!r} has no option of it: {option!r}",
                     name=item.criteria.name,
                     option=example.option,
                 )
@@ -329,9 +329,7 @@ class DirectJudge(ModelSettings, Direct):
 
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - as the base class has it
         """What a reader of the result must know."""
-        return notes_on(
-            votes, self.language, self.temperatures, persona=self.generate_synthetic_persona
-        )
+        return notes_on(votes, self.temperatures, persona=self.generate_synthetic_persona)
 
     async def aevaluate_with_custom_prompt(
         self, judge_prompts: str | Sequence[str], valid_outputs: ValidOutputs = None

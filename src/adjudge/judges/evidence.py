@@ -242,13 +242,13 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             source_field=self.source_field,
             invented=_invented(votes),
             model_scales=panel if len(panel) > 1 else {},
-            notes=(*result.notes, *notes_on(asked, self.language, self.temperatures)),
+            notes=(*result.notes, *notes_on(asked, self.temperatures)),
         )
 
     def _pooled(
         self, looked: Looked, votes: Sequence[Vote], made: Sequence[Vote]
     ) -> EvidenceResult:
-        return looked_up(looked, votes, self.criteria, self.language, self.method, made)
+        return looked_up(looked, votes, self.criteria, self.method, made)
 
     def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:
         """A share by chance, between what it could be; the status stays what it was."""

@@ -14,6 +14,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import Status
 from adjudge.domain.verdict import Quote, Verdict
 from adjudge.domain.vote import Vote
+from adjudge.messages import Message
 from adjudge.pooling.majority import majority, status_of
 from adjudge.prompts.render import check_language
 from adjudge.reading.facts import unseen_facts
@@ -95,7 +96,6 @@ def looked_up(
     looked: Looked,
     votes: Sequence[Vote],
     criteria: Criteria,
-    language: str,
     method: str,
     made: Sequence[Vote] = (),
 ) -> EvidenceResult:
@@ -108,23 +108,20 @@ def looked_up(
     if made:
         pooled = [_by_claims(one, looked, about, criteria, made) for one in pooled]
     result = EvidenceResult(criteria=criteria, method=method, sentences=tuple(pooled))
-    return _summed(result, [*made, *votes], language)
+    return _summed(result, [*made, *votes])
 
 
-def _summed(result: EvidenceResult, votes: Sequence[Vote], language: str) -> EvidenceResult:
-    words, claims, rules = _words(language), len(result.claims), result.method == "rules"
-    found = result.evidence()
-    counts = {
-        name: str(getattr(found, name)) for name in ("supported", "contradicted", "not_found")
-    }
-    named = "without_claims" if not claims else "unchecked" if rules else "summary"
-    explanation = str(words[named]).format(claims=claims, marked=counts["not_found"], **counts)
-    if rules:
+_RULES = Message(
+    "by rule alone: numbers, dates, units, names and quotations; what is not marked was not checked"
+)
+
+
+def _summed(result: EvidenceResult, votes: Sequence[Vote]) -> EvidenceResult:
+    explanation, claims = _summary(result), len(result.claims)
+    if result.method == "rules":
         marked = result.count(NOT_FOUND)
         score = 1 - marked / claims if claims else 1.0
-        return replace(
-            result, score=score, explanation=explanation, notes=(str(words["rules_note"]),)
-        )
+        return replace(result, score=score, explanation=explanation, notes=(_RULES,))
     complete = result.count(None) == 0
     status = status_of(votes, complete) if not complete else Status.SCORED
     agreements = [one.agreement for one in result.claims if one.agreement is not None]
@@ -134,6 +131,25 @@ def _summed(result: EvidenceResult, votes: Sequence[Vote], language: str) -> Evi
         score=result.bounds[0] if complete else None,
         explanation=explanation,
         agreement=sum(agreements) / len(agreements) if agreements and complete else None,
+    )
+
+
+def _summary(result: EvidenceResult) -> Message:
+    claims, found = len(result.claims), result.evidence()
+    if not claims:
+        return Message("no sentence makes a claim that a source could support")
+    if result.method == "rules":
+        return Message(
+            "{marked} of {claims} name something that stands in no fragment",
+            marked=found.not_found,
+            claims=claims,
+        )
+    return Message(
+        "{supported} of {claims} supported, {contradicted} contradicted, {not_found} not found",
+        supported=found.supported,
+        claims=claims,
+        contradicted=found.contradicted,
+        not_found=found.not_found,
     )
 
 

@@ -166,7 +166,9 @@ def comparison_instance(item: Row | Cells) -> Instance:
         )
     except ValueError as error:
         raise SetupError(
-            f"row {item.number}: {error}" if isinstance(item, Row) else str(error)
+            Message("row {row}: {error}", row=item.number, error=error)
+            if isinstance(item, Row)
+            else str(error)
         ) from None
 
 
@@ -232,7 +234,7 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
         for column in columns
     ):
         raise SetupError(
-            "{name} holds nothing to judge: criteria {criteria_name!r} reads the field "
+            "{name} holds nothing to judge: criterion {criteria_name!r} reads the field "
             "{judged!r}; the row has: {columns}",
             name=name or Message("the instance"),
             criteria_name=criteria.name,
@@ -258,7 +260,7 @@ def _refuse_other_field(
     if known in (judged, "response"):
         return
     raise SetupError(
-        "{name} holds nothing to judge: criteria {criteria_name!r} reads the field "
+        "{name} holds nothing to judge: criterion {criteria_name!r} reads the field "
         "{judged!r}; it has only: {keys}. Give what is to be judged as {judged!r}",
         name=name or Message("the instance"),
         criteria_name=criteria.name,

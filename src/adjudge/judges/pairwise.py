@@ -43,7 +43,7 @@ from adjudge.pooling.contests import (
     selected,
     system_results,
 )
-from adjudge.pooling.majority import one_order_note, status_of
+from adjudge.pooling.majority import ONE_ORDER, status_of
 from adjudge.prompts.render import judged_field, shown_fields
 from adjudge.verdicts.likelihood import labels_for
 
@@ -113,7 +113,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
                 TIE,
             ):
                 raise SetupError(
-                    "an example of criteria {name!r} needs responses in the field "
+                    "an example of criterion {name!r} needs responses in the field "
                     "{judged!r}, and the label of one",
                     name=name,
                     judged=judged,
@@ -208,11 +208,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:
         """What a reader of the result must know: among it, that the order was not turned."""
         found = super().notes(item, votes)
-        return (
-            found
-            if self.check_positional_bias or self.rotations
-            else (*found, one_order_note(self.language))
-        )
+        return found if self.check_positional_bias or self.rotations else (*found, ONE_ORDER)
 
     def _orders(self, member: tuple[int, ...]) -> list[tuple[int, ...]]:
         if self.rotations:
@@ -249,7 +245,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
         for item in multi.items:
             if item.required or item.target_option is not None or item.score_threshold is not None:
                 raise SetupError(
-                    "criteria {name!r} compares responses: it has a weight, and no target, "
+                    "criterion {name!r} compares responses: it has a weight, and no target, "
                     "threshold or duty",
                     name=item.criterion.name,
                 )

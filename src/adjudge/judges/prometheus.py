@@ -198,13 +198,13 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
         name, points = item.criteria.name, [option.points for option in item.criteria.options]
         if len(points) != _GRADES:
             raise SetupError(
-                "criteria {name!r} has {count} options: Prometheus grades by five",
+                "criterion {name!r} has {count} options: Prometheus grades by five",
                 name=name,
                 count=len(points),
             )
         if 0 < points.count(None) < _GRADES:
             raise SetupError(
-                "criteria {name!r} has options with a score and options without: give it to "
+                "criterion {name!r} has options with a score and options without: give it to "
                 "all five or to none",
                 name=name,
             )
@@ -236,9 +236,7 @@ class MPrometheusPairwiseJudge(ContestSettings, ModelSettings, _Compares, Pairwi
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.tie_enabled:
-            raise SetupError(
-                "Prometheus names A or B: tie_enabled=True cannot be had, leave it out"
-            )
+            raise SetupError("Prometheus does not support ties: remove tie_enabled=True")
         if self.contests != "pairs":
             raise SetupError(
                 "Prometheus compares two responses at a time: contests='joint' cannot be "

@@ -180,9 +180,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
 
     def notes(self, votes: Sequence[Vote]) -> tuple[str, ...]:
         """What a reader of the result must know."""
-        return notes_on(
-            votes, self.language, {vote.model: vote.ballot.temperature for vote in votes}
-        )
+        return notes_on(votes, {vote.model: vote.ballot.temperature for vote in votes})
 
     def enough(self, votes: Sequence[Vote]) -> bool:
         """Whether so many samples are valid that they count."""
@@ -198,7 +196,15 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
             requested=result.votes_requested,
             needed=self.min_samples_for_aggregation,
         )
-        _LOG.warning("%r: %s, so it is %s (%s)", self.expression, counts, fallback_result, reasons)
+        _LOG.warning(
+            Message(
+                "{expression!r}: {counts}, so it is {result} ({reasons})",
+                expression=self.expression,
+                counts=counts,
+                result=fallback_result,
+                reasons=reasons,
+            )
+        )
         return replace(result, fallback=name)
 
     def _check_reachable(self, name: str, needed: int) -> None:

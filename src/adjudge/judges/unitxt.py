@@ -104,7 +104,7 @@ class UnitxtPairwiseJudge(ContestSettings, _UnitxtSettings, Pairwise):
         """Raise a SetupError when the fields cannot be."""
         if self.contests == "joint":
             raise SetupError(
-                "unitxt compares two responses at a time: contests='joint' cannot be had, "
+                "unitxt compares two responses at a time: contests='joint' is not supported, "
                 "leave it out"
             )
         super().check_settings()

@@ -139,7 +139,7 @@ def _option_map(criteria: Criteria) -> dict[str, float] | None:
     if known and len(known) < len(points):
         missing = ", ".join(name for name in points if name not in known)
         raise SetupError(
-            "criteria {name!r} has no score for {missing}: unitxt needs one for every "
+            "criterion {name!r} has no score for {missing}: unitxt needs one for every "
             "option, or none",
             name=criteria.name,
             missing=missing,

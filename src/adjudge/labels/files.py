@@ -20,6 +20,7 @@ from adjudge.domain.rag_record import RagDetail
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.scales import JudgedScale, label_scales
 from adjudge.ledger.records import records
+from adjudge.messages import Message
 from adjudge.runs.folder import reading
 
 ANSWERS = ("label", "option", "score", "winner")
@@ -68,10 +69,16 @@ class RunRows:
         if criteria is None and len(self._scales) == 1:
             return next(iter(self._scales.values())).scale
         if criteria is None or criteria not in self._scales:
-            wrong = (
-                "no criteria is named" if criteria is None else f"there is no criteria {criteria!r}"
+            known = ", ".join(map(repr, self._scales))
+            raise ValueError(
+                Message("no criterion is named; the run has {known}", known=known)
+                if criteria is None
+                else Message(
+                    "there is no criterion {name!r}; the run has {known}",
+                    name=criteria,
+                    known=known,
+                )
             )
-            raise ValueError(f"{wrong}; the run has {', '.join(map(repr, self._scales))}")
         return self._scales[criteria].scale
 
     def find(
@@ -81,21 +88,29 @@ class RunRows:
         its id.
         """
         if row is not None and len(row) == _IDENTITY:
-            return self._one(criteria, f"with the identity {row!r}", "identity = ?", row)
+            return self._one(
+                criteria, Message("with the identity {row!r}", row=row), "identity = ?", row
+            )
         if row is not None and row.isdecimal():
             named = ("number = ?", "judge = ?") if judge else ("number = ?",)
             return self._one(
                 criteria, row, " AND ".join(named), int(row), *((judge,) if judge else ())
             )
         if id is not None and row is None:
-            return self._one(criteria, f"with the id {id!r}", "id = ?", id)
+            return self._one(criteria, Message("with the id {id!r}", id=id), "id = ?", id)
         if row is not None:
             raise ValueError(
-                f"{row!r} is neither the identity of a row nor its place in an export of the run"
+                Message(
+                    "{row!r} is neither the identity of a row nor its place in an export of the "
+                    "run",
+                    row=row,
+                )
             )
         raise ValueError(
-            "nothing says which row it is: give the column row (an identity, or the place "
-            "in an export) or id"
+            Message(
+                "nothing says which row it is: give the column row (an identity, or the place "
+                "in an export) or id"
+            )
         )
 
     def _one(
@@ -108,8 +123,15 @@ class RunRows:
         found = self._table.execute(query, (criteria, *values)).fetchall()
         if len(found) != 1:
             raise ValueError(
-                f"the run has {'several rows' if found else 'no row'} {what} under criteria "
-                f"{criteria!r}"
+                Message(
+                    "the run has several rows {what} under criterion {name!r}",
+                    what=what,
+                    name=criteria,
+                )
+                if found
+                else Message(
+                    "the run has no row {what} under criterion {name!r}", what=what, name=criteria
+                )
             )
         ((identity, id, responses),) = found
         return str(identity), id, int(responses)
@@ -230,15 +252,25 @@ class _RowReader:
         self.column = None
         if _OF_AN_EXPORT in self._cells and not self._defaults.annotators:
             raise ValueError(
-                "this is an export of a run, whose verdicts are the judge's: put people's "
-                "answers in a column label"
+                Message(
+                    "this is an export of a run, whose verdicts are the judge's: put people's "
+                    "answers in a column label"
+                )
             )
         if missing := [name for name in columns if name not in self._cells]:
-            raise ValueError(f"there is no column {missing[0]!r}; it has {', '.join(self._cells)}")
+            raise ValueError(
+                Message(
+                    "there is no column {column!r}; it has {columns}",
+                    column=missing[0],
+                    columns=", ".join(self._cells),
+                )
+            )
         if not columns:
             raise ValueError(
-                f"no column holds an answer: name it {', '.join(ANSWERS)}, or give each "
-                "annotator a column"
+                Message(
+                    "no column holds an answer: name it {names}, or give each annotator a column",
+                    names=", ".join(ANSWERS),
+                )
             )
         for name in columns:
             if text := self._text(name):
@@ -282,14 +314,16 @@ class _RowReader:
         for name in self._answers:
             if (text := self._text(name)) is not None:
                 return _read(scale, text, responses)
-        raise ValueError("the row holds no answer")
+        raise ValueError(Message("the row holds no answer"))
 
     def _annotator(self) -> str:
         if found := self._text("annotator"):
             return found
         if len(self._defaults.annotators) != 1:
             raise ValueError(
-                "nothing says who gave the label: add a column annotator, or --annotator NAME"
+                Message(
+                    "nothing says who gave the label: add a column annotator, or --annotator NAME"
+                )
             )
         return self._defaults.annotators[0]
 
@@ -318,7 +352,7 @@ def _read(scale: LabelScale, text: str, responses: int) -> dict[str, object]:
 
 def _truth(text: str) -> bool:
     if text.casefold() not in _TRUTH:
-        raise ValueError(f"{text!r} is neither true nor false")
+        raise ValueError(Message("{text!r} is neither true nor false", text=text))
     return _TRUTH[text.casefold()]
 
 
@@ -326,11 +360,11 @@ def _float(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a number of seconds") from None
+        raise ValueError(Message("{text!r} is not a number of seconds", text=text)) from None
 
 
 def _integer(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(f"{text!r} is not a whole number") from None
+        raise ValueError(Message("{text!r} is not a whole number", text=text)) from None

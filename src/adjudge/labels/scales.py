@@ -91,7 +91,7 @@ def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:
         if criteria in (None, one.name):
             return one
     raise SetupError(
-        "{folder} has no criteria {criteria!r}; it has {names}",
+        "{folder} has no criterion {criteria!r}; it has {names}",
         folder=folder,
         criteria=criteria,
         names=names,

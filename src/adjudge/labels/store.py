@@ -29,7 +29,7 @@ from adjudge.ledger.file import (
     refuse_strange_schema,
 )
 from adjudge.ledger.rows import checksum, columns_in
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 
 _VERSION = 1
 _COLUMNS = tuple(entry.name for entry in fields(Label))
@@ -178,7 +178,7 @@ class LabelStore:
             )
         if seed is not None and seed != known.seed:
             raise SetupError(
-                "the rows of {folder} were drawn with seed {seed} for criteria "
+                "the rows of {folder} were drawn with seed {seed} for criterion "
                 "{criteria!r}, not {seed2}: one draw keeps the labels of all annotators one "
                 "random sample. Leave --seed out",
                 folder=self.folder,
@@ -316,7 +316,7 @@ def _label(row: Sequence[object]) -> Label:
     *values, kept = row
     if checksum(*values) != kept:
         raise sqlite3.DatabaseError(
-            f"the label of row {str(row[0])[:40]!r} is not what was written"
+            Message("the label of row {row!r} is not what was written", row=str(row[0])[:40])
         )
     found = dict(zip(_COLUMNS, values, strict=True))
     winner = found["winner"]
@@ -333,18 +333,21 @@ def _reported(path: Path) -> Iterator[None]:
     except sqlite3.Error as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
         if code == sqlite3.SQLITE_FULL:
-            advice = "the disk is full: make room; every label until now is kept"
+            advice = Message("the disk is full: make room; every label until now is kept")
         elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            advice = f"locked by another program for {PATIENCE:.0f} s: close that, then go on"
+            advice = Message(
+                "locked by another program for {seconds:.0f} s: close that, then go on",
+                seconds=PATIENCE,
+            )
         elif code in (
             sqlite3.SQLITE_CANTOPEN,
             sqlite3.SQLITE_READONLY,
             sqlite3.SQLITE_PERM,
             sqlite3.SQLITE_IOERR,
         ):
-            advice = "see that the file and its folder can be read and written"
+            advice = Message("see that the file and its folder can be read and written")
         else:
-            advice = "it is damaged: put it aside and import the labels from an export"
+            advice = Message("it is damaged: put it aside and import the labels from an export")
         raise RunError(
             "the labels {path}: {error}; {advice}", path=path, error=error, advice=advice
         ) from error

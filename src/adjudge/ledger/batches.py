@@ -23,7 +23,9 @@ from adjudge.ledger.rows import (
     COLUMNS,
     checked,
     columns_in,
+    fact_text,
     insert,
+    read_fact,
     select,
     with_checksum,
 )
@@ -109,7 +111,7 @@ class Batch:
         return replace(self, more={**self.more, **more})
 
     def row(self) -> tuple[object, ...]:
-        told = json.dumps(dict(self.counts)), json.dumps(dict(self.more))
+        told = json.dumps(dict(self.counts)), fact_text(dict(self.more))
         known = (
             self.id,
             self.provider,
@@ -125,7 +127,7 @@ class Batch:
     def of(cls, row: Sequence[Any]) -> Batch:
         id, provider, model, account, state, created, sha, remote_id, expires, counts, more = row
         known = id, provider, model, account, BatchState(state), created, sha, remote_id, expires
-        return cls(*known, json.loads(counts), json.loads(more))
+        return cls(*known, json.loads(counts), read_fact(more))
 
 
 class RequestState(StrEnum):
@@ -199,7 +201,7 @@ class BatchTable:
     def wordings(self) -> set[object]:
         """How the prompts were worded that were sent."""
         return {
-            json.loads(more).get("wording")
+            read_fact(more).get("wording")
             for (more,) in self._ledger.rows("SELECT more FROM batches")
         }
 

@@ -45,9 +45,12 @@ from adjudge.ledger.rows import (
     INPUT,
     input_from,
     kept_input,
+    message_parts,
     storable,
     with_checksum,
+    with_messages,
 )
+from adjudge.messages import Message
 from adjudge.reading.typed_json import WrongType, read_as
 
 T = TypeVar("T")
@@ -147,6 +150,7 @@ def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
     """A judgment as the ledger has it; ``ballots``: the keys of its votes, one behind the other."""
     kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
     kept |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
+    kept |= message_parts(kept)
     kept |= {INPUT: kept_input(record.input, record.fields)} if record.input else {}
     return with_checksum(
         storable(record.judge),
@@ -184,11 +188,16 @@ def judgment_of(
     judge, index, id, instance, *_, result = row
     place = {"judge": judge, "index": index, "fields": _object(_json(instance))}
     try:
-        return record_of({"id": id, **_object(_json(result)), **place}, votes)
+        return record_of({"id": id, **with_messages(_object(_json(result))), **place}, votes)
     except WrongType as error:
         number = index + 1 if isinstance(index, int) else index
         raise sqlite3.DatabaseError(
-            f"judgment {number} of {judge!r} is not what adjudge writes: {error}"
+            Message(
+                "judgment {number} of {judge!r} is not what adjudge writes: {error}",
+                number=number,
+                judge=judge,
+                error=error,
+            )
         ) from error
 
 
@@ -270,9 +279,12 @@ def vote_row(
     number: int, key: bytes, vote: VoteRecord, at: float | None = None
 ) -> tuple[object, ...]:
     """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
-    rest, cast_at = _beside(vote), time.time() if at is None else float(at)
-    columns = _columns(vote).values()
-    return with_checksum(number, key, *columns, cast_at, json_text(rest) if rest else None)
+    rest, columns = _beside(vote), _columns(vote)
+    rest |= message_parts(
+        {**rest, **columns, "explanation": vote.explanation, "reason": vote.reason}
+    )
+    cast_at = time.time() if at is None else float(at)
+    return with_checksum(number, key, *columns.values(), cast_at, json_text(rest) if rest else None)
 
 
 def _columns(vote: VoteRecord) -> JsonDict:
@@ -333,9 +345,11 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
     columns = dict(zip(COLUMNS["votes"], row, strict=True))
     number, more = columns.pop("number"), columns.pop("more")
     try:
-        return _vote({**_object(_json(more or "{}")), **columns})
+        return _vote(with_messages({**_object(_json(more or "{}")), **columns}))
     except WrongType as error:
-        raise sqlite3.DatabaseError(f"vote {number} is not what adjudge writes: {error}") from error
+        raise sqlite3.DatabaseError(
+            Message("vote {number} is not what adjudge writes: {error}", number=number, error=error)
+        ) from error
 
 
 def _vote(found: Mapping[str, object]) -> VoteRecord:
@@ -395,11 +409,15 @@ def _kind_by_keys(found: Mapping[str, object]) -> type[Detail] | None:
 
 def _json(text: object) -> object:
     if not isinstance(text, str):
-        raise sqlite3.DatabaseError(f"holds {type(text).__name__} where adjudge writes JSON")
+        raise sqlite3.DatabaseError(
+            Message("holds {type} where adjudge writes JSON", type=type(text).__name__)
+        )
     return json.loads(text)
 
 
 def _object(value: object) -> JsonObject:
     if not isinstance(value, dict):
-        raise sqlite3.DatabaseError(f"holds {type(value).__name__} where adjudge writes an object")
+        raise sqlite3.DatabaseError(
+            Message("holds {type} where adjudge writes an object", type=type(value).__name__)
+        )
     return value

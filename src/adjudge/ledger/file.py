@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import re
@@ -25,13 +24,15 @@ from adjudge.ledger.rows import (
     checked,
     checksum,
     columns_in,
+    fact_text,
     insert,
+    read_fact,
     refuse_damaged_rows,
     select,
     with_checksum,
     wordings_in,
 )
-from adjudge.messages import reason_of
+from adjudge.messages import Message, join, reason_of
 
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
@@ -47,7 +48,7 @@ LABEL_FILES = (*(LABELS + ending for ending in _ENDINGS), NOTES, LABELS_LOCK)
 _NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", "damaged")))
 OWN = tuple(name + ending for name in _NAMES for ending in _ENDINGS)
 """The files of a ledger, while it is made, and what ``runs recover`` makes of it."""
-RECOVER = "'adjudge runs recover RUN' saves what can be read"
+RECOVER = Message("'adjudge runs recover RUN' saves what can be read")
 _NO_ACCESS = (
     sqlite3.SQLITE_CANTOPEN,
     sqlite3.SQLITE_READONLY,
@@ -69,7 +70,7 @@ _FACTS: Mapping[str, Callable[[object], bool]] = {
     "spending": lambda value: isinstance(value, dict),
 }
 """What facts look like that are counted with: a ledger may come from anybody, checksums and all."""
-LAYOUT = 6
+LAYOUT = 7
 """The version of the tables; an empty file is version 0."""
 
 
@@ -180,11 +181,14 @@ def _resumed(
     return _wordings(folder, known or configuration, configuration)
 
 
+_ANOTHER_FOLDER = Message("or use another folder")
+
+
 def refuse_other(
     folder: str,
     known: JsonObject,
     configuration: JsonObject,
-    otherwise: str = "or use another folder",
+    otherwise: Message = _ANOTHER_FOLDER,
 ) -> None:
     """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what
     may be done ``otherwise``.
@@ -196,7 +200,7 @@ def refuse_other(
             "the run {folder} was made with another configuration: {told}. Restore the "
             "settings, {otherwise}",
             folder=folder,
-            told="; ".join(_told(changes, known, configuration)),
+            told=join("; ", _told(changes, known, configuration)),
             otherwise=otherwise,
         )
 
@@ -204,8 +208,10 @@ def refuse_other(
 def _told(changes: Iterable[SettingChange], before: JsonObject, now: JsonObject) -> Iterator[str]:
     """Each change; of a judge that only one of them has, just that."""
     old, new = _judges(before), _judges(now)
-    yield from (f"judges.{name} is not there any more" for name in sorted(old - new))
-    yield from (f"judges.{name} was not there" for name in sorted(new - old))
+    yield from (
+        Message("judges.{name} is not there any more", name=name) for name in sorted(old - new)
+    )
+    yield from (Message("judges.{name} was not there", name=name) for name in sorted(new - old))
     yield from (
         str(change)
         for change in changes
@@ -251,10 +257,11 @@ def _wordings(folder: Path, begun_with: JsonObject, now: JsonObject) -> dict[str
     before, today = wordings_in(begun_with), wordings_in(now)
     if any(today.get(name, text) != text for name, text in before.items()):
         _LOG.warning(
-            "%s was begun by another version of adjudge, which worded some prompts "
-            "differently: its answers are kept, "
-            "the rest is asked in today's words",
-            folder,
+            Message(
+                "{folder} was begun by another version of adjudge, which worded some prompts "
+                "differently: its answers are kept, the rest is asked in today's words",
+                folder=folder,
+            )
         )
     return before
 
@@ -292,7 +299,10 @@ def check_layout(connection: sqlite3.Connection, path: Path) -> None:
         )
     refuse_older(connection, path)
     if lacking := _lacking(connection):
-        raise ledger_error(path, sqlite3.DatabaseError(f"its table {lacking[0]} lacks a column"))
+        raise ledger_error(
+            path,
+            sqlite3.DatabaseError(Message("its table {table} lacks a column", table=lacking[0])),
+        )
 
 
 def refuse_older(connection: sqlite3.Connection, path: Path) -> None:
@@ -329,18 +339,20 @@ def _version(connection: sqlite3.Connection) -> int:
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
     rows = (checked("meta", row) for row in connection.execute(select("meta")))
     try:
-        facts = {name: json.loads(value) for name, value in rows}
+        facts = {name: read_fact(value) for name, value in rows}
     except (ValueError, RecursionError) as error:
-        raise sqlite3.DatabaseError(f"holds what adjudge did not write ({error})") from error
+        raise sqlite3.DatabaseError(
+            Message("holds what adjudge did not write ({error})", error=error)
+        ) from error
     for name, is_right in _FACTS.items():
         if name in facts and not is_right(facts[name]):
-            raise sqlite3.DatabaseError(f"its {name} is not what adjudge writes")
+            raise sqlite3.DatabaseError(Message("its {name} is not what adjudge writes", name=name))
     return facts
 
 
 def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
     for name, value in facts.items():
-        connection.execute(insert("meta"), with_checksum(name, json.dumps(value)))
+        connection.execute(insert("meta"), with_checksum(name, fact_text(value)))
 
 
 def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
@@ -364,18 +376,24 @@ def ledger_error(path: Path, error: Exception) -> RunError:
     """What happened to the ledger, and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
     if code == sqlite3.SQLITE_FULL:
-        advice = "the disk is full: make room, then resume the run; what was acknowledged is kept"
+        advice = Message(
+            "the disk is full: make room, then resume the run; what was acknowledged is kept"
+        )
     elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-        advice = f"locked by another program for {PATIENCE:.0f} s: close that, then resume the run"
+        advice = Message(
+            "locked by another program for {seconds:.0f} s: close that, then resume the run",
+            seconds=PATIENCE,
+        )
     elif code in _NO_ACCESS or not isinstance(error, sqlite3.Error):
-        advice = "see that the file can be read and written, then resume the run"
+        advice = Message("see that the file can be read and written, then resume the run")
     elif code == sqlite3.SQLITE_IOERR:
-        advice = (
-            "the disk is full or failing, or the file was cut short: if going on does not "
-            f"help, {RECOVER}"
+        advice = Message(
+            "the disk is full or failing, or the file was cut short: if going on does not help, "
+            "{recover}",
+            recover=RECOVER,
         )
     else:
-        advice = f"it is damaged: {RECOVER}"
+        advice = Message("it is damaged: {recover}", recover=RECOVER)
     return RunError("the ledger {path}: {error}; {advice}", path=path, error=error, advice=advice)
 
 
@@ -428,7 +446,7 @@ def refuse_strange_schema(
 def refuse_empty(path: Path) -> None:
     """To SQLite an empty file is a new database; a ledger was never empty."""
     if path.stat().st_size == 0:
-        raise ledger_error(path, sqlite3.DatabaseError("the file is empty"))
+        raise ledger_error(path, sqlite3.DatabaseError(Message("the file is empty")))
 
 
 def check_rows(connection: sqlite3.Connection, path: Path) -> None:

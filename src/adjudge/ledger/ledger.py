@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
@@ -34,7 +33,9 @@ from adjudge.ledger.rows import (
     checked,
     checked_key,
     checksum_matches,
+    fact_text,
     insert,
+    read_fact,
     select,
     storable,
     with_checksum,
@@ -214,7 +215,7 @@ class Ledger:
 
     async def note(self, name: str, value: object) -> None:
         """Keep a fact about the run."""
-        await self._writer.write(_NOTE, with_checksum(name, json.dumps(value)))
+        await self._writer.write(_NOTE, with_checksum(name, fact_text(value)))
 
     async def note_all(self, facts: Mapping[str, object]) -> None:
         """Keep facts about the run, all in one commit."""
@@ -224,12 +225,12 @@ class Ledger:
 
     def note_soon(self, name: str, value: object) -> None:
         """Keep a fact along with whatever is written next."""
-        self._writer.put(_NOTE, with_checksum(name, json.dumps(value)))
+        self._writer.put(_NOTE, with_checksum(name, fact_text(value)))
 
     def fact(self, name: str) -> Any:
         """A fact about the run, or None."""
         rows = self._all(f"{select('meta')} WHERE name = ?", (name,))
-        return self._read(lambda: json.loads(checked("meta", rows[0])[1])) if rows else None
+        return self._read(lambda: read_fact(checked("meta", rows[0])[1])) if rows else None
 
     async def flush(self) -> None:
         """Wait until everything is on the disk."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from adjudge.domain.record import JudgmentRecord, VoteRecord
 from adjudge.ledger.codec import judgment_of, vote_of
 from adjudge.ledger.rows import KEY_BYTES, LARGEST, checked, select
+from adjudge.messages import Message
 
 _NEWEST = f"{select('votes')} WHERE ballot = ? ORDER BY number DESC LIMIT 1"
 
@@ -63,7 +64,7 @@ def votes_on(ledger: sqlite3.Connection, ballots: object) -> tuple[VoteRecord, .
 def vote_rows(ledger: sqlite3.Connection, ballots: object) -> list[tuple[object, ...]]:
     """The rows of the same, as they are kept."""
     if not isinstance(ballots, bytes):
-        raise sqlite3.DatabaseError("a judgment does not say which ballots it is by")
+        raise sqlite3.DatabaseError(Message("a judgment does not say which ballots it is by"))
     keys = [ballots[place : place + KEY_BYTES] for place in range(0, len(ballots), KEY_BYTES)]
     found = (ledger.execute(_NEWEST, (key,)).fetchone() for key in keys)
     return [checked("votes", row) for row in found if row]

@@ -7,10 +7,11 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.messages import Message, StoredMessage, pack
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "meta": ("name", "value"),
@@ -68,6 +69,11 @@ LARGEST = 2**63 - 1
 """Number that SQLite can be asked for."""
 KEY_BYTES = 16
 """Of the hash by which a ballot's votes are found."""
+_MESSAGES = "message_parts"
+"""Under which key it is kept what our own sentences are made of: pairs of where such a text stands,
+and its parts.
+"""
+_SCALARS = frozenset({str, int, float, bool, type(None)})
 _encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
 CHECKSUM_SQL = "checksum_of"
 """The name of ``checksum`` in SQL."""
@@ -110,7 +116,7 @@ def columns_in(connection: sqlite3.Connection, table: str) -> list[str]:
 def checked_key(key: object) -> bytes:
     """The key of a vote's ballot, which is read without the rest of its row."""
     if not isinstance(key, bytes):
-        raise sqlite3.DatabaseError("a vote does not say which ballot it answers")
+        raise sqlite3.DatabaseError(Message("a vote does not say which ballot it answers"))
     return key
 
 
@@ -125,7 +131,9 @@ def checked(table: str, row: Sequence[object]) -> tuple[Any, ...]:
         where = ", ".join(
             f"{name} {value!r}"[:60] for name, value in places if name in (*ORDER[table], "name")
         )
-        raise sqlite3.DatabaseError(f"a row of {table} ({where}) is not what was written")
+        raise sqlite3.DatabaseError(
+            Message("checksum mismatch in table {table} ({where})", table=table, where=where)
+        )
     return tuple(values)
 
 
@@ -143,6 +151,63 @@ def storable(text: str | None) -> str | None:
         if text is None or text.isascii()
         else text.encode("utf-8", "backslashreplace").decode()
     )
+
+
+def message_parts(kept: Mapping[str, object]) -> JsonDict:
+    """What the messages in ``kept`` are made of, to be kept beside it."""
+    found = [[path, cast(JsonValue, pack(message))] for path, message in _find_messages(kept, [])]
+    return {_MESSAGES: found} if found else {}
+
+
+def _find_messages(
+    kept: object, path: Sequence[str | int]
+) -> Iterator[tuple[Sequence[str | int], Message]]:
+    if isinstance(kept, Message):
+        yield path, kept
+    elif isinstance(kept, Mapping):
+        for name, part in kept.items():
+            if type(part) not in _SCALARS:
+                yield from _find_messages(part, [*path, name])
+    elif isinstance(kept, list | tuple):
+        for place, part in enumerate(kept):
+            if type(part) not in _SCALARS:
+                yield from _find_messages(part, [*path, place])
+
+
+def with_messages(given: Mapping[str, Any]) -> dict[str, Any]:
+    """``given`` with messages where texts of ours stand; what does not say so rightly is left."""
+    kept = dict(given)
+    found = kept.pop(_MESSAGES, None)
+    for entry in found if isinstance(found, list) else ():
+        match entry:
+            case [[*outer, last], packed]:
+                _put_message(kept, outer, last, packed)
+    return kept
+
+
+def _put_message(kept: Any, outer: Sequence[Any], last: Any, packed: object) -> None:
+    try:
+        for name in outer:
+            kept = kept[name]
+        if type(kept[last]) is str and isinstance(kept, dict | list):
+            kept[last] = StoredMessage(kept[last], packed)
+    except (LookupError, TypeError):
+        return
+
+
+def fact_text(value: object) -> str:
+    """A fact about a run as JSON; one that holds messages is kept with their parts."""
+    kept = {"value": value}
+    parts = message_parts(kept)
+    return json.dumps({**kept, **parts} if parts else value)
+
+
+def read_fact(text: str) -> Any:
+    """The fact that ``fact_text`` wrote."""
+    found = json.loads(text)
+    if isinstance(found, dict) and found.keys() == {"value", _MESSAGES}:
+        return with_messages(found)["value"]
+    return found
 
 
 LABELS = "labels"

@@ -184,26 +184,13 @@ def _model_verdict(
     return ModelVerdict(model, won.option, score, won.agreement, won.tie, len(said), len(votes))
 
 
-_ONE_ORDER = Message("asked in one order: a better response cannot be told from a better place")
-
-
-def one_order_note(language: str) -> str:
-    """What a reader must know of a comparison whose responses were shown in one order."""
-    return _in_words(_ONE_ORDER, language)
-
-
-def _in_words(note: Message, language: str) -> str:
-    """A note is kept in the language that the judge asks in."""
-    return note if language == "en" else note.render(language)
+ONE_ORDER = Message("asked in one order: a better response cannot be told from a better place")
+"""What a reader must know of a comparison whose responses were shown in one order."""
 
 
 def notes_on(
-    votes: Sequence[Vote],
-    language: str,
-    temperatures: Mapping[str, float],
-    *,
-    persona: bool = False,
-) -> tuple[str, ...]:
+    votes: Sequence[Vote], temperatures: Mapping[str, float], *, persona: bool = False
+) -> tuple[Message, ...]:
     """What a reader of these votes must know. ``temperatures``: what each model was asked at;
     ``persona``: whether the models were to invent who they are.
     """
@@ -216,8 +203,7 @@ def notes_on(
     if what:
         found.append(
             Message(
-                "judged by log-probability, where nothing is written: {what} had no part in it "
-                "(mode='generate' uses that)",
+                "judged by token probabilities; not used: {what} (mode='generate' uses that)",
                 what=what,
             )
         )
@@ -235,29 +221,28 @@ def notes_on(
     if chosen := [model for model in repeated if model in likely]:
         found.append(
             Message(
-                "{models}: {count} votes by log-probability repeat one reading, so agreement says "
-                "nothing about how sure it is",
+                "{models}: votes by token probability are identical, so agreement says nothing "
+                "about confidence",
                 models=", ".join(chosen),
-                count=repeated[chosen[0]],
             )
         )
     if chosen := [model for model in repeated if model in cold]:
         found.append(
             Message(
                 "{models}: {count} votes at temperature 0 repeat one answer, so agreement says "
-                "nothing about how sure it is",
+                "nothing about confidence",
                 models=", ".join(chosen),
                 count=repeated[chosen[0]],
             )
         )
-    return tuple(_in_words(note, language) for note in found)
+    return tuple(found)
 
 
 def _ignored(votes: Sequence[Vote], persona: bool) -> Iterator[str]:
     """What judging by log-probability makes no use of."""
     ballots = [vote.ballot for vote in votes if vote.ballot.mode == "likelihood"]
     if any(ballot.criteria.examples for ballot in ballots):
-        yield Message("the examples of the criteria")
+        yield Message("the examples of the criterion")
     if any(ballot.feedback for ballot in ballots):
         yield Message("the request for feedback")
     if ballots and persona:

@@ -313,7 +313,7 @@ def shown_fields(criteria: Criteria, instance: Instance) -> Shown:
     except KeyError as missing:
         found = ", ".join(sorted(fields))
         raise SetupError(
-            "criteria {name!r} reads the field {field!r}; the instance has only: {found}. "
+            "criterion {name!r} reads the field {field!r}; the instance has only: {found}. "
             "Give it that field, or criteria that do not read it",
             name=criteria.name,
             field=missing.args[0],

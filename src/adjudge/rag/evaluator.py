@@ -286,7 +286,7 @@ class RagEvaluator(AskSettings, RagPlans):
             return self.rows([given], columns).instances
         read = self.rows(given, columns, limit)
         if read.blank:
-            _LOG.warning("%s", read.blank)
+            _LOG.warning(read.blank)
         return read.instances
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:

@@ -12,12 +12,12 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
 
-from adjudge.messages import Message, join
+from adjudge.messages import Message, StoredMessage, join
 
 T = TypeVar("T")
 _Read = Callable[[object], Any]
 _SCALARS: Mapping[object, tuple[type, ...]] = {
-    str: (str,),
+    str: (str, StoredMessage),
     int: (int,),
     float: (float,),
     bool: (bool,),

@@ -56,7 +56,9 @@ class Text:
             raise place.wrong("holds a character that no file can: NUL, or half of an emoji")
         if self.endings and not said.endswith(tuple(self.endings)):
             raise place.wrong(
-                "must end in {endings}, not {said!r}", endings=" or ".join(self.endings), said=said
+                "must end in {endings}, not {said!r}",
+                endings=join(Message(" or "), self.endings),
+                said=said,
             )
         return said
 

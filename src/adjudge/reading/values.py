@@ -336,7 +336,7 @@ def one_of(value: object, allowed: Sequence[str], place: Place) -> str:
         return value
     raise place.wrong(
         "must be {allowed}, not {value}",
-        allowed=" or ".join(allowed),
+        allowed=join(Message(" or "), allowed),
         value=repr(str(value)) if isinstance(value, str) else what(value),
     )
 

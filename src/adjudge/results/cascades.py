@@ -79,7 +79,11 @@ class CascadeSummary:
         if self.costs and self.costs[1]:
             spent, dear = self.costs
             said.append(
-                Message("${spent:.4f} instead of about ${dear:.4f}", spent=spent, dear=dear)
+                Message(
+                    "${spent:.4f} (the last model alone would have cost about ${dear:.4f})",
+                    spent=spent,
+                    dear=dear,
+                )
             )
         return join("; ", said)
 

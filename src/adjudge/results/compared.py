@@ -8,12 +8,11 @@ from adjudge.messages import Message, plural
 from adjudge.results.counts import count_rows
 from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
-from adjudge.results.russian import translate_report
 from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import RunComparison
 
 
-def comparison_lines(found: RunComparison, two: str) -> Iterator[Message]:
+def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
     """Which run is better by one criterion, in words, and what stands behind it: below the first
     line, each begins with two blanks.
     """
@@ -23,7 +22,7 @@ def comparison_lines(found: RunComparison, two: str) -> Iterator[Message]:
         yield Message("  {line}", line=line)
 
 
-def _lines(found: RunComparison, two: str) -> Iterator[Message]:
+def _lines(found: RunComparison, two: str) -> Iterator[str]:
     shown, pairing, name = found.shown, found.pairing, found.name
     if not pairing.paired:
         yield Message(
@@ -42,9 +41,7 @@ def _lines(found: RunComparison, two: str) -> Iterator[Message]:
         yield pairing_message(pairing)
         return
     if shown.value is None:
-        yield Message(
-            "{name}: cannot tell: {reason}", name=name, reason=translate_report(shown.reason)
-        )
+        yield Message("{name}: cannot tell: {reason}", name=name, reason=shown.reason)
         yield pairing_message(pairing)
         return
     yield Message(
@@ -93,8 +90,7 @@ def _lines(found: RunComparison, two: str) -> Iterator[Message]:
             if narrower
             else "",
         )
-    for note in found.notes:
-        yield translate_report(note)
+    yield from found.notes
 
 
 def _outcome(outcome: ComparisonOutcome, run: str) -> Message:

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
-from adjudge.messages import Message
+from adjudge.messages import Message, join, plural
 from adjudge.results.numbers import figure
-from adjudge.results.summary import UNSURE, Sureness, interval_dict, interval_of
+from adjudge.results.summary import UNSURE, GateConfidence, interval_dict, interval_of
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -136,7 +136,7 @@ class _System:
             self.rates.append(rate)
             self.groups += group
 
-    def summary(self, name: str, sureness: Sureness) -> SystemSummary:
+    def summary(self, name: str, sureness: GateConfidence) -> SystemSummary:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
         sure, plain = (
@@ -151,7 +151,7 @@ class _System:
 class ContestTally:
     """Adds up comparisons as they come."""
 
-    def __init__(self, sureness: Sureness = UNSURE) -> None:
+    def __init__(self, sureness: GateConfidence = UNSURE) -> None:
         self._sureness = sureness
         self._systems: dict[str, _System] = {}
         self._checked = self._turned = 0
@@ -194,10 +194,25 @@ def _mean(rates: array[float]) -> float | None:
     return sum(rates) / len(rates) if rates else None
 
 
-def noise_floor(order: OrderEffect) -> Message:
+def order_message(order: OrderEffect) -> Message:
+    """How often the order of the responses decides, and how much of that is noise."""
+    flips = plural(
+        "Position bias: the winner flips with the order in {turned} of {count} row.",
+        "Position bias: the winner flips with the order in {turned} of {count} rows.",
+        order.rows,
+        turned=order.turned,
+    )
+    noise = _noise_floor(order)
+    if order.flip_rate is None:
+        return join(" ", (flips, noise))
+    votes = Message("Votes that change with the order: {rate}.", rate=figure(order.flip_rate))
+    return join(" ", (flips, votes, noise))
+
+
+def _noise_floor(order: OrderEffect) -> Message:
     """How much verdicts change within one order."""
     if order.noise_rate is None:
         return Message(
-            "noise floor not measured: it takes several votes per order (--self-consistency)"
+            "Noise floor not measured: it takes several votes per order (--self-consistency)."
         )
-    return Message("noise floor (within one order): {rate}", rate=figure(order.noise_rate))
+    return Message("Noise floor (within one order): {rate}.", rate=figure(order.noise_rate))

@@ -33,6 +33,10 @@ def count_requests(count: int) -> Message:
     return plural("{count} request", "{count} requests", count)
 
 
+def count_retries(count: int) -> Message:
+    return plural("{count} retry", "{count} retries", count)
+
+
 def count_rows(count: int) -> Message:
     return plural("{count} row", "{count} rows", count)
 

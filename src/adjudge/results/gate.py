@@ -17,7 +17,6 @@ from adjudge.messages import Message, capitalize, join
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
-from adjudge.results.russian import translate_report
 from adjudge.results.summary import Summary
 from adjudge.runs.eval_file import FailUnder
 
@@ -161,10 +160,9 @@ class GateResult:
         before, now = self.pairing.rows if self.pairing else (0, 0)
         if self.pairing:
             return Message(
-                "Gate undecided: no row of {of} could be paired with one of {against} "
-                "({before} rows there, {now} here): no id is in both, and nothing beside the "
-                "judged text names the same row in both. Name the column that does: --id "
-                "COLUMN, or id under data of an eval file.",
+                "Gate undecided: no row of {of} has a counterpart in {against} ({before} rows "
+                "there, {now} here): give rows an id (--id COLUMN, or id under data of an eval "
+                "file).",
                 of=self._of,
                 against=self.against,
                 before=before,
@@ -177,8 +175,8 @@ class GateResult:
                 against=self.against,
             )
         return Message(
-            "Gate undecided: no judge of this run is in {against}, too: there is nothing to "
-            "compare.",
+            "Gate undecided: this run and {against} share no judge and criterion: there is "
+            "nothing to compare.",
             against=self.against,
         )
 
@@ -192,12 +190,15 @@ class GateResult:
         }
         if self.verdict == "failed":
             return Message(
-                "Gate failed: {missing} of {rows} judgments of {of} have no score, {allowed} may. "
-                "Needed: scores for {needed} more.",
+                "Gate failed: {missing} of {rows} judgments of {of} have no score; {allowed} may "
+                "be without one, so {needed} more need a score.",
                 **values,
             )
+        if not self.missing:
+            return Message("Gate passed: all {rows} judgments of {of} have a score.", **values)
         return Message(
-            "Gate holds: {missing} of {rows} judgments of {of} have no score, {allowed} may.",
+            "Gate passed: {missing} of {rows} judgments of {of} have no score; {allowed} may be "
+            "without one.",
             **values,
         )
 
@@ -205,8 +206,8 @@ class GateResult:
         values = self._figures | {
             "of": self._of,
             "against": self.against,
-            "reason": translate_report(self.reason),
-            "margin_allowed": -self.bar,
+            "reason": self.reason,
+            "drop": -self.bar,
         }
         if not self.sure or self.value is None:
             return Message(
@@ -214,20 +215,20 @@ class GateResult:
             )
         if self.verdict == "holds":
             return Message(
-                "Gate holds: {of} is not worse than in {against}: difference {value:+.3f}, at "
-                "least {lower:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
+                "Gate passed: {of} is not worse than in {against}: change {value:+.3f} "
+                "({level} lower bound {lower:+.3f}; a drop of {drop:.3f} is allowed).",
                 **values,
             )
         if self.verdict == "failed":
             return Message(
-                "Gate failed: {of} is worse than in {against}: difference {value:+.3f}, at most "
-                "{upper:+.3f} at {level}, {margin_allowed:.3f} may be lost.",
+                "Gate failed: {of} is worse than in {against}: change {value:+.3f} "
+                "({level} upper bound {upper:+.3f}; a drop of {drop:.3f} is allowed).",
                 **values,
             )
         return Message(
-            "Gate undecided: whether {of} is worse than in {against} cannot be told: difference "
-            "{value:+.3f}, between {lower:+.3f} and {upper:+.3f} at {level}, {margin_allowed:.3f} "
-            "may be lost.",
+            "Gate undecided: whether {of} is worse than in {against} cannot be told: change "
+            "{value:+.3f} (between {lower:+.3f} and {upper:+.3f} at {level}; a drop of {drop:.3f} "
+            "is allowed).",
             **values,
         )
 
@@ -243,7 +244,7 @@ class GateResult:
             )
         if self.verdict == "holds":
             return Message(
-                "Gate holds: {what} is {value:.3f}, at least {lower:.3f} at {level}, the bar is "
+                "Gate passed: {what} is {value:.3f}, at least {lower:.3f} at {level}, the bar is "
                 "{bar:.3f}.",
                 **values,
             )
@@ -261,7 +262,10 @@ class GateResult:
         if self.enough is None:
             return said
         more = Message(
-            "Needed: about {enough} rows, if the figure stays what it is.", enough=self.enough
+            "About {rows} rows would decide it, if {what} stays at {value:.3f}.",
+            rows=self.enough,
+            what=self._what,
+            value=float(self.value),
         )
         return join(" ", (said, more))
 
@@ -279,24 +283,24 @@ class GateResult:
                 return Message("Gate undecided: no system is called {of}.", of=self._of)
             return Message(
                 "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
-                "{bar:.3f}. Needed: scores for the {missing} of {rows} rows that have none.",
+                "{bar:.3f}. {missing} of {rows} rows have no score: with theirs it can be decided.",
                 **values,
             )
         clear = self.value is not None and (not above(self.bar, self.value)) == (verdict == "holds")
         if verdict == "holds":
             if clear:
                 return Message(
-                    "Gate holds: {what} is {value:.3f}, the bar is {bar:.3f}: reached with "
+                    "Gate passed: {what} is {value:.3f}, the bar is {bar:.3f}: reached with "
                     "{margin:.3f} to spare.",
                     **values,
                 )
             return Message(
-                "Gate holds: {what} is {lower:.3f} at least, the bar is {bar:.3f}.", **values
+                "Gate passed: {what} is {lower:.3f} at least, the bar is {bar:.3f}.", **values
             )
         if clear:
             return Message(
                 "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by "
-                "{margin:.3f}. Needed: {needed} more of {rows} rows at 1 instead of 0.",
+                "{margin:.3f}. {needed} more of the {rows} rows would have to pass.",
                 **values,
             )
         return Message(

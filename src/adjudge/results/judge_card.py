@@ -14,6 +14,7 @@ from adjudge.gateway.prices import PriceTable
 from adjudge.labels.scales import judge_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import holds_labels
+from adjudge.messages import Message
 from adjudge.results.cascades import learnt_by
 from adjudge.results.report import Report, Section
 from adjudge.results.run_report import report_of_run
@@ -33,8 +34,8 @@ class JudgeCards:
     cards: tuple[JudgeCard, ...]
     judged: str
     """When, as a date."""
-    labelled: str
-    """From when to when; empty where no label says it."""
+    labelled: tuple[str, str] | None
+    """From when to when; None where no label says it."""
     usage: Usage
     cost: str
 
@@ -139,16 +140,16 @@ def _date(moment: object) -> str:
     return (
         time.strftime("%Y-%m-%d", time.localtime(moment))
         if isinstance(moment, int | float)
-        else "unknown"
+        else Message("unknown")
     )
 
 
-def _labelled(folder: str | Path) -> str:
+def _labelled(folder: str | Path) -> tuple[str, str] | None:
     """From when to when; nothing where no label says it."""
     moments = (
         [one.at for one in LabelStore(folder).current() if one.at] if holds_labels(folder) else []
     )
-    return "" if not moments else f"{_date(min(moments))} to {_date(max(moments))}"
+    return (_date(min(moments)), _date(max(moments))) if moments else None
 
 
 def _cost(info: RunInfo) -> str:
@@ -156,4 +157,6 @@ def _cost(info: RunInfo) -> str:
     costs = {name: prices.cost(name, usage) for name, usage in info.usage.items()}
     unknown = [name for name, cost in costs.items() if cost is None]
     total = sum(cost or 0.0 for cost in costs.values())
-    return f"price of {', '.join(unknown)} not known" if unknown else f"${total:.4f}"
+    if unknown:
+        return Message("no price for model {names}", names=", ".join(map(repr, unknown)))
+    return f"${total:.4f}"

@@ -12,8 +12,15 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.rag_record import MeasureRecord, PartRecord
 from adjudge.domain.record import JudgmentRecord
+from adjudge.messages import abridge
 from adjudge.results.rag_row import rag_detail
-from adjudge.results.summary import UNSURE, Summary, Sureness, interval_dict, interval_of, kind_of
+from adjudge.results.summary import (
+    UNSURE,
+    GateConfidence,
+    Summary,
+    interval_dict,
+    interval_of,
+)
 
 if TYPE_CHECKING:
     from adjudge.rag.measures import RagMeasure
@@ -88,7 +95,7 @@ class MeasuresSummary:
 class MeasureTally:
     """Adds up rows as they come."""
 
-    def __init__(self, measures: Sequence[RagMeasure], sureness: Sureness = UNSURE) -> None:
+    def __init__(self, measures: Sequence[RagMeasure], sureness: GateConfidence = UNSURE) -> None:
         self._measures = tuple(measures)
         self._sureness = sureness
         self._values = {one.name: array("d") for one in measures}
@@ -103,7 +110,7 @@ class MeasureTally:
         for name, values in self._values.items():
             value, reason = measured(one, name)
             if value is None:
-                self._reasons[name][kind_of(reason)] += 1
+                self._reasons[name][abridge(reason)] += 1
             else:
                 values.append(value)
                 self._groups[name] += self._sureness.group(one)

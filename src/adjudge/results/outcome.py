@@ -15,6 +15,7 @@ from adjudge.errors import RunStopped, SetupError
 from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import batches_in
 from adjudge.ledger.file import holds_labels, holds_run
+from adjudge.messages import Message
 from adjudge.reading.values import nearest
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import Bar, GateResult, bars_of, check_gate, exit_code, worst
@@ -100,6 +101,11 @@ class Outcome:
             case ColumnsChosen():
                 self._tally.setup = replace(self._tally.setup, columns=event.columns)
 
+    @property
+    def judgments(self) -> int:
+        """How many there are so far."""
+        return self._tally.total
+
     def report(self) -> Report:
         """What it comes to so far; with what people's labels say, where its folder holds some."""
         made, folder = self._seen_so_far(), self.run.folder
@@ -142,8 +148,7 @@ class Outcome:
         if other is None:
             if self.run.file.gates.margin:
                 raise SetupError(
-                    "margin says by how much a run may be worse than another: add "
-                    "not_worse_than, that run's folder"
+                    "margin needs not_worse_than, the run to compare with (--not-worse-than RUN)"
                 )
             return ""
         if folder is None:
@@ -167,7 +172,7 @@ class Outcome:
 
     def facts(self) -> Mapping[str, object]:
         """What the run folder keeps, so that its report can be made again later."""
-        return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.to_dict()}}
+        return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.kept()}}
 
     def check_gates(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
@@ -272,7 +277,10 @@ def _paid(folder: Path) -> tuple[str, ...]:
         return payment_notes(batches_in(ledger))
 
 
-def _no_such_name(name: str, known: Sequence[str]) -> str:
-    hint = nearest(name, known)
-    names = f"{hint} There are" if hint.startswith("did") else "there are"
-    return f"fail_under: nothing is called {name!r}; {names} {', '.join(map(repr, known))}"
+def _no_such_name(name: str, known: Sequence[str]) -> Message:
+    values = {"name": name, "names": ", ".join(map(repr, known))}
+    if (hint := nearest(name, known)).startswith("did"):
+        return Message(
+            "fail_under: nothing is called {name!r}; {hint} There are {names}", hint=hint, **values
+        )
+    return Message("fail_under: nothing is called {name!r}; there are {names}", **values)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.errors import RunError
 from adjudge.ledger.file import holds_run
+from adjudge.messages import Message
 from adjudge.results.gate import GateResult
 from adjudge.results.setup import Setup
 
@@ -99,7 +100,7 @@ def _gate(
         same_judge=found.same_judge,
         pairing=found.pairing,
         system=found.system,
-        reason=found.difference.estimate.reason or "no row has a number in both runs",
+        reason=found.difference.estimate.reason or Message("no row has a number in both runs"),
     )
 
 

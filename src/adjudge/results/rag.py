@@ -15,7 +15,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.rag.composite import MEAN, MISSING
 from adjudge.results.measures import MeasuresSummary, MeasureSummary, MeasureTally
 from adjudge.results.rag_row import rag_detail, rule_of, score_of
-from adjudge.results.summary import UNSURE, Summary, Sureness, Tally
+from adjudge.results.summary import UNSURE, GateConfidence, Summary, Tally
 from adjudge.stats.correlation import spearman
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class RagTally:
     def __init__(
         self,
         dimensions: Sequence[Dimension],
-        sureness: Sureness = UNSURE,
+        sureness: GateConfidence = UNSURE,
         measures: Sequence[RagMeasure] = (),
     ) -> None:
         self._dimensions = tuple(dimensions)

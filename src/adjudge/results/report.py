@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
-from adjudge.domain.shown import Shown
 from adjudge.errors import NOT_ASKED
-from adjudge.messages import Message, plural
+from adjudge.messages import Message, abridge, plural
 from adjudge.results.answering import answering_notes
 from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.results.rag_row import rule_of
 from adjudge.results.setup import Change, Figure, ReportedJudge, Setup
-from adjudge.results.summary import Summary, Sureness, Tally, kind_of
+from adjudge.results.summary import GateConfidence, Summary, Tally
 
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
@@ -104,23 +104,38 @@ class Skipped:
         named = {"rows": self.rows, "reasons": dict(self.reasons), "first": list(self.first)}
         return {**named, "blank": self.blank, "blank_places": self.blank_places}
 
+    def kept(self) -> dict[str, object]:
+        """The same for a run folder, where a reason can be read in any language."""
+        return {**self.to_dict(), "reasons": [[why, rows] for why, rows in self.reasons.items()]}
+
     @classmethod
     def of(cls, kept: object) -> Skipped:
         """As a run folder keeps it."""
         match kept:
             case {
                 "rows": int(rows),
-                "reasons": dict(why),
+                "reasons": list(why),
                 "first": list(first),
                 "blank": int(blank),
                 "blank_places": str(at),
             }:
-                return cls(rows, why, tuple(map(str, first)), blank, at)
+                return cls(rows, dict(_counted(why)), tuple(map(_text, first)), blank, at)
         return cls()
 
 
+def _counted(kept: Iterable[object]) -> Iterator[tuple[str, int]]:
+    for one in kept:
+        match one:
+            case [str(reason), int(rows)]:
+                yield reason, rows
+
+
+def _text(kept: object) -> str:
+    return kept if isinstance(kept, str) else str(kept)
+
+
 @light_dataclass(frozen=True, kw_only=True)
-class Report(Shown):
+class Report(HtmlRepr):
     """A run, or what there is of it so far."""
 
     setup: Setup
@@ -244,7 +259,7 @@ class Report(Shown):
 class _SectionTally:
     def __init__(self, first: JudgmentRecord, setup: Setup) -> None:
         self.judge, self.criteria = first.judge, first.criterion
-        sureness = Sureness(setup.confidence, setup.cluster)
+        sureness = GateConfidence(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
         self._tally = Tally(sureness)
@@ -280,7 +295,7 @@ class _SectionTally:
         )
 
 
-def _rag_tally(judge: str, setup: Setup, sureness: Sureness) -> RagTally | None:
+def _rag_tally(judge: str, setup: Setup, sureness: GateConfidence) -> RagTally | None:
     """None where it is not known what the judge scores."""
     from adjudge.results.rag import RagTally
 
@@ -302,7 +317,7 @@ class ReportTally:
         self._reasons: Counter[str] = Counter()
         self._first: list[str] = []
         self._blank: BlankRows | None = None
-        self._total = 0
+        self.total = 0
         self._named: Counter[tuple[str, str]] = Counter()
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
@@ -316,7 +331,7 @@ class ReportTally:
         if key not in self._sections:
             self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
-        self._total += 1
+        self.total += 1
         self._not_asked += f"{NOT_ASKED}: " in (one.reason or "")
         self._named.update(one.named)
         for model, usage in one.used.items():
@@ -328,7 +343,7 @@ class ReportTally:
 
     def skip(self, row: BadRow) -> None:
         """One more row that cannot be judged."""
-        self._reasons[kind_of(row.reason)] += 1
+        self._reasons[abridge(row.reason)] += 1
         self._first += [str(row)] if len(self._first) < _MOST_NAMED else []
 
     def skip_blank(self, rows: BlankRows) -> None:
@@ -355,7 +370,7 @@ class ReportTally:
             skipped=skipped,
             notes=(*self._notes, *blank, *self._paused(), *answering_notes(self._named)),
             entries=tuple(self._shown()),
-            total=self._total,
+            total=self.total,
             used=dict(self._used),
             failed_calls=self.failed_calls,
         )
@@ -366,7 +381,7 @@ class ReportTally:
                 "not asked, since a model was paused after many failures in a row: {number} of "
                 "{total} judgments; resume the run to ask them",
                 number=self._not_asked,
-                total=self._total,
+                total=self.total,
             )
 
     def _in_order(self) -> list[Section]:

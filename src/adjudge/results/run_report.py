@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from adjudge.messages import Message
-from adjudge.results.counts import count_failed_calls, count_judgments, count_votes
+from adjudge.messages import Message, join
+from adjudge.results.counts import count_failed_calls, count_judgments, count_retries, count_votes
 from adjudge.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.results.payments import payment_notes
 from adjudge.results.report import ENTRIES, Report, ReportTally, Skipped
@@ -51,10 +51,25 @@ def baseline_of(run: Path) -> Baseline:
 
 
 def _counts(info: RunInfo) -> Message:
-    return Message(
-        "{judgments}, {votes}, {unanswered}; {failed}",
-        judgments=count_judgments(info.rows),
-        votes=count_votes(info.votes),
-        unanswered=Message("{count} without an answer", count=info.failed_votes),
-        failed=count_failed_calls(info.failed_calls),
-    )
+    return join(", ", (count_judgments(info.rows), votes_message(info)))
+
+
+def votes_message(info: RunInfo) -> Message:
+    """How many votes were asked for, and how many calls failed: where every vote was answered, each
+    of them was repeated.
+    """
+    votes = count_votes(info.votes)
+    if info.failed_votes:
+        return Message(
+            "{votes}, {unanswered} without an answer; {failed}",
+            votes=votes,
+            unanswered=info.failed_votes,
+            failed=count_failed_calls(info.failed_calls),
+        )
+    if info.failed_calls:
+        return Message(
+            "{votes}, all answered; {retries}",
+            votes=votes,
+            retries=count_retries(info.failed_calls),
+        )
+    return Message("{votes}, all answered", votes=votes)

@@ -4,7 +4,6 @@ the mean with its bounds.
 
 from __future__ import annotations
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -16,6 +15,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
+from adjudge.messages import abridge
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 _MOST_REASONS = 1000
 """Reasons that are told apart; further ones are counted together."""
-_LONGEST_REASON = 200
 _OTHER = "other reasons"
-_OF_THE_ROW = re.compile(r"'[^']*'|\"[^\"]*\"|“[^”]*”|\b(?=\w*\d)[0-9a-fA-F-]{8,}\b|\b\d{5,}\b")
-"""What differs from row to row in one and the same reason: quotations, ids and large numbers."""
 
 
 class ModelMean(NamedTuple):
@@ -102,7 +99,7 @@ class Summary:
 
 
 @light_dataclass(frozen=True)
-class Sureness:
+class GateConfidence:
     """How sure gates must be, and which rows pass for one."""
 
     confidence: float | None = None
@@ -128,13 +125,13 @@ class Sureness:
         )
 
 
-UNSURE = Sureness()
+UNSURE = GateConfidence()
 
 
 class Tally:
     """Adds up judgments by one criterion as they come."""
 
-    def __init__(self, sureness: Sureness = UNSURE) -> None:
+    def __init__(self, sureness: GateConfidence = UNSURE) -> None:
         self._sureness = sureness
         self._groups: list[Hashable] = []
         self._counts: Counter[str] = Counter()
@@ -175,7 +172,7 @@ class Tally:
         least, most = one.bounds
         self._least += least
         self._most += most
-        reason = kind_of(one.reason or one.status)
+        reason = abridge(one.reason or one.status)
         self._reasons[
             reason if reason in self._reasons or len(self._reasons) < _MOST_REASONS else _OTHER
         ] += 1
@@ -240,12 +237,6 @@ def interval_of(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Int
     from adjudge.stats.intervals import rows_interval
 
     return rows_interval(values, clusters=groups or None)
-
-
-def kind_of(reason: str) -> str:
-    """A reason without what is of one row only, so that equal reasons are counted together."""
-    line = _OF_THE_ROW.sub("…", " ".join(reason.split()))
-    return line if len(line) <= _LONGEST_REASON else line[: _LONGEST_REASON - 1] + "…"
 
 
 def summarise(results: Iterable[Result]) -> Summary:

@@ -4,8 +4,6 @@ is none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,35 +12,7 @@ from adjudge.results.counts import count_labels
 from adjudge.results.numbers import figure, level_text
 
 if TYPE_CHECKING:
-    from adjudge.stats.refusal import Refusal
     from adjudge.trust.calibration import Calibration
-
-_SHORT_REFUSALS: Mapping[str, Message] = {
-    "model_made_labels": Message("a model made the labels"),
-    "another_judge": Message("the rows were drawn within the verdicts of another judge"),
-    "several_systems": Message(
-        "more than two systems are compared, and a win rate is of two: 'adjudge rank' ranks them"
-    ),
-    "chosen_rows": Message("only rows that were not chosen at random have labels"),
-}
-
-
-@dataclass(frozen=True)
-class _Why:
-    """A refusal: in English in its own words, elsewhere in short ones as long as those are no
-    message.
-    """
-
-    refusal: Refusal
-
-    def __str__(self) -> str:
-        return capitalize(self.refusal.text)
-
-    def render(self, language: str) -> str:
-        text: str = self.refusal.text
-        if language != "en" and not isinstance(text, Message):
-            text = _SHORT_REFUSALS.get(self.refusal.code, text)
-        return capitalize(text).render(language)
 
 
 def trust_sentence(one: Calibration) -> Message:
@@ -67,7 +37,7 @@ def trust_clause(one: Calibration) -> Message:
             name=titled(one),
             labels=labels,
             figure=shown,
-            why=_Why(one.refusal),
+            why=capitalize(one.refusal.text),
         )
     values = {
         "name": titled(one),

@@ -20,6 +20,7 @@ from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
+from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.reading.types import Record, Schema
 from adjudge.reading.values import Place, WrongValue
@@ -421,7 +422,7 @@ class JudgeKind:
     def problem_as_plugin(self) -> str:
         """Other entries lack what every judge of an eval file has."""
         fits = isinstance(self.entry, type) and issubclass(self.entry, JudgeEntry)
-        return "" if fits else "its entry is not a subclass of JudgeEntry"
+        return "" if fits else Message("its entry is not a subclass of JudgeEntry")
 
 
 ASPECT = JudgeKind(AspectEntry, _aspects)

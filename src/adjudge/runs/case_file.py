@@ -19,6 +19,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.label import LabelScale
 from adjudge.domain.label import labels as letters
 from adjudge.domain.verdict import TIE
+from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place, list_of, load_yaml, mapping, text, texts, unfolded_size
@@ -40,7 +41,7 @@ MOST_VOTES = 50
 _KEYS = ("test_case", "criteria", "judge", "instances", "note")
 _ROW_KEYS = ("id", "fields", "expected", "note")
 _MOST_VALUES = 200_000
-_HERE = "the test case"
+_HERE = Message("the test case")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,9 +207,7 @@ def parse_case(content: str, file: str) -> TestCase:
     """
     place = load_yaml(content, Place(file))
     if "&" in content and unfolded_size(place.value) > _MOST_VALUES:
-        raise place.wrong(
-            "its aliases unfold to more than {MOST_VALUES:,} values", MOST_VALUES=_MOST_VALUES
-        )
+        raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
     given = mapping(place.value, place, _KEYS, ("test_case", "criteria"))
     if (version := str(given["test_case"])) != str(FORMAT):
         raise place.at("test_case").wrong(

@@ -93,7 +93,7 @@ def criteria_said(
     for place, each in found:
         if each.kind != kind:
             raise place.wrong(
-                "criteria {name!r} are for {kind} judges, and this one is {kind2}",
+                "criterion {name!r} is for {kind} judges, and this one is {kind2}",
                 name=each.criteria.name,
                 kind=each.kind,
                 kind2=kind,
@@ -101,7 +101,7 @@ def criteria_said(
     names = [each.criteria.name for _, each in found]
     for index, (place, each) in enumerate(found):
         if each.criteria.name in names[:index]:
-            raise place.wrong("criteria {name!r} stand here twice", name=each.criteria.name)
+            raise place.wrong("criterion {name!r} stands here twice", name=each.criteria.name)
     return tuple(each.criteria for _, each in found)
 
 

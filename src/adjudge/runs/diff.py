@@ -22,6 +22,7 @@ from adjudge.domain.pairing import WAYS, Pairing, Way
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import SetupError
 from adjudge.ledger.changes import differences
+from adjudge.messages import Message
 from adjudge.runs.folder import records_of, run_info
 
 Side = Literal[0, 1]
@@ -40,7 +41,7 @@ _TABLE = (
 )
 
 
-class Came(NamedTuple):
+class JudgmentSummary(NamedTuple):
     """What a judgment came to."""
 
     status: str
@@ -56,7 +57,7 @@ class JudgedRow:
     row: int
     """Its place in the run, from 1."""
     id: str | None
-    came: Came
+    summary: JudgmentSummary
     systems: tuple[str, ...] = ()
     """The compared responses, in the order in which the first run has them; none where there is one
     response.
@@ -348,7 +349,7 @@ def _cluster(row: JudgmentRecord, column: str) -> str:
     except SetupError:
         if row.index == 0:
             raise
-        return f"row {row.row} has none"
+        return Message("row {row} has none", row=row.row)
 
 
 def _join_renamed_judges(table: sqlite3.Connection) -> None:
@@ -460,6 +461,6 @@ def _judged(
         criteria,
         row,
         name or None,
-        Came(status, score, json.loads(chosen)),
+        JudgmentSummary(status, score, json.loads(chosen)),
         tuple(json.loads(systems)),
     )

@@ -195,7 +195,9 @@ class AspectEntry(CascadeEntry):
     criteria: tuple[CriteriaEntry, ...] = key(
         Many(CriteriaType("aspect")), "What a response must meet, or a ready-made aspect."
     )
-    early_stop: bool = key(Flag(), "Ask no more votes than can change the verdict.", False)
+    early_stop: bool = key(
+        Flag(), "Stop as soon as further votes cannot change the verdict.", False
+    )
     min_valid: int = key(_COUNT, "A model with fewer valid votes is excluded.", 1)
     weights: Weights = key(
         WeightsType(),
@@ -212,7 +214,7 @@ class DirectEntry(CascadeEntry):
     criteria: tuple[CriteriaEntry, ...] = key(
         Many(CriteriaType("direct")), "A question, a ready-made criteria, a file, or written out."
     )
-    early_stop: bool = key(Flag(), "Ask no more votes than can change the option.", False)
+    early_stop: bool = key(Flag(), "Stop as soon as further votes cannot change the option.", False)
     check_positional_bias: bool = key(Flag(), "Ask again with the options reversed.", False)
     feedback: bool = key(Flag(), "Ask what would make the text better.", False)
     persona: str | None = key(
@@ -281,7 +283,7 @@ class RagEntry(JudgeEntry):
         "A file with further dimensions, or other weights and gates; relative to this file.",
         None,
     )
-    early_stop: bool = key(Flag(), "Ask no more votes than can change a score.", False)
+    early_stop: bool = key(Flag(), "Stop as soon as further votes cannot change a score.", False)
     evidence: Method | None = key(_METHOD, f"{_LOOK_UP} each and joint decide groundedness.", None)
     claims: bool = key(Flag(), _CLAIMS, False)
 
@@ -447,9 +449,7 @@ def parse_eval(
         if (
             "&" in content and unfolded_size(place.value) > _MOST_VALUES
         ):  # without anchors nothing unfolds
-            raise place.wrong(
-                "its aliases unfold to more than {MOST_VALUES:,} values", MOST_VALUES=_MOST_VALUES
-            )
+            raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
         found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
         raise SetupError("{path}: is nested too deep", path=path) from error

@@ -29,6 +29,7 @@ from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, caller
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.file import holds_run
+from adjudge.messages import Message
 from adjudge.runs.build import instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.ready_judge import ReadyJudge
@@ -457,7 +458,7 @@ async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
     def stop() -> None:
         listen(Stopping())
         if open_budget is not None:
-            open_budget.stop("interrupted by Ctrl-C")
+            open_budget.stop(Message("interrupted by Ctrl-C"))
 
     with event_loop.stoppable(stop):
         yield

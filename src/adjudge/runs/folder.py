@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.shown import Shown
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.identity import judge_identities
 from adjudge.errors import RunError
@@ -40,6 +40,7 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.records import records
+from adjudge.messages import Message
 from adjudge.runs.eval_file import OUTPUTS
 
 UNFINISHED = ".importing"
@@ -65,7 +66,7 @@ class CriteriaInfo(JudgeCriterion):
 
 
 @dataclass(frozen=True)
-class RunInfo(Shown):
+class RunInfo(HtmlRepr):
     folder: Path
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""
@@ -126,7 +127,15 @@ class RunInfo(Shown):
     @property
     def state(self) -> str:
         """ "complete", why it stopped, or "not finished": under way, or killed."""
-        return str(self.facts.get("ended") or "not finished")
+        return state_of(self.facts)
+
+
+def state_of(facts: Mapping[str, object]) -> str:
+    """Whether a run with these facts is complete, or why it stopped."""
+    ended = facts.get("ended")
+    if ended == "complete":
+        return Message("complete")
+    return str(ended) if ended else Message("not finished")
 
 
 @contextmanager
@@ -140,7 +149,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
             folder=folder,
         )
     if not path.is_file():
-        raise RunError("{folder} holds no run: there is no {file} in it", folder=folder, file=FILE)
+        raise RunError("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
     refuse_links(path.parent)
     refuse_empty(path)
     try:
@@ -151,7 +160,10 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
         raise ledger_error(path, error) from error
     except (json.JSONDecodeError, RecursionError) as error:
         raise ledger_error(
-            path, sqlite3.DatabaseError(f"holds what adjudge did not write ({error})")
+            path,
+            sqlite3.DatabaseError(
+                Message("holds what adjudge did not write ({error})", error=error)
+            ),
         ) from error
 
 

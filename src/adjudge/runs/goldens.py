@@ -13,6 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.verdict import letter
 from adjudge.errors import SetupError
+from adjudge.messages import Message, join
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import DirectEntry, JudgeEntry, PairwiseEntry
 
@@ -40,13 +41,16 @@ class Tried(NamedTuple):
         """Whether the verdict is the expected one; None without a verdict."""
         return None if self.chosen is None else self.chosen == self.case.option
 
-    def told(self, number: int) -> str:
+    def message(self, number: int) -> Message:
         """What is not as expected, in a line."""
         why = self.result.explanation if self.chosen else self.result.reason
-        return (
-            f"golden {number}: expected {self.case.option}, got {self.chosen or 'no verdict'}: "
-            f"{why or ''}"
-        ).rstrip(": ")
+        line = Message(
+            "golden {number}: expected {expected}, got {chosen}",
+            number=number,
+            expected=self.case.option,
+            chosen=self.chosen or Message("no verdict"),
+        )
+        return join(": ", (line, why)) if why else line
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ class Goldens:
             return cls(entry, entry.golden)
         if not entry.criteria.examples:
             raise SetupError(
-                "{file}: criteria {name!r} have no golden cases: write some under golden",
+                "{file}: criterion {name!r} has no golden cases: write some under golden",
                 file=file,
                 name=entry.criteria.name,
             )
@@ -101,7 +105,7 @@ def accepted(tried: Sequence[Tried], file: Path, entry: CatalogEntry) -> dict[in
     """
     if not entry.golden:
         raise SetupError(
-            "{file}: criteria {name!r} have no golden cases to update: write some under golden",
+            "{file}: criterion {name!r} has no golden cases to update: write some under golden",
             file=file,
             name=entry.criteria.name,
         )

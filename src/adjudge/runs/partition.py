@@ -36,6 +36,7 @@ from adjudge.ledger.stores.merge import MergeSummary, merge, refuse_newer
 from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
 from adjudge.ledger.stores.store import RowRange, Store
+from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.runs.build import instances
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, load_eval, with_models
@@ -366,7 +367,11 @@ def _check_numbered(chunk: Sequence[Numbered]) -> None:
                 numbers.add(number)
                 kinds.add(isinstance(row, Instance))
             case (int() as number, Instance() | Mapping()):
-                why = "it is given twice" if number in numbers else "numbers go from 0 to 2⁶³ - 1"
+                why = (
+                    Message("it is given twice")
+                    if number in numbers
+                    else Message("numbers go from 0 to 2⁶³ - 1")
+                )
                 raise SetupError(
                     "a row's number is its place in the whole data set, which it has alone, "
                     "and {number} is none: {why}",
@@ -416,7 +421,7 @@ def told_elsewhere(odd: OddRows) -> None:
 
 
 def _log(odd: OddRows) -> None:
-    _LOG.warning("%s", odd)
+    _LOG.warning(odd)
 
 
 def _own_name() -> str:

@@ -17,6 +17,7 @@ from adjudge.gateway.headers import check_variable, check_written, is_credential
 from adjudge.gateway.prices import VARIABLE
 from adjudge.gateway.redact import secrets_in
 from adjudge.gateway.registry import is_url, server_of
+from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.toml_text import load_toml
 from adjudge.reading.types import Names, Number, Record, Schema, Text, WholeNumber, Word, key
@@ -113,9 +114,10 @@ class ModelEntry(ServerEntry):
     """A model, and how it is asked."""
 
     REFUSED: ClassVar[Mapping[str, str]] = {
-        "api_key": "keys do not belong in files: set the provider's environment variable, such as "
-        "OPENAI_API_KEY, "
-        "or name another with api_key_env"
+        "api_key": Message(
+            "keys do not belong in files: set the provider's environment variable, such as "
+            "OPENAI_API_KEY, or name another with api_key_env"
+        )
     }
     model: str = key(Text(), "Its id, such as openai/gpt-4o-mini.")
     temperature: float | None = key(Number(least=0), "Unless the judge has its own.", None)
@@ -177,13 +179,15 @@ class Project(ServerEntry):
 
     REFUSED: ClassVar[Mapping[str, str]] = {
         "api_key": (
-            "keys do not belong in files: put it into an environment variable, and name that "
-            "with api_key_env"
+            Message(
+                "keys do not belong in files: put it into an environment variable, and name "
+                "that with api_key_env"
+            )
         )
     }
     model: str | None = key(Text(), "The model to ask when none is named.", None)
     language: str | None = key(
-        Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", None
+        Word(LANGUAGES), "Language of prompts, explanations, ready-made criteria and reports.", None
     )
     max_concurrency: int | None = key(WholeNumber(least=1), "Requests at once, per model.", None)
     prices: str | None = key(Text(), "A file of your own prices, relative to this one.", None)

@@ -13,6 +13,7 @@ from adjudge.domain.instance import Instance
 from adjudge.engine.backends.ray.place import RAY, Cluster, On
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
+from adjudge.messages import Message
 from adjudge.runs.build import instances
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun, Stopping
@@ -130,4 +131,10 @@ def _in_order(dataset: RowSet) -> Iterator[None]:
 
 def _warn_of(bad: list[BadRow]) -> None:
     if bad:
-        _LOG.warning("%d of the rows cannot be judged; the first of them: %s", len(bad), bad[0])
+        _LOG.warning(
+            Message(
+                "{count} of the rows cannot be judged; the first of them: {first}",
+                count=len(bad),
+                first=bad[0],
+            )
+        )

@@ -45,7 +45,7 @@ def recover(folder: str | Path) -> tuple[int, int]:
     """
     path = Path(folder) / FILE
     if not path.is_file():
-        raise RunError("{folder} holds no run: there is no {file} in it", folder=folder, file=FILE)
+        raise RunError("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
     with under_lock(path.parent):
         try:
             return _recover(path)

@@ -28,6 +28,7 @@ from adjudge.ledger.file import holds_run
 from adjudge.ledger.stores.merge import merge, refuse_newer
 from adjudge.ledger.stores.postgres import LEASE_SECONDS, PostgresStore
 from adjudge.ledger.stores.store import RowRange
+from adjudge.messages import Message
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.execute import EvalRun, Stopping, limits_of_run
 from adjudge.runs.folder import run_info
@@ -50,7 +51,7 @@ dead.
 """
 _NEWS = 0.5
 """Seconds after which it is told how far this process is."""
-_LOST = "stopped: this process was away for too long, and others have its rows"
+_LOST = Message("stopped: this process was away for too long, and others have its rows")
 
 
 def judge_together(

@@ -36,7 +36,7 @@ class Refusal:
     """Why there is no corrected number."""
 
     code: str
-    text: str
+    text: Message
 
 
 def refusal(
@@ -81,7 +81,7 @@ def too_few(strata: Sequence[Stratum]) -> Refusal | None:
     return Refusal("too_few_labels", _shortage(labels, more, wanted))
 
 
-def _shortage(labels: int, more: int, wanted: dict[str, int]) -> str:
+def _shortage(labels: int, more: int, wanted: dict[str, int]) -> Message:
     among = join(
         Message(" and "),
         (
@@ -218,7 +218,9 @@ def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: floa
             {},
             alone,
             Message(
-                "{rows} rows, all of them labelled, would give a width of {width:.3f}",
+                "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
+                "{width:.3f}",
+                target=target_width,
                 rows=rows,
                 width=widest,
             ),

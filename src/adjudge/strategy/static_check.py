@@ -95,7 +95,10 @@ def static_check(
     reader = _Reader(frozenset(allowed_imports), frozenset(known))
     reader.names, reader.modules = set(_bound(tree)), dict(_modules(tree))
     reader.visit(tree)
-    return [f"line {line}: {reason}" for line, reason in sorted(set(reader.reasons))]
+    return [
+        Message("line {line}: {reason}", line=line, reason=reason)
+        for line, reason in sorted(set(reader.reasons))
+    ]
 
 
 class _Reader(ast.NodeVisitor):
@@ -130,8 +133,11 @@ class _Reader(ast.NodeVisitor):
         if not self._may_import(module):
             self._refuse(
                 node,
-                f"import of {module} is not allowed; allowed are "
-                f"{', '.join(sorted(self.allowed)) or 'none'}",
+                Message(
+                    "import of {module} is not allowed; allowed are {allowed}",
+                    module=module,
+                    allowed=", ".join(sorted(self.allowed)) or "none",
+                ),
             )
 
     def _may_import(self, module: str) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from adjudge.domain.verdict import TIE
+from adjudge.messages import Message
 from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement
 from adjudge.stats.alt_test import EPSILON, AltTest, alt_test, closeness, share_alike
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
@@ -333,7 +334,7 @@ def _orders(rows: Sequence[LabelledRow], settings: AgreementSettings) -> dict[st
 
 def _pair(pairs: Sequence[tuple[Option, Option]], measure: Measure) -> TwoRaters:
     if measure.is_number:
-        none = Figure(None, "numbers are seldom equal: see the correlations")
+        none = Figure(None, Message("numbers are seldom equal: see the correlations"))
         return TwoRaters(len(pairs), none, none)
     return TwoRaters.of(pairs)
 

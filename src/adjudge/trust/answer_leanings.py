@@ -12,6 +12,7 @@ from adjudge.domain.record import JudgmentRecord, column_of
 from adjudge.labels.scales import label_scales
 from adjudge.ledger.file import holds_labels
 from adjudge.ledger.records import records
+from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.stats.bias import halo, padding_effect
 from adjudge.stats.estimate import Figure
@@ -39,18 +40,28 @@ def padding_text(folder: str | Path, judge: str) -> str:
                 passed[record.criterion, str(record.id)] = bool(score)
     pairs = [(passed[key], after) for key, after in padded if key in passed]
     if not pairs:
-        return (
-            f"not measured: it takes rows with a column {PADDING}, the id of the row whose "
-            "answer they hold with padding"
+        return Message(
+            "not measured: it takes rows with a column {column}, the id of the row whose answer "
+            "they hold with padding",
+            column=PADDING,
         )
     found = padding_effect([before for before, _ in pairs], [after for _, after in pairs])
     one = found.difference.estimate
     limits = (
         one.reason
         if one.lower is None
-        else f"{one.lower:+.3f} to {one.upper:+.3f}; {one.count} answers"
+        else Message(
+            "{lower:+.3f} to {upper:+.3f}; {count} answers",
+            lower=one.lower,
+            upper=one.upper,
+            count=one.count,
+        )
     )
-    return f"answers pass {one.value:+.3f} more often once they are padded ({limits})"
+    return Message(
+        "answers pass {value:+.3f} more often once they are padded ({limits})",
+        value=one.value,
+        limits=limits,
+    )
 
 
 def _padded(record: JudgmentRecord) -> str:
@@ -75,14 +86,19 @@ def halo_text(folder: str | Path, judge: str) -> str | None:
         if figure.value is not None
     ]
     if not found:
-        return (
-            f"not measured: it takes people's labels of the same {FEWEST} rows by two of its "
-            "criteria, which vary"
+        return Message(
+            "not measured: it takes people's labels of the same {fewest} rows by two of its "
+            "criteria, which vary",
+            fewest=FEWEST,
         )
     value, one, other, rows = max(found)
-    return (
-        f"{one} and {other} go together by {value:+.2f} more than in people's labels "
-        f"(correlation; {rows} rows)"
+    return Message(
+        "{one} and {other} go together by {value:+.2f} more than in people's labels "
+        "(correlation; {rows} rows)",
+        one=one,
+        other=other,
+        value=value,
+        rows=rows,
     )
 
 

@@ -17,6 +17,7 @@ from adjudge.labels.scales import judge_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import read_meta
 from adjudge.ledger.records import records, votes_of
+from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare, holm
 from adjudge.stats.estimate import Estimate, undefined
@@ -449,19 +450,30 @@ def _ceiling(report: AgreementReport) -> Ceiling | None:
 
 def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[str]:
     failed = sum(one.failed for one in judges)
-    counts = {"drop": "left out", "tie": "counted as ties", "wrong": "counted as wrong"}[
-        settings.agreement.missing
-    ]
+    counts = {
+        "drop": Message("left out"),
+        "tie": Message("counted as ties"),
+        "wrong": Message("counted as wrong"),
+    }[settings.agreement.missing]
     if failed:
         yield (
-            f"{failed} judgments have no verdict: they are {counts} in agreement figures "
-            "(--missing)"
+            Message(
+                "{failed} judgments have no verdict: they are {counts} in agreement figures "
+                "(--missing)",
+                failed=failed,
+                counts=counts,
+            )
         )
     split = max(one.rows - one.report.count for one in judges)
     if split:
-        yield f"on {split} rows people are evenly split: those rows are in no agreement figure"
+        yield Message(
+            "on {split} rows people are evenly split: those rows are in no agreement figure",
+            split=split,
+        )
     if not all(one.report.drawn for one in judges):
         yield (
-            "the labelled rows were chosen, not drawn at random: the figures are about these "
-            "rows alone"
+            Message(
+                "the labelled rows were chosen, not drawn at random: the figures are about "
+                "these rows alone"
+            )
         )

@@ -9,17 +9,17 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
-from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records, votes_of
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.correction import (
     Corrected,
@@ -59,7 +59,7 @@ class CalibrationSettings(LabelSettings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Calibration(JudgeCriterion, Shown):
+class Calibration(JudgeCriterion, HtmlRepr):
     """What labels say of one judge and one criteria."""
 
     lock: str | None
@@ -431,23 +431,36 @@ def _by_verdict(verdicts: Iterable[str | None]) -> Iterator[tuple[str, int]]:
 
 def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]:
     if used.model_made:
-        yield "the labels were made by a model: this corrects one model by another"
+        yield Message("the labels were made by a model: this corrects one model by another")
     yield from used.notes
     for merged in estimates.corrected.merged:
-        yield f"verdicts with few labels were taken together: {merged}"
+        yield Message("verdicts with few labels were taken together: {merged}", merged=merged)
     known = {one.identity for one in rows.labelled}
     foreign = sum(one.row not in known for one in used.labels) - rows.unfit
     if foreign > 0:
-        yield f"{foreign} labels are about rows that this judge has not judged"
+        yield plural(
+            "{count} label is about a row that this judge has not judged",
+            "{count} labels are about rows that this judge has not judged",
+            foreign,
+        )
     if rows.unfit:
-        yield f"{rows.unfit} labels say what is not an option of this criteria, and are left out"
+        yield plural(
+            "{count} label names no option of this criterion and is left out",
+            "{count} labels name no option of this criterion and are left out",
+            rows.unfit,
+        )
     if rows.reworded:
-        yield f"{rows.reworded} labels were given to another wording of this criteria"
+        yield plural(
+            "{count} label was given to another wording of this criterion",
+            "{count} labels were given to another wording of this criterion",
+            rows.reworded,
+        )
     split = sum(one.truth is None for one in rows.labelled)
     if split:
-        yield (
-            f"annotators are evenly split on {split} {'row' if split == 1 else 'rows'}: the "
-            "mean of what they say counts"
+        yield plural(
+            "annotators are evenly split on {count} row: the mean of what they say counts",
+            "annotators are evenly split on {count} rows: the mean of what they say counts",
+            split,
         )
     if estimates.corrected.estimate.reason and estimates.corrected.estimate.lower is not None:
         yield estimates.corrected.estimate.reason

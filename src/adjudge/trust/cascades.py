@@ -17,6 +17,7 @@ from adjudge.errors import SetupError
 from adjudge.judges.learnt import CascadeThresholds
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records
+from adjudge.messages import Message, join, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import Stage, cascade_thresholds
@@ -56,17 +57,24 @@ class CascadeReport(JudgeCriterion):
     @property
     def lines(self) -> Iterator[str]:
         found = self.thresholds
-        yield (
-            f"cascade {self.name}: at most {found.risk:.1%} of the accepted verdicts are "
-            "wrong, except with probability "
-            f"{found.delta:g}; learnt from {found.source}"
+        yield Message(
+            "cascade {name}: at most {risk:.1%} of the accepted verdicts are wrong, except with "
+            "probability {delta:g}; learnt from {source}",
+            name=self.name,
+            risk=found.risk,
+            delta=found.delta,
+            source=found.source,
         )
         for one in found.steps:
-            yield f"{one.step}: {_step(one)}"
+            yield join(": ", (one.step, _step(one)))
         if found.labels:
             yield (
-                f"of {found.labels} labelled rows the steps decide {self.accepted}; the rest is "
-                "left to 'otherwise'"
+                Message(
+                    "of {labels} labelled rows the steps decide {accepted}; the rest is left to "
+                    "'otherwise'",
+                    labels=found.labels,
+                    accepted=self.accepted,
+                )
             )
         yield from self.notes
 
@@ -84,12 +92,28 @@ class CascadeReport(JudgeCriterion):
 
 def _step(one: Threshold) -> str:
     if one.confidence is None:
-        return one.reason if one.reason.startswith("never") else f"never accept: {one.reason}"
-    limit = "" if one.limit is None else f", so at most {one.limit:.1%} are"
-    return (
-        f"accept from a confidence of {one.confidence:.3f} on: {one.accepted} of {one.rows} "
-        f"labelled rows, {one.errors} of them "
-        f"wrong{limit}"
+        return (
+            one.reason
+            if one.reason.startswith("never")
+            else Message("never accept: {reason}", reason=one.reason)
+        )
+    known = {
+        "confidence": one.confidence,
+        "accepted": one.accepted,
+        "rows": one.rows,
+        "errors": one.errors,
+    }
+    if one.limit is None:
+        return Message(
+            "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} labelled rows, "
+            "{errors} of them wrong",
+            **known,
+        )
+    return Message(
+        "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} labelled rows, "
+        "{errors} of them wrong, so at most {limit:.1%} are",
+        limit=one.limit,
+        **known,
     )
 
 
@@ -169,7 +193,7 @@ def _learnt(judged: LabelledJudge, settings: CascadeSettings) -> CascadeReport:
 
 def _independent(
     labelled: Sequence[LabelledRow], *, clustered: bool
-) -> tuple[list[LabelledRow], list[str]]:
+) -> tuple[list[LabelledRow], list[Message]]:
     """Rows that were drawn among all rows, each text and each group once; and what is said of the
     others.
     """
@@ -178,15 +202,26 @@ def _independent(
     kept = list(
         {(one.cluster if clustered else one.identity): one for one in reversed(decided)}.values()
     )[::-1]
-    counts = (
-        (
+    notes = (
+        plural(
+            "{count} labelled row was not drawn among all rows, and says nothing of a cascade's "
+            "errors",
+            "{count} labelled rows were not drawn among all rows, and say nothing of a cascade's "
+            "errors",
             len(labelled) - len(drawn),
-            "were not drawn among all rows, and say nothing of a cascade's errors",
         ),
-        (len(drawn) - len(decided), "have annotators that are evenly split, and are left out"),
-        (len(decided) - len(kept), "repeat a text or belong to a group that is counted already"),
+        plural(
+            "{count} labelled row has annotators that are evenly split, and is left out",
+            "{count} labelled rows have annotators that are evenly split, and are left out",
+            len(drawn) - len(decided),
+        ),
+        plural(
+            "{count} labelled row repeats a text or belongs to a group that is counted already",
+            "{count} labelled rows repeat a text or belong to a group that is counted already",
+            len(decided) - len(kept),
+        ),
     )
-    return kept, [f"{count} labelled rows {text}" for count, text in counts if count]
+    return kept, [note for note in notes if note.values["count"]]
 
 
 def _stage(rows: Sequence[LabelledRow], step: str) -> Stage:
@@ -205,16 +240,17 @@ def _threshold(step: str, identity: str, found: Threshold) -> Threshold:
     )
 
 
-_NO_CONFIDENCE = (
+_NO_CONFIDENCE = Message(
     "of no labelled row that earlier steps left is it known how sure it is: ask for "
-    "log-probabilities (mode: likelihood), or for "
-    "several votes at a temperature above 0"
+    "log-probabilities (mode: likelihood), or for several votes at a temperature above 0"
 )
 
 
 def _said(used: LabelsUsed) -> Iterator[str]:
     if used.model_made:
-        yield "the labels were made by a model: a promise about another model, not about people"
+        yield Message(
+            "the labels were made by a model: a promise about another model, not about people"
+        )
     yield from used.notes
 
 
@@ -225,6 +261,8 @@ def _refusal(used: LabelsUsed, found: CascadeThresholds) -> Refusal | None:
         return None
     return Refusal(
         "never_accept",
-        f"the labels speak for no step at a risk of {found.risk:.1%}: label more rows, or "
-        "allow more",
+        Message(
+            "the labels speak for no step at a risk of {risk:.1%}: label more rows, or allow more",
+            risk=found.risk,
+        ),
     )

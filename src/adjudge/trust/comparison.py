@@ -11,17 +11,18 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
+from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
 from adjudge.domain.pairing import Pairing
-from adjudge.domain.shown import Shown
 from adjudge.domain.verdict import TIE
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
 from adjudge.labels.scales import label_scales
 from adjudge.labels.store import LabelStore
-from adjudge.pooling.majority import one_order_note
-from adjudge.runs.diff import Came, Pair, RunDiff
+from adjudge.messages import Message
+from adjudge.pooling.majority import ONE_ORDER
+from adjudge.runs.diff import JudgmentSummary, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import (
     LEAST_DISCORDANT,
@@ -58,7 +59,7 @@ class ComparisonSettings:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunComparison(JudgeCriterion, Shown):
+class RunComparison(JudgeCriterion, HtmlRepr):
     """The second run less the first, by one judge and one criteria."""
 
     first: float | None
@@ -257,7 +258,7 @@ class _Series:
     def _numbers(self, unit: Iterable[Pair]) -> Iterator[tuple[float, float]]:
         for pair in unit:
             self.judges = (pair.before.judge, pair.after.judge)
-            one, two = number_of(pair.before.came), number_of(pair.after.came)
+            one, two = number_of(pair.before.summary), number_of(pair.after.summary)
             if one is None or two is None:
                 self.missing += 1
                 continue
@@ -279,15 +280,15 @@ class _Series:
             self.rest.append(said)
 
 
-def number_of(came: Came) -> float | None:
+def number_of(summary: JudgmentSummary) -> float | None:
     """The score; of two compared responses 1 where the first won and a half for a tie."""
-    if came.status != "scored":
+    if summary.status != "scored":
         return None
-    if came.score is not None:
-        return came.score
-    if came.chosen == TIE:
+    if summary.score is not None:
+        return summary.score
+    if summary.chosen == TIE:
         return 0.5
-    return float(came.chosen == 0) if isinstance(came.chosen, int) else None
+    return float(summary.chosen == 0) if isinstance(summary.chosen, int) else None
 
 
 def _compared(
@@ -340,7 +341,7 @@ def _compared(
         margin=margin,
         reach=_reach(measure),
         system=system,
-        notes=(*notes, one_order_note("en")) if one_order else tuple(notes),
+        notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
     )
     return replace(made, outcome=_outcome(made))
 
@@ -358,7 +359,7 @@ def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> t
     if refusal := sides[0].refusal or sides[1].refusal:
         return "", refusal.text
     if before != now:
-        return "", "another system stands first in either run"
+        return "", Message("another system stands first in either run")
     return before, ""
 
 
@@ -430,40 +431,63 @@ def _notes(
         yield found.estimate.reason
     if series.missing:
         yield (
-            f"{series.missing} of {series.missing + series.scores.rows} rows have no number in "
-            "one of the runs"
+            Message(
+                "{missing} of {rows} rows have no number in one of the runs",
+                missing=series.missing,
+                rows=series.missing + series.scores.rows,
+            )
         )
     if pairing.shared:
         yield (
-            f"{pairing.shared} rows share their id with others: those of one id were paired in "
-            "their order, and count as one"
+            Message(
+                "{shared} rows share their id with others: those of one id were paired in their "
+                "order, and count as one",
+                shared=pairing.shared,
+            )
         )
     if pairing.other_questions:
         yield (
-            f"{pairing.other_questions} of {pairing.paired} pairs have another question in "
-            "either run: are these the same rows?"
+            Message(
+                "{other_questions} of {paired} pairs have another question in either run: are "
+                "these the same rows?",
+                other_questions=pairing.other_questions,
+                paired=pairing.paired,
+            )
         )
     same_texts = not series.other_texts
     if series.scores.rows and same_texts and not same_judge:
         yield (
-            "the texts are the same and the judges differ: this is a difference between the "
-            "judges, not between the texts"
+            Message(
+                "the texts are the same and the judges differ: this is a difference between the "
+                "judges, not between the texts"
+            )
         )
     elif not same_judge:
-        yield "the judges differ as well as the texts: part of the difference may be theirs"
+        yield Message(
+            "the judges differ as well as the texts: part of the difference may be theirs"
+        )
     labels = len(series.labelled)
     if corrected is not None or not labels or same_texts:
         return
     if labels < LEAST_LABELS:
         yield (
-            f"{labels} rows have labels in both runs; {LEAST_LABELS} are the fewest that "
-            "correct the difference"
+            Message(
+                "{labels} rows have labels in both runs; {fewest} are the fewest that correct "
+                "the difference",
+                labels=labels,
+                fewest=LEAST_LABELS,
+            )
         )
     else:
         differ = sum(map(bool, series.labelled))
         yield (
-            f"people say otherwise of {differ} of {labels} labelled rows; {LEAST_DISCORDANT} "
-            "are the fewest that correct it"
+            Message(
+                "people say otherwise of {differ} of {labels} labelled rows; {fewest} are the "
+                "fewest that correct it",
+                differ=differ,
+                labels=labels,
+                fewest=LEAST_DISCORDANT,
+            )
         )
 
 
@@ -532,7 +556,7 @@ def _upper(one: RunComparison, level: float) -> float:
 def _adjusted(one: RunComparison, p_value: float | None, level: float) -> RunComparison:
     if p_value is None or one.outcome is ComparisonOutcome.CANNOT_TELL or p_value <= 1 - level:
         return replace(one, adjusted=p_value)
-    note = (
+    note = Message(
         "by itself it would be called different; over all criteria that were compared it cannot "
         "be (Holm)"
     )

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from adjudge.messages import Message
 from adjudge.stats.correction import Stratum
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import share_interval
@@ -119,9 +120,14 @@ def _weighted_share(
         count,
         "weighted by verdict",
         level,
-        "rows were drawn within verdicts: no limits",
+        Message("rows were drawn within verdicts: no limits"),
     )
 
 
 def _none_called(option: str, level: float) -> Estimate:
-    return undefined("Wilson", 0, f"no row with a verdict that people called {option}", level=level)
+    return undefined(
+        "Wilson",
+        0,
+        Message("no row with a verdict that people called {option}", option=option),
+        level=level,
+    )

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adjudge.domain.record import JudgmentRecord, place_names
+from adjudge.messages import Message
 from adjudge.stats.refusal import Refusal
 
 _SYSTEMS = (
@@ -74,8 +75,10 @@ class Contestants:
             return None
         return Refusal(
             "several_systems",
-            f"{self.count} systems are compared, and a win rate is of two: 'adjudge rank' "
-            "ranks them",
+            Message(
+                "{count} systems are compared, and a win rate is of two: 'adjudge rank' ranks them",
+                count=self.count,
+            ),
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from adjudge.messages import Message
 from adjudge.stats.correction import Corrected, label_interval
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, mover
@@ -89,9 +90,11 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corr
         )
         return Corrected(estimate, (), lowest=total, highest=total)
     low, high = (1 - share) * value, (1 - share) * value + share
-    reason = (
-        f"failed judgments have no label: the mean lies between {low:.3f} and {high:.3f} of the "
-        "scale"
+    reason = Message(
+        "failed judgments have no label: the mean lies between {low:.3f} and {high:.3f} of the "
+        "scale",
+        low=low,
+        high=high,
     )
     lower, upper = (1 - share) * own.lower, (1 - share) * own.upper + share
     return Corrected(
@@ -106,7 +109,10 @@ def needed_for_score(corrected: Estimate, alone: Estimate, target: float) -> Nee
     """Widths shrink with the square root of the number of labels."""
     if corrected.width is None:
         return Needed(
-            target, None, None, reason="no labels to plan with: label a few rows at random first"
+            target,
+            None,
+            None,
+            reason=Message("no labels to plan with: label a few rows at random first"),
         )
     count = math.ceil(corrected.count * (corrected.width / target) ** 2)
     by_people = (
@@ -143,7 +149,10 @@ def well_known(
         return [
             *found,
             undefined(
-                "Rogan–Gladen", len(labels), "annotators are evenly split on some rows", level=level
+                "Rogan–Gladen",
+                len(labels),
+                Message("annotators are evenly split on some rows"),
+                level=level,
             ),
         ]
     pairs = list(zip(labels, beside, strict=True))

@@ -13,6 +13,7 @@ from statistics import fmean
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.vote import used_by
 from adjudge.gateway.prices import PriceTable
+from adjudge.messages import Message
 from adjudge.stats.bootstrap import Draws, bootstrap
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import rows_interval
@@ -59,7 +60,7 @@ def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
             len(values),
             "rows",
             level,
-            "fewer than 8 rows have no interval",
+            Message("fewer than 8 rows have no interval"),
         )
     return Estimate(fmean(values), limits.lower, limits.upper, len(values), "rows", level)
 
@@ -69,7 +70,7 @@ def consistency(rows: Sequence[JudgedRow], level: float) -> Estimate:
     asked more than once.
     """
     found = [share for one in rows if (share := _alike(one.row.votes)) is not None]
-    return mean_of(found, level, "one vote per row: ask for several with --strictness")
+    return mean_of(found, level, Message("one vote per row: ask for several with --strictness"))
 
 
 def _alike(votes: Votes) -> float | None:
@@ -87,7 +88,7 @@ def order_effect(rows: Sequence[JudgedRow], level: float) -> Estimate:
     """
     turned = [one.record.positional_bias for one in rows]
     known = [float(one.detected) for one in turned if one and one.detected is not None]
-    return mean_of(known, level, "asked in one order: add --check-positional-bias")
+    return mean_of(known, level, Message("asked in one order: add --check-positional-bias"))
 
 
 def vote_agreement(rows: Sequence[JudgedRow], level: float) -> Estimate:
@@ -103,7 +104,7 @@ def vote_agreement(rows: Sequence[JudgedRow], level: float) -> Estimate:
         ]
         if said and one.row.truth is not None:
             found.append(fmean(option == one.row.truth for option in said))
-    return mean_of(found, level, "no vote with an option")
+    return mean_of(found, level, Message("no vote with an option"))
 
 
 def confidence_figures(
@@ -118,7 +119,9 @@ def confidence_figures(
         if (right := one.right) is not None and (sure := one.confidence) is not None
     ]
     if not stated:
-        reason = "no confidence is known: ask for several votes with --strictness, or by likelihood"
+        reason = Message(
+            "no confidence is known: ask for several votes with --strictness, or by likelihood"
+        )
         return {name: undefined("bootstrap", 0, reason, level=level) for name in ("ECE", "Brier")}
     return bootstrap(stated, {"ECE": calibration_error, "Brier": brier}, draws=draws, level=level)
 

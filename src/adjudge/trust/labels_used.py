@@ -7,12 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from adjudge.domain.label import Label
+from adjudge.messages import Message, plural
 from adjudge.stats.refusal import Refusal
 
 MODEL_MADE = Refusal(
     "model_made_labels",
-    "the labels were made by a model, and would correct one model by another; label rows by "
-    "hand, or say --labels-are-model-made",
+    Message(
+        "the labels were made by a model, and would correct one model by another; label rows by "
+        "hand, or say --labels-are-model-made"
+    ),
 )
 
 
@@ -89,42 +92,77 @@ def _none_drawn(foreign: int, chosen: int) -> Refusal:
     if foreign:
         return Refusal(
             "another_judge",
-            f"{foreign} labels are of rows that were drawn within the verdicts of another "
-            "judge: for this one they are no random "
-            "sample; label rows of this run",
+            plural(
+                "{count} label is of a row that was drawn within the verdicts of another judge: "
+                "for this one it is not a random sample; label rows of this run",
+                "{count} labels are of rows that were drawn within the verdicts of another judge: "
+                "for this one they are not a random sample; label rows of this run",
+                foreign,
+            ),
         )
     return Refusal(
         "chosen_rows",
-        f"all {chosen} labels are of chosen rows, which say nothing of the others; label "
-        "rows in the random queue, or, if these "
-        "were drawn at random, import them with --design random",
+        Message(
+            "all {chosen} labels are of chosen rows, which say nothing of the others; label "
+            "rows in the random queue, or, if these were drawn at random, import them with "
+            "--design random",
+            chosen=chosen,
+        ),
     )
 
 
 def _notes(
     known: Sequence[Label], kept: Sequence[Label], chosen: int, foreign: int, models: int
-) -> list[str]:
+) -> list[Message]:
     unsure = sum(one.state == "unsure" for one in known)
     seen = sum(one.judge_visible for one in kept)
-    said = (
-        (
-            chosen,
-            (
-                "of chosen rows: they help to write better criteria; they do not move the "
-                "corrected number"
-            ),
-        ),
-        (
-            foreign,
-            (
-                "of rows drawn within the verdicts of another judge: they do not move the "
-                "corrected number"
-            ),
-        ),
-        (models, "made by models, left out"),
-        (unsure, "unsure, left out: the corrected number is about rows that people could decide"),
-        (seen, "given with the judge's verdict in sight, which draws people towards it"),
-    )
-    return [
-        f"{count} {'label' if count == 1 else 'labels'} {text}" for count, text in said if count > 0
-    ]
+    found = []
+    if chosen > 0:
+        found.append(
+            plural(
+                "{count} label of a chosen row: it helps to write better criteria; it does not "
+                "move the corrected number",
+                "{count} labels of chosen rows: they help to write better criteria; they do not "
+                "move the corrected number",
+                chosen,
+            )
+        )
+    if foreign > 0:
+        found.append(
+            plural(
+                "{count} label of a row drawn within the verdicts of another judge: it does not "
+                "move the corrected number",
+                "{count} labels of rows drawn within the verdicts of another judge: they do not "
+                "move the corrected number",
+                foreign,
+            )
+        )
+    if models > 0:
+        found.append(
+            plural(
+                "{count} label made by models, left out",
+                "{count} labels made by models, left out",
+                models,
+            )
+        )
+    if unsure > 0:
+        found.append(
+            plural(
+                "{count} label unsure, left out: the corrected number is about rows that people "
+                "could decide",
+                "{count} labels unsure, left out: the corrected number is about rows that people "
+                "could decide",
+                unsure,
+            )
+        )
+    if seen > 0:
+        found.append(
+            plural(
+                "{count} label given with the judge's verdict in sight, which draws people towards "
+                "it",
+                "{count} labels given with the judge's verdict in sight, which draws people "
+                "towards it",
+                seen,
+            )
+        )
+    return found

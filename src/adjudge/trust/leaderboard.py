@@ -11,6 +11,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import SetupError
+from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of
 from adjudge.stats.bias import first_rate
 from adjudge.stats.bootstrap import Draws
@@ -93,33 +94,48 @@ class Leaderboard(JudgeCriterion):
     @property
     def notes(self) -> list[str]:
         """What stands against believing it."""
-        found = [
-            f"they beat each other in a circle: {', '.join(one)}" for one in self.ranking.cycles
+        found: list[str] = [
+            Message("they beat each other in a circle: {systems}", systems=", ".join(one))
+            for one in self.ranking.cycles
         ]
         if self.ranking.padded:
             found.append(
-                "no chain of wins leads from everybody to everybody: a tenth of a win each "
-                "way was added to every pair, and "
-                "ratings of those who always won or always lost are only as large as that "
-                "lets them be"
+                Message(
+                    "no chain of wins leads from everybody to everybody: a tenth of a win each "
+                    "way was added to every pair, and ratings of those who always won or always "
+                    "lost are only as large as that lets them be"
+                )
             )
         if self.ranking.one_prompt:
             found.append(
-                "no limits: all contests are about one prompt, and what others would give "
-                "is not known"
+                Message(
+                    "no limits: all contests are about one prompt, and what others would give "
+                    "is not known"
+                )
             )
         elif unbounded := [one.name for one in self.ranking.places if one.lower is None]:
             found.append(
-                f"no limits for {', '.join(unbounded)}: contests that all go one way do not "
-                "say how far apart systems are"
+                Message(
+                    "no limits for {systems}: contests that all go one way do not say how far "
+                    "apart systems are",
+                    systems=", ".join(unbounded),
+                )
             )
         if self.failed:
-            found.append(f"{self.failed} contests have no outcome and are left out")
+            found.append(
+                plural(
+                    "{count} contest has no outcome and is left out",
+                    "{count} contests have no outcome and are left out",
+                    self.failed,
+                )
+            )
         if self.always_first:
             found.append(
-                "always listed first, and asked in one order: "
-                f"{', '.join(self.always_first)}; a leaning towards the first place "
-                "cannot be told from strength"
+                Message(
+                    "always listed first, and asked in one order: {systems}; a leaning towards "
+                    "the first place cannot be told from strength",
+                    systems=", ".join(self.always_first),
+                )
             )
         elif (
             self.first.lower is not None
@@ -127,8 +143,10 @@ class Leaderboard(JudgeCriterion):
             and not self.first.lower <= 0.5 <= self.first.upper
         ):
             found.append(
-                f"the response listed first wins {self.first.value or 0.0:.0%} of the "
-                "contests: see to the order"
+                Message(
+                    "the response listed first wins {value:.0%} of the contests: see to the order",
+                    value=self.first.value or 0.0,
+                )
             )
         return found
 

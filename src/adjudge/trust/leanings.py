@@ -12,6 +12,7 @@ from statistics import fmean
 from adjudge.errors import RunError
 from adjudge.ledger.file import holds_labels
 from adjudge.ledger.records import records
+from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.stats.bias import verbosity_slope
 from adjudge.trust.answer_leanings import halo_text, padding_text
@@ -19,7 +20,7 @@ from adjudge.trust.labelled_rows import labelled_rows
 from adjudge.trust.pair_leanings import better_first_text, first_place_text, longer_text
 from adjudge.trust.self_preference import self_preference_text
 
-_UNLABELLED = "not measured: it takes people's labels"
+_UNLABELLED = Message("not measured: it takes people's labels")
 
 
 @dataclass(frozen=True)
@@ -33,16 +34,17 @@ def leanings_of(folder: str | Path, judge: str) -> Iterator[Leaning]:
     labelled = holds_labels(folder)
     yield _order(folder, judge)
     if _compares(folder, judge):
-        yield Leaning("first place", first_place_text(folder, judge))
+        yield Leaning(Message("first place"), first_place_text(folder, judge))
         yield Leaning(
-            "better shown first", better_first_text(folder, judge) if labelled else _UNLABELLED
+            Message("better shown first"),
+            better_first_text(folder, judge) if labelled else _UNLABELLED,
         )
-        yield Leaning("length", longer_text(folder, judge) if labelled else _UNLABELLED)
+        yield Leaning(Message("length"), longer_text(folder, judge) if labelled else _UNLABELLED)
     else:
         yield _length(folder, judge)
-        yield Leaning("padding", padding_text(folder, judge))
+        yield Leaning(Message("padding"), padding_text(folder, judge))
         yield from _halo(folder, judge)
-    yield Leaning("self-preference", _own_family(folder, judge))
+    yield Leaning(Message("self-preference"), _own_family(folder, judge))
 
 
 def _compares(folder: str | Path, judge: str) -> bool:
@@ -56,7 +58,7 @@ def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:
     except RunError:  # a judge of one's own need not say what it asks
         return
     if text is not None:
-        yield Leaning("halo", text)
+        yield Leaning(Message("halo"), text)
 
 
 def _order(folder: str | Path, judge: str) -> Leaning:
@@ -70,16 +72,23 @@ def _order(folder: str | Path, judge: str) -> Leaning:
                 flips += [] if bias.flip_rate is None else [bias.flip_rate]
                 noise += [] if bias.noise_rate is None else [bias.noise_rate]
     if not rows:
-        return Leaning("order", "not measured: judge with --check-positional-bias")
+        return Leaning(
+            Message("order"), Message("not measured: judge with --check-positional-bias")
+        )
     floor = (
-        f"{fmean(noise):.2f} of votes differ within one order"
+        Message("{share:.2f} of votes differ within one order", share=fmean(noise))
         if noise
-        else "the noise within one order was not measured"
+        else Message("the noise within one order was not measured")
     )
     return Leaning(
-        "order",
-        f"{turned} of {rows} verdicts turn with the order ({fmean(flips or [0.0]):.2f} of "
-        f"votes; {floor})",
+        Message("order"),
+        Message(
+            "{turned} of {rows} verdicts turn with the order ({share:.2f} of votes; {floor})",
+            turned=turned,
+            rows=rows,
+            share=fmean(flips or [0.0]),
+            floor=floor,
+        ),
     )
 
 
@@ -87,13 +96,13 @@ def _own_family(folder: str | Path, judge: str) -> str:
     try:
         return self_preference_text(folder, judge)
     except RunError:  # a judge of one's own need not say what it asks
-        return "not measured: the run does not say what was asked"
+        return Message("not measured: the run does not say what was asked")
 
 
 def _length(folder: str | Path, judge: str) -> Leaning:
     """With labels: whether longer answers are judged better than they deserve."""
     if not holds_labels(folder):
-        return Leaning("length", _UNLABELLED)
+        return Leaning(Message("length"), _UNLABELLED)
     errors, lengths = [], []
     for rows in labelled_rows(folder, judge):
         measure = rows.measure
@@ -104,11 +113,24 @@ def _length(folder: str | Path, judge: str) -> Leaning:
     if lengths and max(lengths) < 2 * min(
         lengths
     ):  # a line through such points says nothing of what lies so far beyond them
-        return Leaning("length", "not measured: no labelled answer is twice as long as another")
+        return Leaning(
+            Message("length"),
+            Message("not measured: no labelled answer is twice as long as another"),
+        )
     found = verbosity_slope(errors, lengths).per_doubling
     if found.value is None or found.lower is None or found.upper is None:
-        return Leaning("length", f"not measured: {found.reason}")
-    limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} rows"
+        return Leaning(Message("length"), Message("not measured: {reason}", reason=found.reason))
+    limits = Message(
+        "{lower:+.3f} to {upper:+.3f}; {count} rows",
+        lower=found.lower,
+        upper=found.upper,
+        count=found.count,
+    )
     return Leaning(
-        "length", f"an answer twice as long gains {found.value:+.3f} of the scale ({limits})"
+        Message("length"),
+        Message(
+            "an answer twice as long gains {value:+.3f} of the scale ({limits})",
+            value=found.value,
+            limits=limits,
+        ),
     )

@@ -12,6 +12,7 @@ from pathlib import Path
 from adjudge.domain.record import VoteRecord
 from adjudge.domain.verdict import TIE
 from adjudge.ledger.records import records
+from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.stats.bias import first_advantage, first_rate
 from adjudge.stats.difference import compare
@@ -37,17 +38,23 @@ def first_place_text(folder: str | Path, judge: str) -> str:
     """
     both = list(_in_both_orders(list(_shown(folder, judge))))
     if not both:
-        return "not measured: no pair was shown in both orders: judge with --check-positional-bias"
+        return Message(
+            "not measured: no pair was shown in both orders: judge with --check-positional-bias"
+        )
     found = first_rate(
         [one.picked == one.first for one in both], clusters=[one.row for one in both]
     )
-    limits = (
-        f"{found.lower:.3f} to {found.upper:.3f}; {len({one.row for one in both})} pairs in "
-        "both orders"
+    limits = Message(
+        "{lower:.3f} to {upper:.3f}; {count} pairs in both orders",
+        lower=found.lower,
+        upper=found.upper,
+        count=len({one.row for one in both}),
     )
-    return (
-        f"the response shown first is picked in {found.value:.3f} of verdicts, where half is "
-        f"fair ({limits})"
+    return Message(
+        "the response shown first is picked in {value:.3f} of verdicts, where half is fair "
+        "({limits})",
+        value=found.value,
+        limits=limits,
     )
 
 
@@ -63,10 +70,17 @@ def better_first_text(folder: str | Path, judge: str) -> str:
             right[truth == one.first].append(one.picked == truth)
     found = first_advantage(right[True], right[False])
     if found.value is None:
-        return f"not measured: {found.reason}"
-    limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} verdicts"
-    return (
-        f"the better one is found {found.value:+.3f} more often where it is shown first ({limits})"
+        return Message("not measured: {reason}", reason=found.reason)
+    limits = Message(
+        "{lower:+.3f} to {upper:+.3f}; {count} verdicts",
+        lower=found.lower,
+        upper=found.upper,
+        count=found.count,
+    )
+    return Message(
+        "the better one is found {value:+.3f} more often where it is shown first ({limits})",
+        value=found.value,
+        limits=limits,
     )
 
 
@@ -114,11 +128,18 @@ def longer_text(folder: str | Path, judge: str) -> str:
     ]
     found = compare([said for said, _ in pairs], [truth for _, truth in pairs]).estimate
     if found.lower is None or found.upper is None or found.value is None:
-        return f"not measured: {found.reason}"
-    limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} pairs"
-    return (
-        f"of two responses the longer is picked {found.value:+.3f} more often than people pick "
-        f"it ({limits})"
+        return Message("not measured: {reason}", reason=found.reason)
+    limits = Message(
+        "{lower:+.3f} to {upper:+.3f}; {count} pairs",
+        lower=found.lower,
+        upper=found.upper,
+        count=found.count,
+    )
+    return Message(
+        "of two responses the longer is picked {value:+.3f} more often than people pick it "
+        "({limits})",
+        value=found.value,
+        limits=limits,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from adjudge.domain.record import VoteRecord
+from adjudge.messages import Message
 from adjudge.stats.dawid_skene import MemberVote, dawid_skene
 from adjudge.stats.panels import (
     ENOUGH_LABELS,
@@ -86,9 +87,13 @@ class PanelReport:
         return {name: round(weight / most, 3) if most else 1.0 for name, weight in raw.items()}
 
     @property
-    def warnings(self) -> list[str]:
+    def warnings(self) -> list[Message]:
         """What a user of the panel should know."""
-        found = [f"warning: {self.check.warning}"] if self.check.warning else []
+        found = (
+            [Message("warning: {warning}", warning=self.check.warning)]
+            if self.check.warning
+            else []
+        )
         best = self.check.best
         if (
             self.unseen is not None
@@ -96,15 +101,24 @@ class PanelReport:
             and self.unseen < self.members[best] - NO_WORSE
         ):
             found.append(
-                "warning: on labels that they have not seen the weights give "
-                f"{self.unseen:.1%}, and {best} alone "
-                f"{self.members[best]:.1%}: this panel is no better than its best member"
+                Message(
+                    "warning: on labels that they have not seen the weights give {unseen:.1%}, "
+                    "and {best} alone {its_share:.1%}: this panel is no better than its best "
+                    "member",
+                    unseen=self.unseen,
+                    best=best,
+                    its_share=self.members[best],
+                )
             )
         effective = self.alike.effective
         if effective is not None and effective < LEAST_EFFECTIVE and len(self.members) > 1:
             found.append(
-                f"warning: the members err together: {len(self.members)} of them are worth "
-                f"{effective:.1f}"
+                Message(
+                    "warning: the members err together: {members} of them are worth "
+                    "{effective:.1f}",
+                    members=len(self.members),
+                    effective=effective,
+                )
             )
         return found
 

@@ -21,6 +21,7 @@ from adjudge.labels.queue import verdict_of
 from adjudge.labels.scales import JudgedScale, label_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records
+from adjudge.messages import Message
 from adjudge.runs.folder import reading, run_info
 from adjudge.stats.bias import preference_among_equals, self_preference
 from adjudge.trust.measure import measure_of
@@ -67,7 +68,7 @@ def self_preference_text(folder: str | Path, judge: str) -> str:
     for judged in label_scales(folder):
         if judge in judged.judges and (cases := _cases(folder, judge, judged.scale)):
             return _measured(folder, judge, judged, cases, own)
-    return (
+    return Message(
         "not measured: it takes a column generator, or model_a and model_b, that says which "
         "model wrote what"
     )
@@ -78,15 +79,17 @@ def _measured(
 ) -> str:
     theirs = sum(bool(own & {*one.writers}) for one in cases)
     if not theirs or all({*one.writers} <= own for one in cases):
-        return (
-            f"not measured: {theirs} of {len(cases)} rows hold a text by "
-            f"{', '.join(sorted(own))}, its own family"
+        return Message(
+            "not measured: {theirs} of {cases} rows hold a text by {own}, its own family",
+            theirs=theirs,
+            cases=len(cases),
+            own=", ".join(sorted(own)),
         )
     truth = _truth(folder, judged.name)
     if any(one.identity in truth for one in cases):
         return _by_labels(cases, truth, judged.scale, own)
     if not judged.scale.compares:
-        return "not measured: of single answers it takes people's labels"
+        return Message("not measured: of single answers it takes people's labels")
     return _among_equals(cases, _level_pairs(folder, judge, judged), own)
 
 
@@ -104,11 +107,17 @@ def _by_labels(
         upheld[writer in own].append(one.said == best)
     found = self_preference(upheld[True], upheld[False])
     if found.value is None:
-        return f"not measured: {found.reason}"
-    limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} rows"
-    return (
-        f"a good answer is upheld {found.value:+.3f} more often where its own family wrote it "
-        f"({limits})"
+        return Message("not measured: {reason}", reason=found.reason)
+    limits = Message(
+        "{lower:+.3f} to {upper:+.3f}; {count} rows",
+        lower=found.lower,
+        upper=found.upper,
+        count=found.count,
+    )
+    return Message(
+        "a good answer is upheld {value:+.3f} more often where its own family wrote it ({limits})",
+        value=found.value,
+        limits=limits,
     )
 
 
@@ -123,14 +132,22 @@ def _among_equals(cases: list[_Case], level: set[str], own: set[str]) -> str:
     ]
     found = preference_among_equals(picked)
     if found.value is None:
-        return (
+        return Message(
             "not measured: it takes people's labels, or judges of other families in the run "
-            f"({found.reason})"
+            "({reason})",
+            reason=found.reason,
         )
-    limits = f"{found.lower:+.3f} to {found.upper:+.3f}; {found.count} pairs"
-    return (
-        f"of pairs that other judges call level, its own family's is picked {found.value:+.3f} "
-        f"more often than half ({limits})"
+    limits = Message(
+        "{lower:+.3f} to {upper:+.3f}; {count} pairs",
+        lower=found.lower,
+        upper=found.upper,
+        count=found.count,
+    )
+    return Message(
+        "of pairs that other judges call level, its own family's is picked {value:+.3f} more "
+        "often than half ({limits})",
+        value=found.value,
+        limits=limits,
     )
 
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from adjudge.messages import Message, join, plural, term
 from adjudge.results.numbers import figure, limits
-from adjudge.results.russian import translate_report
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
 from adjudge.view.template import environment
+from adjudge.view.terms import figure_title
 
 ENDINGS = (".md", ".html", ".json")
 SHOWN = 50
@@ -101,7 +101,7 @@ def table_of(ranking: Ranking) -> tuple[list[str], list[Cells]]:
         [cells[name][place] for name in headings] for place in range(len(ranking.judges))
     ]
     return [
-        translate_report(ranking.figure)
+        figure_title(ranking.figure)
         if name == "agreement" and ranking.figure != "accuracy"
         else name
         for name in headings
@@ -130,7 +130,7 @@ def beside(ranking: Ranking) -> list[Message]:
             )
         )
     reached = [
-        Message("{name} {value:.3f}", name=translate_report(name), value=float(one.value))
+        Message("{name} {value:.3f}", name=figure_title(name), value=float(one.value))
         for name, one in ranking.baselines.items()
         if one.value is not None
     ]

@@ -7,30 +7,50 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from adjudge.domain.verdict import TIE
-from adjudge.messages import Message, join
+from adjudge.messages import Message, capitalize, join, plural
 from adjudge.results.counts import count_labels, count_rows
-from adjudge.results.russian import mark, translate_report, verbatim
+from adjudge.results.numbers import figure
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import Needed
 from adjudge.trust.agreement import CROWD, AgreementReport
 from adjudge.trust.both_orders import OrderAgreement
 from adjudge.trust.calibration import Calibration
-from adjudge.trust.confusion import FAILED
 from adjudge.trust.distance import Distance
+from adjudge.trust.panel_check import ConsensusReport, PanelReport
+from adjudge.view.terms import figure_title, option_title
+
+
+def estimates_of(one: Calibration) -> Iterator[tuple[str, Estimate]]:
+    """What each estimate is called; the corrected one first."""
+    named = (
+        (Message("corrected"), one.corrected),
+        (Message("uncorrected"), one.naive),
+        (Message("labels alone"), one.labels_only),
+    )
+    yield from ((name, found) for name, found in named if found is not None)
+    yield from ((found.method, found) for found in one.others)
+    for option, found in one.shares.items():
+        yield Message("share of {name}", name=option_title(option)), found
+
+
+def basis_of(one: Calibration, found: Estimate) -> Message:
+    """What an estimate rests on."""
+    rows = count_rows(found.count)
+    return rows if found is one.naive else Message("labels of {rows}", rows=rows)
 
 
 def value_text(one: Estimate | None) -> str:
     """An estimate as a number."""
-    return "–" if one is None or one.value is None else f"{one.value:.3f}"
+    return figure(one.value if one else None, 3)
 
 
-def limits_text(one: Estimate | None) -> str:
-    return (
-        "–"
-        if one is None or one.lower is None or one.upper is None
-        else f"between {one.lower:.3f} and {one.upper:.3f}"
+def limits_text(one: Estimate) -> str:
+    """Where a number lies; without an interval, why there is none."""
+    if one.lower is None or one.upper is None:
+        return one.reason or "–"
+    return Message(
+        "between {lower:.3f} and {upper:.3f}", lower=float(one.lower), upper=float(one.upper)
     )
 
 
@@ -39,118 +59,286 @@ def calibration_lines(one: Calibration) -> Iterator[str]:
     each = (
         Message(
             "{option} {number} of {rows}",
-            option=translate_report(name) if name in (FAILED, TIE) else name,
-            number=number,
-            rows=one.rows_by_verdict.get(name, 0),
+            option=option_title(name),
+            number=one.labels_by_verdict.get(name, 0),
+            rows=rows,
         )
-        for name, number in _verdicts(one)
+        for name, rows in one.rows_by_verdict.items()
     )
     yield Message("labelled rows: {each}", each=join(", ", each))
-    for truth, row in one.confusion.table.items():
-        judged = ", ".join(f"{option_name(said)} {number}" for said, number in row.items())
-        yield f"people say {option_name(truth)}: the judge says {judged}"
-    for name, share in (
-        ("sensitivity", one.confusion.sensitivity),
-        ("specificity", one.confusion.specificity),
-    ):
+    shares = (
+        (Message("sensitivity"), one.confusion.sensitivity),
+        (Message("specificity"), one.confusion.specificity),
+    )
+    for name, share in shares:
         if share is not None:
-            reason = mark(share.reason, one.measure.options)
-            limits = limits_text(share) if share.lower is not None else reason
-            yield f"{name} {value_text(share)}, {limits} ({count_labels(share.count)})"
+            yield Message(
+                "{name} {value}, {limits} ({labels})",
+                name=name,
+                value=value_text(share),
+                limits=limits_text(share),
+                labels=count_labels(share.count),
+            )
     if one.distance:
         yield distance_text(one.distance)
     yield needed_text(one.needed, one.measure.range)
-    yield f"judge identity {one.lock or 'not known'}"
+    yield Message("judge identity {identity}", identity=one.lock or Message("not known"))
     yield from one.notes
 
 
-def option_name(name: str) -> str:
-    """An option as its criterion names it; that nothing was said, or that both are as good, are
-    words of ours.
-    """
-    return name if name in (FAILED, TIE) else verbatim(name)
+def confusion_table(one: Calibration) -> tuple[list[str], list[list[str]]]:
+    """Headings, and a line for each thing that people say: how often the judge says what."""
+    table = one.confusion.table
+    said = list(dict.fromkeys(name for row in table.values() for name in row))
+    headings: list[str] = [
+        Message("people say"),
+        *(Message("judge says {option}", option=option_title(name)) for name in said),
+    ]
+    return headings, [
+        [option_title(truth), *(str(row.get(name, 0)) for name in said)]
+        for truth, row in table.items()
+    ]
 
 
-def _verdicts(one: Calibration) -> list[tuple[str, int]]:
-    return [(name, one.labels_by_verdict.get(name, 0)) for name in one.rows_by_verdict]
-
-
-def distance_text(one: Distance) -> str:
+def distance_text(one: Distance) -> Message:
     """How far people's answer may lie from the judge's."""
-    rows = f"{one.level:.0%} of rows like these ({count_labels(one.count)})"
+    values = {
+        "within": float(one.within),
+        "share": 100 * one.level,
+        "labels": count_labels(one.count),
+    }
     if not one.options:
-        return f"people's number lies within {one.within:.3g} of the judge's on {rows}"
+        return Message(
+            "people's number lies within {within:.3g} of the judge's on {share:.0f}% of rows like "
+            "these ({labels})",
+            **values,
+        )
     if not one.within:
-        return f"people choose the judge's option on {rows}"
-    return f"people's option lies at most {one.within:g} from the judge's on {rows}"
+        return Message(
+            "people choose the judge's option on {share:.0f}% of rows like these ({labels})",
+            **values,
+        )
+    return Message(
+        "people's option lies at most {within:g} from the judge's on {share:.0f}% of rows like "
+        "these ({labels})",
+        **values,
+    )
 
 
-def needed_text(needed: Needed, scale: tuple[float, float]) -> str:
+def needed_text(needed: Needed, scale: tuple[float, float]) -> Message:
     """How many labels an interval of the wanted width takes."""
-    of = "" if scale == (0, 1) else " of the scale"
-    width = f"an interval {needed.target_width:g}{of} wide"
+    width = (
+        Message("an interval {width:g} wide", width=needed.target_width)
+        if scale == (0, 1)
+        else Message("an interval {width:g} of the scale wide", width=needed.target_width)
+    )
     if needed.labels is None:
-        return f"{width}: {needed.reason}"
+        return capitalize(needed.reason)
     if not needed.more:
-        return f"{width}: the labels are enough"
-    among = ", ".join(
-        f"{number} among {option_name(verdict)}" for verdict, number in needed.by_verdict.items()
+        return Message("{width}: the labels are enough", width=width)
+    among = (
+        Message("{number} among {option}", number=number, option=option_title(verdict))
+        for verdict, number in needed.by_verdict.items()
     )
-    saved = (
-        f"; without the judge it would take {needed.labels_alone}" if needed.labels_alone else ""
+    text = Message(
+        "{width} needs {labels}, {more} more",
+        width=width,
+        labels=count_labels(needed.labels),
+        more=needed.more,
     )
-    return (
-        f"{width} needs {count_labels(needed.labels)}, {needed.more} "
-        f"more{f' ({among})' if among else ''}{saved}"
-    )
+    if needed.by_verdict:
+        text = Message("{text} ({among})", text=text, among=join(", ", among))
+    if needed.labels_alone:
+        text = Message(
+            "{text}; without the judge it would take {labels}",
+            text=text,
+            labels=needed.labels_alone,
+        )
+    return text
 
 
-def people_lines(found: AgreementReport) -> Iterator[str]:
+def agreement_title(found: AgreementReport) -> Message:
+    """Which rows judge and people are compared on."""
+    rows = count_rows(found.count)
+    title = (
+        Message("agreement of judge and people on {rows} drawn at random", rows=rows)
+        if found.drawn
+        else Message(
+            "agreement of judge and people on {rows} that somebody chose: the figures are about "
+            "those alone",
+            rows=rows,
+        )
+    )
+    if not found.left_out:
+        return title
+    return Message("{title}; {count} without a verdict left out", title=title, count=found.left_out)
+
+
+def agreement_figures(found: AgreementReport) -> Iterator[tuple[str, Estimate]]:
+    """Each figure with its name: of all options, of judges that read nothing, of each option."""
+    for name, one in found.figures.items():
+        yield figure_title(name), one
+    for name, one in found.baselines.items():
+        yield Message("baseline {name}", name=figure_title(name)), one
+    for option, scores in found.classes.items():
+        for name, one in scores.items():
+            yield (
+                Message(
+                    "{figure} of {option}", figure=figure_title(name), option=option_title(option)
+                ),
+                one,
+            )
+
+
+def people_lines(found: AgreementReport) -> Iterator[Message]:
     """How the judge agrees with each annotator, they with each other, and whether it may replace
     one.
     """
     for name, pair in found.groups.items():
-        yield f"group {verbatim(name) if name else '(empty)'}: {_pair(pair)}"
+        yield Message("group {name}: {pair}", name=name or Message("(empty)"), pair=_pair(pair))
     for name, orders in found.orders.items():
         yield _both_orders(name, orders)
     for name, pair in islice(found.annotators.items(), CROWD):
-        yield f"judge and {verbatim(name)}: {_pair(pair)}"
-    if len(found.annotators) > CROWD:
-        yield f"… and {len(found.annotators) - CROWD} more annotators: --json has them"
+        yield Message("judge and {name}: {pair}", name=name, pair=_pair(pair))
+    if (more := len(found.annotators) - CROWD) > 0:
+        yield plural(
+            "… and {count} more annotator: --json has them",
+            "… and {count} more annotators: --json has them",
+            more,
+        )
     for (one, other), pair in found.people.items():
-        yield f"{verbatim(one)} and {verbatim(other)}: {_pair(pair)}"
+        yield Message("{one} and {other}: {pair}", one=one, other=other, pair=_pair(pair))
     if found.people_alpha.value is not None:
-        yield f"people among themselves: Krippendorff's alpha {found.people_alpha.value:.3f}"
+        yield Message(
+            "people among themselves: Krippendorff's alpha {alpha:.3f}",
+            alpha=float(found.people_alpha.value),
+        )
     test = found.alt_test
     if test is None:
         return
     if test.winning_rate is None or test.advantage is None:
-        yield f"alternative annotator test: {test.reason}"
+        yield Message("alternative annotator test: {reason}", reason=test.reason)
         return
-    near = ", ".join(f"{rate:.2f} at {epsilon:g}" for epsilon, rate in (test.nearby or {}).items())
-    may = "may replace a person" if test.passed else "may not replace a person"
+    nearby = join(
+        ", ",
+        (
+            Message("{rate:.2f} at {epsilon:g}", rate=float(rate), epsilon=float(epsilon))
+            for epsilon, rate in (test.nearby or {}).items()
+        ),
+    )
+    values = {
+        "rate": float(test.winning_rate),
+        "epsilon": float(test.epsilon),
+        "nearby": nearby,
+        "advantage": float(test.advantage),
+    }
     yield (
-        f"alternative annotator test: the judge {may} (winning rate {test.winning_rate:.2f} "
-        f"at epsilon {test.epsilon:g}; {near}; "
-        f"advantage {test.advantage:.2f})"
+        Message(
+            "alternative annotator test: the judge may replace a person (winning rate {rate:.2f} "
+            "at epsilon {epsilon:g}; {nearby}; advantage {advantage:.2f})",
+            **values,
+        )
+        if test.passed
+        else Message(
+            "alternative annotator test: the judge may not replace a person (winning rate "
+            "{rate:.2f} at epsilon {epsilon:g}; {nearby}; advantage {advantage:.2f})",
+            **values,
+        )
     )
 
 
-def _both_orders(group: str, found: OrderAgreement) -> str:
+def _both_orders(group: str, found: OrderAgreement) -> Message:
     first, other = found.right
-    about = f"both orders{f', group {verbatim(group)}' if group else ''}"
-    votes = f"{found.accuracy:.2%} of votes right ({first:.2%} and {other:.2%})"
-    rows = (
-        f"{found.both:.2%} of rows right in both, {found.mostly:.2%} with more right votes than "
-        "wrong"
-    )
-    return (
-        f"{about}: {votes}; {rows}; {found.alike:.2%} of rows say the same in both "
-        f"({count_rows(found.count)})"
+    about = Message("both orders, group {group}", group=group) if group else Message("both orders")
+    shares = {
+        "votes": found.accuracy,
+        "first": first,
+        "other": other,
+        "both": found.both,
+        "mostly": found.mostly,
+        "alike": found.alike,
+    }
+    return Message(
+        "{about}: {votes:.2f}% of votes right ({first:.2f}% and {other:.2f}%); {both:.2f}% of rows "
+        "right in both, {mostly:.2f}% with more right votes than wrong; {alike:.2f}% of rows say "
+        "the same in both ({rows})",
+        about=about,
+        rows=count_rows(found.count),
+        **{name: 100 * float(share) for name, share in shares.items()},
     )
 
 
-def _pair(pair: TwoRaters) -> str:
-    kappa = pair.kappa.reason if pair.kappa.value is None else f"kappa {pair.kappa.value:.3f}"
-    share = "" if pair.accuracy.value is None else f"{pair.accuracy.value:.1%} alike, "
-    return f"{share}{kappa} ({count_rows(pair.count)})"
+def _pair(pair: TwoRaters) -> Message:
+    kappa = (
+        pair.kappa.reason
+        if pair.kappa.value is None
+        else Message("kappa {value:.3f}", value=float(pair.kappa.value))
+    )
+    alike = pair.accuracy.value
+    agreed = (
+        (kappa,)
+        if alike is None
+        else (Message("{share:.1f}% alike", share=100 * float(alike)), kappa)
+    )
+    return Message("{agreed} ({rows})", agreed=join(", ", agreed), rows=count_rows(pair.count))
+
+
+def panel_title(found: PanelReport) -> Message:
+    return Message(
+        "panel of {models} models on labels of {rows}",
+        models=len(found.members),
+        rows=count_rows(found.labels),
+    )
+
+
+def panel_lines(found: PanelReport) -> Iterator[Message]:
+    """How often each member and the panel are right, and what weights would change."""
+    for name, share in found.members.items():
+        yield Message(
+            "{name}: {share:.1f}% right; weight that the labels support {weight:g}",
+            name=name,
+            share=100 * float(share),
+            weight=float(found.usable[name]),
+        )
+    right = Message("the panel: {share:.1f}% right", share=100 * float(found.panel))
+    weighted = Message(
+        "with these weights {share:.1f}% on the same labels", share=100 * float(found.weighted)
+    )
+    worth = found.alike.effective
+    worth_text = (
+        ()
+        if worth is None
+        else (Message("worth {number:.1f} independent members", number=float(worth)),)
+    )
+    yield join("; ", (right, *worth_text, weighted))
+    if found.unseen is not None:
+        yield Message(
+            "weights of four fifths of the labels, on the other fifth: {share:.1f}% right",
+            share=100 * float(found.unseen),
+        )
+    if found.consensus:
+        yield _consensus_line(found.consensus)
+
+
+def _consensus_line(found: ConsensusReport) -> Message:
+    if found.reason:
+        return Message("Dawid–Skene, which knows no labels: refused: {reason}", reason=found.reason)
+    shares = join(
+        ", ",
+        (
+            Message("{option} {share:.1f}%", option=option_title(option), share=100 * float(share))
+            for option, share in found.shares.items()
+        ),
+    )
+    text = Message(
+        "Dawid–Skene, which knows no labels, on {rows}: {shares}",
+        rows=count_rows(found.rows),
+        shares=shares,
+    )
+    if found.accuracy is None:
+        return text
+    return Message(
+        "{text}; {share:.1f}% right of the labelled ones",
+        text=text,
+        share=100 * float(found.accuracy),
+    )

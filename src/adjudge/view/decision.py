@@ -96,7 +96,7 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
             doubt = (
                 ""
                 if contests.leader or one is not best
-                else Message(" ({doubt})", doubt=Message("these rows cannot tell who is better"))
+                else Message(" (too close to call on these rows)")
             )
             yield Message(
                 "{name}: win rate {rate}{bar}{doubt}",
@@ -107,7 +107,7 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
             )
     if contests.order and contests.order.strong:
         yield Message(
-            "but position bias: {turned} of {rows} rows turn with the order of the responses",
+            "but position bias: the winner flips with the order in {turned} of {rows} rows",
             turned=contests.order.turned,
             rows=contests.order.rows,
         )

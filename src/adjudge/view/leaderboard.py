@@ -4,17 +4,62 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
+from adjudge.results.counts import count_rows
+from adjudge.results.numbers import limits
 from adjudge.stats.ranking import Standing
 from adjudge.trust.leaderboard import Leaderboard
 from adjudge.view.template import environment
 
 
-def shown_rank(place: Standing) -> str:
+def _rank(place: Standing) -> str:
     """The rank, and the ranks that it may be."""
     if place.best_rank is None or place.worst_rank is None or place.best_rank == place.worst_rank:
         return str(place.rank)
     return f"{place.rank} ({place.best_rank}–{place.worst_rank})"
+
+
+def leaderboard_title(found: Leaderboard) -> Message:
+    """Which question, and what the ranking rests on."""
+    return Message(
+        "{name}: {contests} on {rows}",
+        name=found.criteria or found.judge,
+        contests=plural("{count} contest", "{count} contests", found.contests),
+        rows=count_rows(found.rows),
+    )
+
+
+def leaderboard_table(found: Leaderboard) -> tuple[list[Message], list[list[str]]]:
+    """Headings, and a line per system, the best first."""
+    headings = [
+        Message("rank"),
+        Message("system"),
+        Message("rating"),
+        Message("interval"),
+        Message("win rate"),
+        Message("wins"),
+        Message("ties"),
+        Message("losses"),
+    ]
+    rows = [_cells(one) for one in found.ranking.places]
+    if controlled := found.controlled:
+        headings.append(Message("controlled"))
+        for place, cells in zip(found.ranking.places, rows, strict=True):
+            cells.append(f"{controlled.ratings[place.name]:.0f}")
+    return headings, rows
+
+
+def _cells(place: Standing) -> list[str]:
+    return [
+        _rank(place),
+        place.name,
+        f"{place.rating:.0f}",
+        limits(place, 0),
+        Message("{share:.2f}%", share=100 * float(place.win_rate)),
+        str(place.wins),
+        str(place.ties),
+        str(place.losses),
+    ]
 
 
 def leaderboard_markdown(title: str, found: Sequence[Leaderboard], language: str = "en") -> str:
@@ -32,7 +77,7 @@ def _render(
 ) -> str:
     made = environment(language, html=html)
     return made.get_template(template).render(
-        title=title, boards=found, shown_rank=shown_rank, span=_span, about=_about
+        title=title, boards=found, table=leaderboard_table, span=_span, about=_about
     )
 
 

@@ -11,12 +11,12 @@ from markupsafe import Markup
 
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.domain.verdict import TIE
-from adjudge.messages import Message, capitalize, join, plural, render, term
+from adjudge.messages import Message, abridge, capitalize, join, plural, render, term
 from adjudge.rag.dimensions import Dimension, Gate
 from adjudge.rag.measures import chosen_measures, measure_name
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.reading.fragments import with_line_breaks
-from adjudge.results.contests import OrderEffect, noise_floor
+from adjudge.results.contests import order_message
 from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.evidence import is_contradicted, is_unsupported
 from adjudge.results.measures import (
@@ -34,7 +34,7 @@ from adjudge.results.numbers import figure
 from adjudge.results.rag import BINS
 from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.results.report import Report, Section, badness, is_barred
-from adjudge.results.summary import Summary, kind_of
+from adjudge.results.summary import Summary
 from adjudge.results.trusted import titled, trust_sentence
 from adjudge.view.decision import decision, standing
 from adjudge.view.evidence import evidence_html, evidence_markdown, evidence_of
@@ -148,7 +148,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "heading": lambda name: _heading(name, language),
         "histogram": histogram,
         "judged_question": judged_question,
-        "kind_of": kind_of,
+        "kind_of": abridge,
         "mean_between": _mean_between,
         "measure_names": measure_names,
         "measure_title": measure_title,
@@ -156,7 +156,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "missed": missed,
         "option": lambda name: Message("tie") if name == TIE else name,
         "options": _options,
-        "order_bias": _order_bias,
+        "order_bias": order_message,
         "parameter_title": parameter_title,
         "question": _question,
         "reads": _reads,
@@ -193,18 +193,6 @@ def _exclusion(model: str, lost: int, rows: int) -> Message:
         rows,
         model=model,
         lost=lost,
-    )
-
-
-def _order_bias(order: OrderEffect) -> Message:
-    """How much verdicts change with the order of the responses."""
-    return Message(
-        "Rows that turn with the order: {turned} of {rows}. Votes that change with the order: "
-        "{flips}; {noise}.",
-        turned=order.turned,
-        rows=order.rows,
-        flips=figure(order.flip_rate),
-        noise=noise_floor(order),
     )
 
 

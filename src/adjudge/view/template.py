@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import jinja2
 
-from adjudge.messages import Message, capitalize, render, term
+from adjudge.messages import Message, capitalize, plural, render, term
 from adjudge.results.numbers import figure, limits, short_figure
-from adjudge.results.russian import localised
 from adjudge.view.markdown import escaped
 
 
@@ -24,15 +23,15 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
     )
     made.filters |= {
         "md": lambda value: escaped(render("" if value is None else value, language)),
-        "said": lambda value: render(value, language),
+        "said": lambda value: "" if value is None else render(value, language),
         "upper_first": lambda value: capitalize(render(value, language)),
         "figure": lambda value, *digits: render(figure(value, *digits), language),
         "limits": lambda interval, *digits: render(limits(interval, *digits), language),
         "short": lambda value: render(short_figure(value), language),
-        "ours": lambda text: localised(str(text or ""), language),
     }
     made.globals |= {
-        "_": lambda text: Message(text).render(language),
+        "_": lambda text, **values: Message(text, **values).render(language),
+        "plural": lambda one, many, count: plural(one, many, count).render(language),
         "pgettext": lambda context, text: term(context, text).render(language),
         "language": language,
     }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from adjudge.domain.verdict import TIE
 from adjudge.messages import Message, term
+from adjudge.trust.confusion import FAILED
 
 STATUSES: Mapping[str, Message] = {
     "scored": term("status", "scored"),
@@ -40,6 +42,59 @@ _PARAMETERS: Mapping[str, Message] = {
     "configuration": Message("configuration"),
     "judge identity": Message("judge identity"),
 }
+
+_FIGURES: Mapping[str, Message] = {
+    "accuracy": term("figure", "accuracy"),
+    "balanced accuracy": Message("balanced accuracy"),
+    "kappa": Message("kappa"),
+    "linear kappa": Message("linear kappa"),
+    "quadratic kappa": Message("quadratic kappa"),
+    "weighted kappa": Message("weighted kappa"),
+    "alpha": Message("alpha"),
+    "macro precision": Message("macro precision"),
+    "macro recall": Message("macro recall"),
+    "macro F1": Message("macro F1"),
+    "precision": term("figure", "precision"),
+    "recall": term("figure", "recall"),
+    "majority": Message("majority"),
+    "longest": Message("longest"),
+    "random": term("baseline", "random"),
+}
+_OUTCOMES: Mapping[str, Message] = {FAILED: term("status", "failed"), TIE: Message("tie")}
+
+_LEANINGS: Mapping[str, Message] = {
+    "position": term("leaning", "position"),
+    "length": term("leaning", "length"),
+    "family": term("leaning", "family"),
+    "order": term("leaning", "order"),
+    "verbosity": term("leaning", "verbosity"),
+}
+_STATES: Mapping[str, Message] = {
+    "complete": term("run", "complete"),
+    "not finished": Message("not finished"),
+}
+
+
+def leaning_title(name: str) -> str:
+    """What a leaning of a judge is called."""
+    return _LEANINGS.get(name, name)
+
+
+def run_state(state: str) -> str:
+    """Whether a run is complete; else why it stopped."""
+    return _STATES.get(state, state)
+
+
+def figure_title(name: str) -> str:
+    """What a figure of agreement is called; one that is called after a person keeps its name."""
+    return _FIGURES.get(name, name)
+
+
+def option_title(name: str) -> str:
+    """An option as its criterion names it; that nothing was said, or that both are as good, are
+    words of ours.
+    """
+    return _OUTCOMES.get(name, name)
 
 
 def field_title(name: str) -> str:

@@ -31,7 +31,7 @@ from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
 from adjudge.exporters.json_schema import openapi_schemas
 from adjudge.reading.values import Place, flag, list_of, mapping, number, one_of, text, texts, what
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
-from adjudge.service.run_shelf import NoSuchRun, RunShelf
+from adjudge.service.run_index import NoSuchRun, RunIndex
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
 from adjudge.web.body import body_of
 from adjudge.web.json_bytes import json_bytes
@@ -55,12 +55,12 @@ class Api:
     """What the addresses share."""
 
     service: JudgingService
-    shelf: RunShelf
+    index: RunIndex
     room: threading.Semaphore
 
 
 def api_application(
-    service: JudgingService, shelf: RunShelf, access: ApiAccess, at_once: int = MOST_AT_ONCE
+    service: JudgingService, index: RunIndex, access: ApiAccess, at_once: int = MOST_AT_ONCE
 ) -> ASGIApp:
     """The API behind its guard."""
     app = Starlette(
@@ -79,7 +79,7 @@ def api_application(
         ],
         exception_handlers={AdjudgeError: _explain, HTTPException: _refuse},
     )
-    app.state.api = Api(service, shelf, threading.Semaphore(at_once))
+    app.state.api = Api(service, index, threading.Semaphore(at_once))
     return ApiGuard(app, access, largest=LARGEST)
 
 
@@ -228,18 +228,18 @@ def _entry(one: CatalogEntry) -> dict[str, object]:
 
 
 async def _runs(request: Request) -> Response:
-    return _json({"runs": await run_in_threadpool(_api(request).shelf.runs)})
+    return _json({"runs": await run_in_threadpool(_api(request).index.runs)})
 
 
 async def _run(request: Request) -> Response:
-    return _json(await run_in_threadpool(_api(request).shelf.run, request.path_params["name"]))
+    return _json(await run_in_threadpool(_api(request).index.run, request.path_params["name"]))
 
 
 async def _rows(request: Request) -> Response:
-    asked, shelf, name = request.query_params, _api(request).shelf, request.path_params["name"]
+    asked, index, name = request.query_params, _api(request).index, request.path_params["name"]
     limit = _whole(asked.get("limit", 20), _PLACE.at("limit"))
     page = await run_in_threadpool(
-        lambda: shelf.rows(
+        lambda: index.rows(
             name,
             judge=asked.get("judge"),
             status=asked.get("status"),
@@ -257,7 +257,7 @@ async def _calibration(request: Request) -> Response:
     return _json(
         {
             "calibrations": await run_in_threadpool(
-                _api(request).shelf.calibration, request.path_params["name"]
+                _api(request).index.calibration, request.path_params["name"]
             )
         }
     )

@@ -12,8 +12,16 @@ from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from adjudge.web.door import CLOSED, HARDENING, SAFE, Door, has_two_lengths, is_too_long, sealed
 from adjudge.web.json_bytes import json_bytes
+from adjudge.web.server_access import (
+    CLOSED,
+    HARDENING,
+    SAFE,
+    ServerAccess,
+    has_two_lengths,
+    is_too_long,
+    sealed,
+)
 
 _FIXED = {
     **HARDENING,
@@ -23,7 +31,7 @@ _FIXED = {
 
 
 @dataclass(frozen=True)
-class ApiAccess(Door):
+class ApiAccess(ServerAccess):
     """Where the API is served; its token is the key."""
 
     def knows(self, header: str) -> bool:

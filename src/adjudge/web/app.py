@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError
 from adjudge.messages import Message
-from adjudge.service.run_shelf import NoSuchRun
+from adjudge.service.run_index import NoSuchRun
 from adjudge.web.guard import Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (

@@ -19,7 +19,15 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from adjudge.web.door import CLOSED, HARDENING, SAFE, Door, has_two_lengths, is_too_long, sealed
+from adjudge.web.server_access import (
+    CLOSED,
+    HARDENING,
+    SAFE,
+    ServerAccess,
+    has_two_lengths,
+    is_too_long,
+    sealed,
+)
 
 TOKEN_HEADER = "x-adjudge-token"  # noqa: S105 - a name
 _FIXED = {
@@ -49,7 +57,7 @@ if (place && !location.pathname.startsWith(place))
 
 
 @dataclass(frozen=True)
-class Access(Door):
+class Access(ServerAccess):
     """Where the page is served; with its token."""
 
     @property

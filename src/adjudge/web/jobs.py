@@ -113,8 +113,8 @@ class Jobs:
                 raise SetupError("{name} is under way already", name=folder.name)
             if sum(job.is_running for job in self._jobs.values()) >= _MOST_AT_ONCE:
                 raise SetupError(
-                    "{MOST_AT_ONCE} runs are under way: wait for one of them, or stop it",
-                    MOST_AT_ONCE=_MOST_AT_ONCE,
+                    "{most} runs are under way: wait for one of them, or stop it",
+                    most=_MOST_AT_ONCE,
                 )
             before, share = dollars_in(folder), self._spending.set_aside(usd)
             said = TemporaryFile()  # noqa: SIM115 - it is closed when the job has ended
@@ -181,8 +181,8 @@ class Jobs:
         with self._lock:
             if len(self._estimates) >= _ESTIMATES_AT_ONCE:
                 raise SetupError(
-                    "{ESTIMATES_AT_ONCE} estimates are under way: wait for one of them",
-                    ESTIMATES_AT_ONCE=_ESTIMATES_AT_ONCE,
+                    "{most} estimates are under way: wait for one of them",
+                    most=_ESTIMATES_AT_ONCE,
                 )
             pipe = subprocess.PIPE
             try:

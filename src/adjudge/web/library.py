@@ -25,7 +25,7 @@ from adjudge.ledger.file import (
     read_meta,
 )
 from adjudge.runs.folder import is_inside, last_written, reading, runs_inside, spent_in
-from adjudge.service.run_shelf import NoSuchRun
+from adjudge.service.run_index import NoSuchRun
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from adjudge.domain.vote import Outcome
 from adjudge.messages import Message, term
-from adjudge.results.russian import translate_stored
 
 LANGUAGES = ("en", "ru")
 NAMES: Mapping[str, Mapping[str, str]] = {
@@ -20,11 +19,6 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "best": term("page", "best"),
         "worse": term("page", "worse"),
         "cannot tell": term("page", "cannot tell"),
-    },
-    "estimate": {
-        "corrected": Message("corrected"),
-        "uncorrected": Message("uncorrected"),
-        "labels alone": Message("labels alone"),
     },
     "export": {
         "python": Message("Python script"),
@@ -89,4 +83,4 @@ def name_of(kind: str, key: object) -> object:
 
 def state_of(run: str) -> str:
     """How a run ended, as its ledger says."""
-    return NAMES["state"].get(run) or translate_stored(run)
+    return NAMES["state"].get(run) or run

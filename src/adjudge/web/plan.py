@@ -126,12 +126,12 @@ def plan_of(
         raise SetupError("say what to judge by: choose criteria, or write a question")
     if len(question) > _LONGEST_QUESTION:
         raise SetupError(
-            "a question has at most {LONGEST_QUESTION} characters: write it as criteria in a file",
-            LONGEST_QUESTION=_LONGEST_QUESTION,
+            "a question has at most {most} characters: write it as criteria in a file",
+            most=_LONGEST_QUESTION,
         )
     if kind not in KINDS:
         raise SetupError(
-            "kind must be one of {KINDS}, not {kind!r}", KINDS=", ".join(KINDS), kind=kind
+            "kind must be one of {kinds}, not {kind!r}", kinds=", ".join(KINDS), kind=kind
         )
     if not models:
         raise SetupError("say who judges: choose a model")

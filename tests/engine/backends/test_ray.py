@@ -291,7 +291,7 @@ def test_a_run_that_was_interrupted_then_killed_is_resumed_by_its_folder(
     assert run_info_or_none(run) is None
     said = _after(_driver(["resume", str(run)]), provider, 60, signal.SIGINT)
     assert "Stopping: nothing more is sent" in said
-    assert f"Resume it with: adjudge resume {run}" in said
+    assert f"Continue with: adjudge resume {run}" in said
     kept, asked = run_info(run), len(provider.requests)
     assert kept.state == "not finished"
     driver = _driver(["resume", str(run)])

@@ -115,7 +115,9 @@ def _header(reader: Reader, text: PeekableText, skipped: int) -> list[str]:
     try:
         names = next((cells for cells in reader if not _are_blank(cells)), [])
     except csv.Error as error:
-        raise text.origin.wrong(line, f"the header cannot be read: {_said(error)}") from error
+        raise text.origin.wrong(
+            line, Message("the header cannot be read: {reason}", reason=_said(error))
+        ) from error
     if flaw := text.take_flaw():
         raise text.origin.wrong(line, flaw)
     return numbered(name.strip() or f"column {place}" for place, name in enumerate(names, 1))

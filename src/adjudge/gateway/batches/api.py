@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,7 +21,7 @@ from adjudge.gateway.http import MAX_REPLY, Endpoint, account_told, clock_ahead,
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
-from adjudge.messages import Message
+from adjudge.messages import Message, StoredMessage, pack
 
 Json = JsonDict
 EXPIRED = Message("the batch ended before this request was answered")
@@ -299,6 +299,8 @@ class ErrorData(TypedDict, total=False):
     message: str
     hint: str
     status: int | None
+    parts: Sequence[object]
+    """The two texts as messages."""
 
 
 def error_data(error: ModelError) -> ErrorData:
@@ -310,12 +312,20 @@ def error_data(error: ModelError) -> ErrorData:
         if error.retryable
         else "ModelError"
     )
-    return {"kind": kind, "message": error.message, "hint": error.hint, "status": error.status}
+    return {
+        "kind": kind,
+        "message": error.message,
+        "hint": error.hint,
+        "status": error.status,
+        "parts": [pack(error.message), pack(error.hint)],
+    }
 
 
 def error_from(data: ErrorData, endpoint: Endpoint) -> ModelError:
     """As ``error_data`` has it."""
     kind = _KINDS.get(str(data.get("kind")), ModelError)
-    error = endpoint.error(kind, str(data.get("message", "")), str(data.get("hint", "")))
+    texts = str(data.get("message", "")), str(data.get("hint", ""))
+    message, hint = map(StoredMessage, texts, data.get("parts", texts))
+    error = endpoint.error(kind, message, hint)
     error.status = data.get("status")
     return error

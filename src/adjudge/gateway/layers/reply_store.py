@@ -15,6 +15,7 @@ from typing import Any
 
 from adjudge.domain.message import Reply, Request
 from adjudge.gateway.layers.cache import reply_data, reply_from
+from adjudge.messages import Message
 
 _LOG = logging.getLogger("adjudge.gateway")
 _FILE = "replies.sqlite"
@@ -119,9 +120,11 @@ class ReplyStore:
         self._broken = not busy
         if not busy:
             _LOG.warning(
-                "the cache of replies cannot be used (%s: %s); going on without it",
-                self.path,
-                error,
+                Message(
+                    "the cache of replies cannot be used ({path}: {error}); going on without it",
+                    path=self.path,
+                    error=error,
+                )
             )
             with suppress(OSError):
                 if isinstance(error, sqlite3.DatabaseError) and not isinstance(

@@ -172,7 +172,12 @@ class Circuit:
                 and not event_loop.leaving()
             ):
                 _LOG.warning(
-                    "%s is paused after %d failures in a row: %s", model, one.failed, error
+                    Message(
+                        "{model} is paused after {failed} failures in a row: {error}",
+                        model=model,
+                        failed=one.failed,
+                        error=error,
+                    )
                 )
 
     def _of_asker(self) -> _Breaker:

@@ -23,7 +23,7 @@ from adjudge.gateway.http import Endpoint, Secret, encoded_body, get_json, post_
 from adjudge.gateway.model import PartRejected, Presence
 from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.redact import shown, without_secrets
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 
 _LOG = logging.getLogger("adjudge.gateway")
 _BAD_REQUEST = ("400", "422")
@@ -214,7 +214,7 @@ class HttpProvider(ABC):
             return Presence.ANY_NAME if await self._knows(_MADE_UP) else Presence.THERE
         near = get_close_matches(self.connection.model, listed, 3, cutoff=0.5)
         known = (
-            Message("did you mean {near}?", near=" or ".join(near))
+            Message("did you mean {near}?", near=join(Message(" or "), near))
             if near
             else Message(
                 "it has {models}", models=", ".join([*listed[:5], *["…"] * (len(listed) > 5)])
@@ -312,7 +312,7 @@ class HttpProvider(ABC):
         if not ignored:
             return ()
         for part in ignored - self._warned:
-            _LOG.warning("%s ignored %s", self.name, part)
+            _LOG.warning(Message("{model} ignored {part}", model=self.name, part=part))
         self._warned |= ignored
         return tuple(sorted(ignored))
 

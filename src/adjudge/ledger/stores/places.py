@@ -16,6 +16,7 @@ from urllib.parse import unquote, urlsplit
 
 from adjudge.aio.files import PART, written_whole
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 SCHEMES = ("s3", "gs", "az", "abfs", "abfss", "file")
 T = TypeVar("T")
@@ -23,25 +24,32 @@ _TROUBLES = (
     (
         re.compile("latest/api/token"),
         (
-            "no credentials are in the environment: set those of the provider, such as "
-            "AWS_ACCESS_KEY_ID"
+            Message(
+                "no credentials are in the environment: set those of the provider, such as "
+                "AWS_ACCESS_KEY_ID"
+            )
         ),
     ),
     (
         re.compile(r"code: 40[13]\b|AccessDenied|necessary privileges|valid authentication"),
         (
-            "access is denied: check the credentials in the environment, and that they may "
-            "list, read and write there"
+            Message(
+                "access is denied: check the credentials in the environment, and that they may "
+                "list, read and write there"
+            )
         ),
     ),
-    (re.compile("NoSuchBucket"), "there is no such bucket: check its name, and the endpoint"),
+    (
+        re.compile("NoSuchBucket"),
+        Message("there is no such bucket: check its name, and the endpoint"),
+    ),
     (
         re.compile("incorrectly configured region"),
-        "the bucket is in another region: set AWS_REGION",
+        Message("the bucket is in another region: set AWS_REGION"),
     ),
     (
         re.compile("error sending request"),
-        "its server cannot be reached: check the endpoint and the network",
+        Message("its server cannot be reached: check the endpoint and the network"),
     ),
 )
 """How an object store says what is wrong, and what a user can do."""
@@ -87,8 +95,8 @@ def place_of(location: str | Path) -> FilePlace:
         if urlsplit(location).scheme not in SCHEMES:
             raise SetupError(
                 "a store is a folder, postgresql://HOST/DATABASE#NAME, or an address of an "
-                "object store ({SCHEMES} …), not {location!r}",
-                SCHEMES=", ".join(f"{one}://" for one in SCHEMES[:3]),
+                "object store ({schemes} …), not {location!r}",
+                schemes=", ".join(f"{one}://" for one in SCHEMES[:3]),
                 location=location,
             )
         return ObjectStore(location)

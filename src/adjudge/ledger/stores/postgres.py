@@ -23,6 +23,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
 from adjudge.ledger.stores.store import Record, RowRange, StoredVote, Values, WriterSession, is_new
+from adjudge.messages import Message
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -146,7 +147,9 @@ class PostgresStore:
                 self._make_tables(connection)
             connection.execute(_BEGIN, (self.run, json.dumps(configuration)))
         known, _ = self.begun_with()
-        refuse_other(self.name, known, configuration, "or give the run another name behind the #")
+        refuse_other(
+            self.name, known, configuration, Message("or give the run another name behind the #")
+        )
         return known
 
     def _has_tables(self, connection: Connection) -> bool:

@@ -25,7 +25,7 @@ from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
 from adjudge.ledger.stores.places import FilePlace, place_of
 from adjudge.ledger.stores.store import Record, RowRange, StoredVote, Values, WriterSession, is_new
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 
 _LOG = logging.getLogger("adjudge")
 BEGUN = "store.json"
@@ -88,7 +88,7 @@ class SegmentStore:
             except OSError as error:
                 raise self._trouble(error) from error
         known, _ = self.begun_with()
-        refuse_other(self.name, known, configuration, "or use another store")
+        refuse_other(self.name, known, configuration, Message("or use another store"))
         return known
 
     def begun_with(self) -> tuple[JsonObject, float]:
@@ -199,7 +199,13 @@ class SegmentStore:
         except OSError as error:
             raise self._trouble(error) from error
         if hashlib.sha256(content).hexdigest()[:16] != segment.digest:
-            _LOG.warning("%s/%s is damaged: what it held is asked again", self.name, segment.path)
+            _LOG.warning(
+                Message(
+                    "{name}/{path} is damaged: what it held is asked again",
+                    name=self.name,
+                    path=segment.path,
+                )
+            )
             return
         for line in gzip.decompress(content).decode().splitlines():
             yield record_of(line)

@@ -43,9 +43,9 @@ KNOWN = {
         format="Q4_1",
         licence="Apache-2.0",
         note=Message(
-            "smollm2-135m is a very small model, for trying the tool: it reads simple criteria "
-            "(presence, topic, tone, "
-            "relevance, refusal, plain danger), best in English; not truth or preference."
+            "smollm2-135m is a very small model, for trying the tool. It can judge simple things "
+            "(presence, topic, tone, relevance, refusal, plain danger), best in English. Do not "
+            "use it for facts or preferences."
         ),
     )
 }

@@ -13,7 +13,6 @@ from starlette.routing import Route
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.messages import Message, join
-from adjudge.results.russian import translate_report
 from adjudge.runs.folder import reading
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import (
@@ -42,7 +41,7 @@ def show_all(request: Request) -> Response:
     group = asked.get("group") or GROUPS[0]
     if group not in GROUPS:
         raise SetupError(
-            "group must be one of {GROUPS}, not {group!r}", GROUPS=", ".join(GROUPS), group=group
+            "group must be one of {groups}, not {group!r}", groups=", ".join(GROUPS), group=group
         )
     places = [place for place in site.library.scan() if _is_benchmark(site, place)]
     wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
@@ -60,7 +59,7 @@ def show_all(request: Request) -> Response:
             | ({asked["criteria"]} if asked.get("criteria") else set())
         ),
         "sections": _sections(lines, group, dict(_beside(benchmarks))),
-        "explained": {name: translate_report(text) for name, text in EXPLAINED.items()},
+        "explained": dict(EXPLAINED),
         "troubles": troubles,
     }
     return site.answer(request, "benchmarks.html.jinja", data)
@@ -133,12 +132,13 @@ def _measured(
     site: Site, places: Sequence[RunPlace]
 ) -> tuple[list[tuple[RunPlace, Benchmark]], list[str]]:
     """The benchmarks, and why some cannot be shown."""
-    found, troubles = [], []
+    found = list[tuple[RunPlace, Benchmark]]()
+    troubles = list[str]()
     for place in places:
         try:
             found.append((place, _benchmark(site, place)))
         except RunError as error:
-            troubles.append(str(error))
+            troubles.append(error.message)
     return found, troubles
 
 
@@ -149,7 +149,7 @@ def _lines(place: RunPlace, found: Benchmark) -> Iterator[Line]:
 
 
 def _heading(place: RunPlace, found: Benchmark, ranking: Ranking) -> Message:
-    return join(": ", (place.name, translate_report(title_of(found, ranking))))
+    return join(": ", (place.name, title_of(found, ranking)))
 
 
 def _line(place: RunPlace, one: BenchedJudge, question: str) -> Line:
@@ -223,7 +223,7 @@ def _beside(
             lines = [*beside(ranking), *found.notes]
             yield (
                 _heading(place, found, ranking),
-                [translate_report(line) for line in lines],
+                lines,
             )
 
 

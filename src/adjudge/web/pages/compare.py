@@ -13,8 +13,7 @@ from starlette.routing import Route
 from adjudge.errors import SetupError
 from adjudge.labels.store import LabelStore
 from adjudge.results.compared import comparison_lines
-from adjudge.results.russian import translate_report
-from adjudge.runs.diff import Came, JudgedRow, Pair, RunDiff, run_diff
+from adjudge.runs.diff import JudgedRow, JudgmentSummary, Pair, RunDiff, run_diff
 from adjudge.trust.comparison import compare_runs
 from adjudge.web.library import RunPlace
 from adjudge.web.site import site_of
@@ -43,7 +42,7 @@ def show(request: Request) -> Response:
     one, two = site.library.find(asked["a"]), site.library.find(asked["b"])
     tab = asked.get("tab") or "changed"
     if tab not in TABS:
-        raise SetupError("tab must be one of {TABS}, not {tab!r}", TABS=", ".join(TABS), tab=tab)
+        raise SetupError("tab must be one of {tabs}, not {tab!r}", tabs=", ".join(TABS), tab=tab)
     found = site.library.kept(
         one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two)
     )
@@ -76,10 +75,7 @@ def _compared(one: RunPlace, two: RunPlace) -> dict[str, Any]:
             "settings": found.settings,
             "same_judges": all(comparison.same_judge for comparison in comparisons),
             "compared": found.compared,
-            "lines": [
-                [translate_report(line) for line in comparison_lines(comparison, two.name)]
-                for comparison in comparisons
-            ],
+            "lines": [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
             "counts": {tab: tabs.counts[tab] for tab in TABS},
             "moves": [
                 {"a": a.text, "b": b.text, "verdicts": [a.is_verdict, b.is_verdict], "count": count}
@@ -109,7 +105,7 @@ class _Tabs:
     def fill(self, found: RunDiff) -> None:
         for line in found.lines():
             for pair in found.pairs(line):
-                self.moves[_said(pair.before.came), _said(pair.after.came)] += 1
+                self.moves[_said(pair.before.summary), _said(pair.after.summary)] += 1
                 for tab in self._tabs_of(pair):
                     self._add(tab, pair.before, pair.after)
         for row in found.only_in(0):
@@ -118,7 +114,7 @@ class _Tabs:
             self._add("only_b", None, row)
 
     def _tabs_of(self, pair: Pair) -> Iterator[str]:
-        before, after = pair.before.came, pair.after.came
+        before, after = pair.before.summary, pair.after.summary
         if before.status != "scored" and after.status != "scored":
             yield "both_failed"
         if (before.status, before.chosen, before.score) != (
@@ -130,8 +126,8 @@ class _Tabs:
         if before.score is not None and after.score is not None and before.score != after.score:
             yield "higher" if after.score > before.score else "lower"
         right = [
-            self._labels.get((pair.before.criteria, identity)) == _said(came).text
-            for identity, came in zip(pair.identities, (before, after), strict=True)
+            self._labels.get((pair.before.criteria, identity)) == _said(summary).text
+            for identity, summary in zip(pair.identities, (before, after), strict=True)
         ]
         if (
             all((pair.before.criteria, identity) in self._labels for identity in pair.identities)
@@ -158,20 +154,20 @@ def _row(row: JudgedRow | None) -> dict[str, object] | None:
     if row is None:
         return None
     about = {"row": row.row, "id": row.id, "judge": row.judge, "criteria": row.criteria}
-    said = _said(row.came)
+    said = _said(row.summary)
     return {
         **about,
         "said": said.text,
         "is_verdict": said.is_verdict,
-        "score": row.came.score,
-        "status": row.came.status,
+        "score": row.summary.score,
+        "status": row.summary.status,
     }
 
 
-def _said(came: Came) -> _Said:
-    if came.status != "scored" or came.chosen is None:
-        return _Said(came.status, is_verdict=False)
-    return _Said(str(came.chosen), is_verdict=True)
+def _said(summary: JudgmentSummary) -> _Said:
+    if summary.status != "scored" or summary.chosen is None:
+        return _Said(summary.status, is_verdict=False)
+    return _Said(str(summary.chosen), is_verdict=True)
 
 
 ROUTES = (Route("/compare", show),)

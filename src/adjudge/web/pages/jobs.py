@@ -14,7 +14,6 @@ from starlette.routing import Route
 
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
-from adjudge.results.russian import translate_stored
 from adjudge.runs.folder import spent_in
 from adjudge.web.forms import form_of
 from adjudge.web.jobs import Job
@@ -71,7 +70,7 @@ def job_data(site: Site, job: Job) -> dict[str, object]:
         "stopping": is_running and job.is_stopping,
         "fine": not is_running and job.is_fine,
         "stopped": not is_running and job.is_stopping and not job.is_fine,
-        "message": translate_stored(job.message),
+        "message": job.message,
         "done": done.total(),
         "unscored": sum(count for status, count in done.items() if status != "scored"),
         "total": job.total,

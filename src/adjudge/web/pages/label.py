@@ -257,24 +257,23 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
         )
     if queue not in QUEUES:
         raise SetupError(
-            "the queue must be one of {QUEUES}, not {queue!r}",
-            QUEUES=", ".join(QUEUES),
+            "the queue must be one of {queues}, not {queue!r}",
+            queues=", ".join(QUEUES),
             queue=queue,
         )
     rows = whole(count) or 0
     if not 1 <= rows <= _MOST_ROWS:
         raise SetupError(
-            "the number of rows must be from 1 to {MOST_ROWS}, not {count!r}",
-            MOST_ROWS=_MOST_ROWS,
+            "the number of rows must be from 1 to {most}, not {count!r}",
+            most=_MOST_ROWS,
             count=count,
         )
     overlap = asked.get("overlap", "").strip()
     shared = whole(overlap)
     if overlap and (shared is None or shared > _MOST_ROWS):
         raise SetupError(
-            "the number of rows that everybody labels must be from 0 to {MOST_ROWS}, not "
-            "{overlap!r}",
-            MOST_ROWS=_MOST_ROWS,
+            "the number of rows that everybody labels must be from 0 to {most}, not {overlap!r}",
+            most=_MOST_ROWS,
             overlap=overlap,
         )
     who = Annotator(name, queue=queue, count=rows, overlap=shared)

@@ -14,7 +14,6 @@ from adjudge.catalog.lint import Finding, lint_file
 from adjudge.domain.criteria import CriteriaExample
 from adjudge.errors import AdjudgeError
 from adjudge.messages import term
-from adjudge.results.russian import translate_stored
 from adjudge.web.home import FoundFile, chosen
 from adjudge.web.plan import own_criteria
 from adjudge.web.site import site_of
@@ -60,7 +59,7 @@ def _read(file: FoundFile) -> dict[str, object]:
 
 def _finding(one: Finding) -> dict[str, str]:
     about = {"severity": one.severity, "criteria": one.criteria, "field": one.field}
-    return {**about, "message": translate_stored(one.message)}
+    return {**about, "message": one.message}
 
 
 def _entry(one: CatalogEntry) -> dict[str, object]:

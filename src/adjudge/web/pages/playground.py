@@ -22,7 +22,6 @@ from adjudge.exporters.test_case_files import EXPORTS
 from adjudge.gateway.open import open_model
 from adjudge.messages import Message, join, term
 from adjudge.prompts.case_writing import TEXT_ACTIONS
-from adjudge.results.russian import translate_report
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
@@ -133,10 +132,10 @@ def _opened(request: Request, site: Site) -> Draft:
         if (length := len(str(draft))) > _LONGEST_ROW:
             raise SetupError(
                 "row {row} and its criteria have {length} characters, too many to edit "
-                "here: at most {LONGEST_ROW}",
+                "here: at most {most}",
                 row=row,
                 length=length,
-                LONGEST_ROW=_LONGEST_ROW,
+                most=_LONGEST_ROW,
             )
         return draft
     if file := asked.get("file"):
@@ -186,7 +185,7 @@ def _around(request: Request, site: Site, draft: Draft) -> dict[str, object]:
         "runs": runs,
         "exports": tuple(EXPORTS),
         "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
-        "worth": translate_report(_worth(site)),
+        "worth": _worth(site),
     }
 
 
@@ -247,7 +246,7 @@ def check(request: Request, form: Form) -> Response:
     shown = [
         {
             "severity": one.severity,
-            "message": join(": ", (one.field, translate_report(one.message))),
+            "message": join(": ", (one.field, one.message)),
         }
         for one in found
     ]

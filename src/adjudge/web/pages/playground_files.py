@@ -77,8 +77,8 @@ def export(request: Request, form: Form) -> Response:
     kind = request.query_params.get("as", "")
     if kind not in EXPORTS:
         raise SetupError(
-            "a test case can be taken away as {EXPORTS}, not as {kind!r}",
-            EXPORTS=", ".join(EXPORTS),
+            "a test case can be taken away as {formats}, not as {kind!r}",
+            formats=", ".join(EXPORTS),
             kind=kind,
         )
     name = dict(form).get("save_as", "").strip() or "test-case"

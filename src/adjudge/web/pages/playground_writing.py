@@ -90,8 +90,8 @@ def rewrite(request: Request, form: Form) -> Response:
     action = next((one for one in TEXT_ACTIONS if one == values.get("action")), None)
     if action is None:
         raise SetupError(
-            "a text can be changed by {TEXT_ACTIONS}, not by {values!r}",
-            TEXT_ACTIONS=", ".join(TEXT_ACTIONS),
+            "a text can be changed by {actions}, not by {values!r}",
+            actions=", ".join(TEXT_ACTIONS),
             values=values.get("action"),
         )
     text = values.get("text", "")

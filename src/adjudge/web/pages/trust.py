@@ -10,10 +10,18 @@ from starlette.routing import Route
 
 from adjudge.labels.criteria_notes import notes_in
 from adjudge.labels.store import Conflict, LabelStore
-from adjudge.results.russian import translate_report
 from adjudge.results.trusted import trust_sentence
+from adjudge.stats.estimate import Estimate
 from adjudge.trust.calibration import Calibration, calibrate_run
-from adjudge.view.calibrated import calibration_lines, people_lines
+from adjudge.view.calibrated import (
+    calibration_lines,
+    confusion_table,
+    estimates_of,
+    limits_text,
+    people_lines,
+    value_text,
+)
+from adjudge.view.terms import figure_title
 from adjudge.web.library import RunPlace
 from adjudge.web.site import site_of
 
@@ -44,38 +52,27 @@ def _conflict(one: Conflict) -> dict[str, object]:
 
 def _data(one: Calibration) -> dict[str, object]:
     agreed = one.agreement if one.agreement and one.agreement.count else None
-    estimates = [
-        ("corrected", one.corrected),
-        ("uncorrected", one.naive),
-        ("labels alone", one.labels_only),
-    ]
     return {
         "sentence": trust_sentence(one),
         "refused": one.refusal is not None,
-        "lines": [translate_report(line) for line in calibration_lines(one)],
-        "people": [translate_report(line) for line in people_lines(agreed)] if agreed else [],
-        "estimates": [
-            {
-                "name": name,
-                "value": found.value,
-                "lower": found.lower,
-                "upper": found.upper,
-                "count": found.count,
-            }
-            for name, found in estimates
-            if found is not None
-        ],
-        "confusion": {truth: dict(said) for truth, said in one.confusion.table.items()},
+        "lines": list(calibration_lines(one)),
+        "people": list(people_lines(agreed)) if agreed else [],
+        "estimates": [_figure(name, found) for name, found in estimates_of(one)],
+        "confusion": confusion_table(one) if one.confusion.table else None,
         "figures": [
-            {
-                "name": translate_report(name),
-                "value": found.value,
-                "lower": found.lower,
-                "upper": found.upper,
-            }
+            _figure(figure_title(name), found)
             for name, found in (agreed.figures.items() if agreed else ())
         ],
         "data": one.to_dict(),
+    }
+
+
+def _figure(name: str, found: Estimate) -> dict[str, object]:
+    return {
+        "name": name,
+        "value": value_text(found),
+        "limits": limits_text(found),
+        "count": found.count,
     }
 
 

@@ -9,7 +9,6 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.verdict import TIE, Compared
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import prompt_for
-from adjudge.results.russian import translate_report, translate_stored
 from adjudge.runs.case_file import letter_of
 from adjudge.web.playground.trial import Trial
 
@@ -32,13 +31,13 @@ def trial_data(trial: Trial, left: float) -> dict[str, object]:
             "planned": trial.planned,
             "usd": trial.usd,
             "error": trial.error,
-            "notes": [translate_report(note) for note in notes],
+            "notes": list(notes),
             "wrong": len(trial.differing()),
             "source": trial.source,
             "panel": len(trial.models) > 1,
         },
         "left": left,
-        "compared": compared and {**asdict(compared), "reason": translate_report(compared.reason)},
+        "compared": compared and asdict(compared),
         "before": before and asdict(before),
         "change": trial.change(),
         "rows": rows,
@@ -67,7 +66,7 @@ def _row(trial: Trial, number: int) -> dict[str, object]:
         "score": result.score if result else None,
         "explanation": result.explanation if result else None,
         "feedback": result.feedback if isinstance(result, DirectInstanceResult) else None,
-        "reason": reason and translate_stored(reason),
+        "reason": reason,
         "bias": bool(bias and bias.detected),
         "tie": bool(result and result.tie),
         "unsure": bool(result and result.low_confidence),

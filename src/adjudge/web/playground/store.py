@@ -96,10 +96,10 @@ class CaseStore:
         path = files[number]
         if path.stat().st_size > _LARGEST:
             raise SetupError(
-                "{name} of test case {name2!r} is larger than {LARGEST} MB",
+                "{name} of test case {name2!r} is larger than {most} MB",
                 name=path.name,
                 name2=name,
-                LARGEST=_LARGEST // 1_000_000,
+                most=_LARGEST // 1_000_000,
             )
         return number, path.read_text(encoding="utf-8")
 

@@ -100,9 +100,9 @@ class WritingDesk:
                 except ValueError as error:
                     reason = str(error)
         raise RunError(
-            "{name} wrote nothing that can be used in {TRIES} tries: {reason}",
+            "{name} wrote nothing that can be used in {tries} tries: {reason}",
             name=model.name,
-            TRIES=_TRIES,
+            tries=_TRIES,
             reason=reason,
         )
 

@@ -253,7 +253,7 @@ class Post:
             size=size,
             half=half,
         )
-        _LOG.warning("%s", why)
+        _LOG.warning(why)
         await self._give_up(batch, why)
 
     async def _give_up(self, batch: Batch, why: str, then: Statement | None = None) -> None:
@@ -453,9 +453,11 @@ class Post:
             unread[id] = unread.get(id, 0) + 1 if found == "unread" else 0
         if not left:
             _LOG.warning(
-                "no batch at %s turned out to be %s: it is looked for once more",
-                batch.provider,
-                batch.id,
+                Message(
+                    "no batch at {name} turned out to be {batch}: it is looked for once more",
+                    name=batch.provider,
+                    batch=batch.id,
+                )
             )
             others = [*(batch.more.get("others") or ()), *candidates]
             await self.submit(afresh.with_more(others=others))
@@ -585,7 +587,13 @@ class Post:
             try:
                 await self.api_of(batch).cancel(str(batch.remote_id))
             except ModelError as error:
-                _LOG.warning("the batch %s could not be cancelled: %s", batch.remote_id, error)
+                _LOG.warning(
+                    Message(
+                        "the batch {batch} could not be cancelled: {error}",
+                        batch=batch.remote_id,
+                        error=error,
+                    )
+                )
             else:
                 await self.table.keep(replace(batch, state=BatchState.CANCELLING))
         if found:

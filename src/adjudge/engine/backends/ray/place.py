@@ -5,7 +5,6 @@ Those who stay on one machine load nothing but this.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 from adjudge.aio.files import written_whole
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError, SetupError
+from adjudge.ledger.rows import fact_text, read_fact
 from adjudge.messages import reason_of
 
 RAY = "ray"
@@ -64,7 +64,7 @@ def kept_facts(folder: Path) -> Mapping[str, object] | None:
     if not path.is_file():
         return None
     try:
-        found = json.loads(path.read_bytes())
+        found = read_fact(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunError(
             "{path} is not what adjudge writes: {error!r}", path=path, error=error
@@ -78,7 +78,7 @@ def keep_facts(folder: Path, facts: Mapping[str, object]) -> None:
     try:
         place.mkdir(parents=True, exist_ok=True)
         with written_whole(place / FACTS) as file:
-            file.write(json.dumps(dict(facts)).encode())
+            file.write(fact_text(dict(facts)).encode())
     except OSError as error:
         raise RunError(
             "{place} cannot be written: {reason}", place=place, reason=reason_of(error)

@@ -8,7 +8,7 @@ _MOST_ROWS = 50
 _LONGEST = 500
 
 
-class Shown:
+class HtmlRepr:
     """Something that a notebook shows as a table of what ``to_dict`` says."""
 
     __slots__ = ()

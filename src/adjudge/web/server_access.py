@@ -19,7 +19,7 @@ _LONGEST_PATH = 8_192
 
 
 @dataclass(frozen=True)
-class Door:
+class ServerAccess:
     """Where one server listens, the token that opens it, and what else it is called."""
 
     port: int

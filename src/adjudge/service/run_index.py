@@ -42,13 +42,14 @@ class RowsPage:
         }
 
 
-class RunShelf:
+class RunIndex:
     """Reads runs; writes nothing."""
 
     def __init__(self, root: Path) -> None:
         if not root.is_dir():
             raise SetupError(
-                "{root} is not a folder: name a run folder, or a folder of runs", root=root
+                "{root} is not a folder: give a run folder, or a folder that contains runs",
+                root=root,
             )
         self._root = root.resolve()
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
-from adjudge.domain.shown import html_of
+from adjudge.domain.html_repr import html_of
 from adjudge.results.run_report import report_of_run
 from adjudge.runs.diff import run_diff
 from adjudge.runs.folder import run_info

@@ -1,0 +1,65 @@
+"""What click finds wrong with a command line, as messages: each by its exception's class."""
+
+from __future__ import annotations
+
+import click
+
+from adjudge.messages import Message, join
+
+
+def usage_message(error: click.ClickException) -> str:
+    """What is wrong, and where. What we raise ourselves carries its message."""
+    match error:
+        case click.NoSuchOption(option_name=name, possibilities=near):
+            return _no_such_option(name, near)
+        case click.MissingParameter(param=click.Argument() as param):
+            return Message("Missing argument {name}.", name=param.get_error_hint(error.ctx))
+        case click.MissingParameter(param=click.Parameter() as param):
+            return Message("Missing option {name}.", name=param.get_error_hint(error.ctx))
+        case click.BadOptionUsage(option_name=name):
+            return Message("Option {name!r} requires an argument.", name=name)
+        case click.BadParameter(param=click.Parameter() as param):
+            return Message(
+                "Invalid value for {name}: {reason}",
+                name=error.param_hint or param.get_error_hint(error.ctx),
+                reason=error.message
+                if isinstance(error.message, Message)
+                else _expected(param.type) or error.message,
+            )
+    return error.message
+
+
+def _no_such_option(name: str, near: list[str] | None) -> Message:
+    if not near:
+        return Message("No such option {name!r}.", name=name)
+    return Message("No such option {name!r}. Did you mean {near}?", name=name, near=_either(near))
+
+
+def _either(names: list[str]) -> str:
+    return join(Message(" or "), map(repr, sorted(names)))
+
+
+def _expected(kind: click.ParamType[object]) -> Message | None:
+    """What a value of this kind has to be."""
+    match kind:
+        case click.Choice(choices=choices):
+            return Message("use one of {names}", names=", ".join(map(repr, choices)))
+        case click.IntRange(min=least, max=most):
+            return _within(Message("a whole number"), least, most)
+        case click.FloatRange(min=least, max=most):
+            return _within(Message("a number"), least, most)
+        case _ if kind is click.INT:
+            return _within(Message("a whole number"), None, None)
+        case _ if kind is click.FLOAT:
+            return _within(Message("a number"), None, None)
+    return None
+
+
+def _within(kind: Message, least: float | None, most: float | None) -> Message:
+    if least is not None and most is not None:
+        return Message(
+            "{kind} from {least:g} to {most:g} is expected", kind=kind, least=least, most=most
+        )
+    if least is not None:
+        return Message("{kind} of at least {least:g} is expected", kind=kind, least=least)
+    return Message("{kind} is expected", kind=kind)

@@ -1,0 +1,22 @@
+"""Systems that a run compares, ranked, in a terminal."""
+
+from __future__ import annotations
+
+from adjudge.trust.leaderboard import Leaderboard
+from adjudge.view.leaderboard import leaderboard_table, leaderboard_title
+from adjudge.view.terminal import Screen
+
+
+def show_leaderboard(found: Leaderboard, screen: Screen) -> None:
+    """A line per system, the best first; then what to know of it."""
+    screen.say(leaderboard_title(found), "bold")
+    headings, rows = leaderboard_table(found)
+    table = screen.table(())
+    for heading in headings:
+        table.add_column(screen.render(heading), overflow="fold")
+    for row in rows:
+        screen.add_row(table, *row)
+    screen.show(table)
+    for note in [found.ranking.reason, *found.notes]:
+        if note:
+            screen.say(note, "yellow")
