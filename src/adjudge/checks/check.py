@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
+from dataclasses import field as dataclass_field
 from dataclasses import replace
 from pathlib import Path
 
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join
+from adjudge.reading.values import Place
 
 _MOST_SPANS = 20
 """Places that are kept of a text that matches everywhere."""
@@ -50,6 +53,11 @@ class Check(ABC):
         """The other fields of a row that it looks at, where they are there."""
         return ()
 
+    @property
+    def runs(self) -> str:
+        """The code of the user's that it runs; most run none."""
+        return ""
+
     def beside(self, folder: Path) -> Check:  # noqa: ARG002 - few name files
         """The same check, its files looked for in ``folder``, where the eval file lies."""
         return self
@@ -69,6 +77,21 @@ class Expectation:
     required: bool = False
     field: str = "response"
     """The field that is looked at."""
+    said: JsonValue = None
+    """As the file has it."""
+    place: Place = dataclass_field(default=Place(""), compare=False)
+    """Where in the file; nowhere of one that was typed."""
+
+    def ready(self, folder: Path) -> Expectation:
+        """The same, checked and its code loaded; ``folder``: where its files are looked for."""
+        made = self.check.beside(folder)
+        try:
+            made.prepare()
+        except SetupError as error:
+            if not self.place.file:
+                raise
+            raise self.place.wrong("{error}", error=error) from error
+        return replace(self, check=made)
 
     @property
     def title(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, replace
-from pathlib import Path
 
 from adjudge.checks.check import Check, Expectation
 from adjudge.checks.language import Language
@@ -15,8 +14,18 @@ from adjudge.checks.similarity import Similar
 from adjudge.checks.structure import Citations, IsCode, IsJson, IsSql, Urls
 from adjudge.checks.words import Begins, Contains, Ends, Equals, Forbidden, Regex
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import SetupError
-from adjudge.reading.types import Flag, Many, Number, Record, Schema, Text, Type, checked, keys_of
+from adjudge.reading.types import (
+    Flag,
+    Json,
+    Many,
+    Number,
+    Record,
+    Schema,
+    Text,
+    Type,
+    checked,
+    keys_of,
+)
 from adjudge.reading.values import Place, mapping, nearest
 
 _NOT = "not"
@@ -112,8 +121,10 @@ class CheckType:
                     name=str(value),
                     hint=nearest(str(value), [one for one, kind in CHECKS.items() if kind.flag]),
                 )
-            return _prepared(Expectation(check=kind.made(**dict(kind.given or {}))), place)
-        return self._read_mapping(value, place)
+            made = Expectation(check=kind.made(**dict(kind.given or {})))
+        else:
+            made = self._read_mapping(value, place)
+        return replace(made, said=Json().read(value, place), place=replace(place, value=None))
 
     def _read_mapping(self, value: object, place: Place) -> Expectation:
         given = mapping(value, place)
@@ -138,7 +149,7 @@ class CheckType:
             inner = self.read(checked(given[name], at), at)
             return replace(inner, negated=not inner.negated, **also)  # type: ignore[arg-type]
         made = CHECKS[name].read(checked(given[name], at), at)
-        return _prepared(Expectation(check=made, **also), place)  # type: ignore[arg-type]
+        return Expectation(check=made, **also)  # type: ignore[arg-type]
 
     def schema(self) -> Schema:
         each: list[Schema] = [{"enum": [name for name, kind in CHECKS.items() if kind.flag]}]
@@ -162,15 +173,3 @@ class CheckType:
 
 
 EXPECTATIONS = Many(CheckType())
-
-
-def _prepared(one: Expectation, place: Place) -> Expectation:
-    """Its files are beside the eval file; what cannot be is said with its line, before the first
-    row.
-    """
-    one = replace(one, check=one.check.beside(Path(place.file).parent))
-    try:
-        one.check.prepare()
-    except SetupError as error:
-        raise place.wrong("{error}", error=error) from error
-    return one

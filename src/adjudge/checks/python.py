@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Callable
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 
 from adjudge.checks.check import Check, Finding
 from adjudge.checks.words import short
@@ -19,6 +16,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.reading.types import Text, key
+from adjudge.reading.user_code import beside, is_reference, load_code
 
 Function = Callable[[str, Instance], object]
 
@@ -37,7 +35,10 @@ class Python(Check):
 
     @property
     def title(self) -> str:
-        return short(self.code)
+        if not is_reference(self.code):
+            return short(self.code)
+        place, _, name = self.code.rpartition(":")
+        return short(f"{Path(place).name}:{name}")
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -45,13 +46,12 @@ class Python(Check):
         return () if is_reference(self.code) else self._expression.co_names
 
     def beside(self, folder: Path) -> Python:
-        place, _, name = self.code.rpartition(":")
-        if not is_reference(self.code):
-            return self
-        if place.endswith(".py"):
-            return replace(self, code=f"{folder / place}:{name}")
-        file = folder.joinpath(*place.split(".")).with_suffix(".py")
-        return replace(self, code=f"{file}:{name}") if file.is_file() else self
+        is_named = is_reference(self.code)
+        return replace(self, code=beside(self.code, folder)) if is_named else self
+
+    @property
+    def runs(self) -> str:
+        return self.code
 
     def prepare(self) -> None:
         _ = self._function if is_reference(self.code) else self._expression
@@ -93,55 +93,7 @@ class Python(Check):
 
     @cached_property
     def _function(self) -> Function:
-        found = load_function(self.code)
+        found = load_code(self.code)
         if inspect.iscoroutinefunction(found):
             raise SetupError("{code} is async: a check is a plain function", code=self.code)
         return found
-
-
-def is_reference(code: str) -> bool:
-    """Whether it names a function: ``file.py:name`` or ``module:name``."""
-    module, colon, name = code.rpartition(":")
-    names_module = module.endswith(".py") or all(part.isidentifier() for part in module.split("."))
-    return bool(colon and module and name.isidentifier() and names_module)
-
-
-def load_function(reference: str) -> Function:
-    """The function that ``file.py:name`` or ``module:name`` means; a SetupError says what is not
-    there.
-    """
-    place, _, name = reference.rpartition(":")
-    try:
-        module = load_file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
-    except SetupError:
-        raise
-    except Exception as error:
-        raise SetupError(
-            "{reference} cannot be loaded: {name}: {error}",
-            reference=reference,
-            name=type(error).__name__,
-            error=str(error),
-        ) from error
-    found = getattr(module, name, None)
-    if not callable(found):
-        raise SetupError("there is no function {name!r} in {place}", name=name, place=place)
-    function: Function = found
-    return function
-
-
-@cache
-def load_file(path: Path) -> ModuleType:
-    """A file as a module: once for all that name it; what lies beside it can be imported."""
-    if not path.is_file():
-        raise SetupError("{path} is not a file", path=path)
-    spec = importlib.util.spec_from_file_location(f"adjudge_user_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise SetupError("{path} cannot be loaded as Python", path=path)
-    module = importlib.util.module_from_spec(spec)
-    beside = str(path.absolute().parent)
-    sys.path.insert(0, beside)
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        sys.path.remove(beside)
-    return module

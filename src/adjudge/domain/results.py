@@ -39,6 +39,8 @@ class Status(StrEnum):
     SCORED = "scored"
     ABSTAINED = "abstained"
     FAILED = "failed"
+    SKIPPED = "skipped"
+    """It was not to be judged: what had to hold before did not."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -163,6 +165,8 @@ class Result(HtmlRepr):
         """
         if self.status is Status.SCORED:
             return None
+        if self.status is Status.SKIPPED:
+            return self.explanation
         if self.steps and self.status is Status.ABSTAINED and self.steps[-1].verdict is not None:
             return _UNSURE
         return next((vote.reason for vote in self.votes if vote.reason), None)

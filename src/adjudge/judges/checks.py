@@ -86,12 +86,15 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         each = [RowCheck(instance, one) for one in self.checks]
         return each if len(each) == 1 else [*each, RowCheck(instance, None)]
 
-    def allows(self, instance: Instance) -> bool:
-        """Whether every required check passes; without required ones, whether all do. One that
-        cannot be told does not.
+    def refusal(self, instance: Instance) -> str | None:
+        """Which required check does not pass, and why; without required ones, any. One that cannot
+        be told does not.
         """
-        needed = [one for one in self.checks if one.required] or self.checks
-        return all(one.look(instance).passed for one in needed)
+        for one in [one for one in self.checks if one.required] or self.checks:
+            found = one.look(instance)
+            if not found.passed:
+                return Message("{name}: {reason}", name=one.title, reason=found.reason)
+        return None
 
     def plan(self, item: RowCheck, votes: Sequence[Vote]) -> Sequence[Ballot]:  # noqa: ARG002 - nobody is asked
         return ()

@@ -330,9 +330,8 @@ class Judge(ABC, Generic[I, R]):
         async with vote_source(wanted.asker, wanted.run, wanted.budget) as answers:
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
-                result = (
-                    self._after_failure(result) if result.status is not Status.SCORED else result
-                )
+                if result.status not in (Status.SCORED, Status.SKIPPED):
+                    result = self._after_failure(result)
                 await answers.keep_judgment(number, result, self.kept_ballots(ballots))
                 wanted.on_result(number, result)
 
@@ -365,6 +364,12 @@ class Judge(ABC, Generic[I, R]):
     def plan_all(self, item: I) -> Sequence[Ballot]:
         """All ballots that may be asked about an item, by a judge that does not stop early."""
         return self.plan(item, ())
+
+    def plan_if_allowed(self, item: I) -> Sequence[Ballot]:
+        """The same, also of an item that is judged only if something holds that is not known
+        yet.
+        """
+        return self.plan_all(item)
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run

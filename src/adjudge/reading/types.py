@@ -12,6 +12,7 @@ from functools import cache
 from importlib import import_module
 from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.messages import Message, join
 from adjudge.reading.values import Place, Scalar, list_of, mapping, nearest, what
@@ -331,6 +332,23 @@ class LazyType:
     def schema(self) -> Schema:
         found: Schema = self._type().schema()
         return found
+
+
+class Json:
+    """Any JSON, as YAML writes it."""
+
+    def read(self, value: object, place: Place) -> JsonValue:
+        if isinstance(value, Mapping):
+            return {str(name): self.read(one, place.at(str(name))) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self.read(one, place) for one in value]
+        meant = getattr(value, "meant", value)
+        if meant is None or isinstance(meant, bool | int | float):
+            return meant
+        return str(value)
+
+    def schema(self) -> Schema:
+        return {}
 
 
 @cache

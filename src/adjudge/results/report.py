@@ -180,7 +180,17 @@ class Report(HtmlRepr):
             for part in (one.cascade, one.evidence)
             if part
         ]
-        return [*(part.sentence(name) for name, part in parts), *self.setup.learnt]
+        skipped = [
+            plural(
+                "{name}: {count} row was not judged, since its checks do not pass",
+                "{name}: {count} rows were not judged, since their checks do not pass",
+                one.summary.skipped,
+                name=one.name,
+            )
+            for one in self.sections
+            if one.summary.skipped
+        ]
+        return [*skipped, *(part.sentence(name) for name, part in parts), *self.setup.learnt]
 
     @property
     def compared_told(self) -> list[str]:
@@ -275,6 +285,8 @@ class _SectionTally:
 
     def add(self, one: JudgmentRecord) -> None:
         self._tally.add(one)
+        if one.status == "skipped":
+            return
         if self._evidence is None and one.detail.kind in ("evidence", "rag"):
             from adjudge.results.evidence import (
                 EvidenceTally,
@@ -337,7 +349,7 @@ class ReportTally:
         for model, usage in one.used.items():
             self._used[model] = self._used.get(model, Usage()) + usage
         self._notes.update(dict.fromkeys(one.notes))
-        self._worst.append(one)
+        self._worst += [one] if one.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
             self._worst = self._shown()
 

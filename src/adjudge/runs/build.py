@@ -126,7 +126,8 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
             shared[entry] = (opened or open_entry)(entry)
         return shared[entry]
 
-    made = [ready for entry in file.judges for ready in _ready(file, entry, model)]
+    each = [(entry, ready) for entry in file.judges for ready in _ready(file, entry, model)]
+    made = [_after_checks(file, entry, ready, each) for entry, ready in each]
     if file.target:
         made = _after_targets(file, made, model)
     for name, count in Counter(ready.name for ready in made).items():
@@ -138,6 +139,22 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
                 name=name,
             )
     return made
+
+
+def _after_checks(
+    file: EvalFile,
+    entry: JudgeEntry,
+    ready: ReadyJudge,
+    each: Sequence[tuple[JudgeEntry, ReadyJudge]],
+) -> ReadyJudge:
+    if entry.after is None:
+        return ready
+    from adjudge.runs.after_checks import after_checks
+
+    try:
+        return after_checks(ready, [one for own, one in each if own.after is None])
+    except SetupError as error:
+        raise Place(str(file.path), line=entry.line).wrong("{error}", error=error) from error
 
 
 def _after_targets(
@@ -400,7 +417,8 @@ def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudg
     from adjudge.judges.checks import CheckJudge
 
     name = entry.name or "checks"
-    judge = CheckJudge(entry.checks, name=name, threshold=entry.threshold)
+    checks = [one.ready(file.path.parent) for one in entry.checks]
+    judge = CheckJudge(checks, name=name, threshold=entry.threshold)
     return [
         replace(ready_judge(file, entry, name, judge), criteria=judge.criteria, each_row=judge.rows)
     ]

@@ -153,6 +153,11 @@ class JudgeEntry:
         "conversation.",
         "row",
     )
+    after: Literal["checks"] | None = key(
+        Word[Literal["checks"]](("checks",)),
+        "checks: ask only about rows whose required checks pass; without required ones, all.",
+        None,
+    )
     fail_under: FailUnder | None = key(
         _BARS,
         "The gate of this judge: its mean score by each criterion; or by name, also of a "
@@ -362,7 +367,14 @@ class EvalFile:
     data: DataEntry = key(
         Record(DataEntry, short="path"), "The rows to judge: a path, or more about it."
     )
-    judges: tuple[JudgeEntry, ...] = key(Many(Kinds("kind", JUDGE_KINDS)), "One or several.")
+    judges: tuple[JudgeEntry, ...] = key(
+        Many(Kinds("kind", JUDGE_KINDS)), "One or several; none where checks are enough.", ()
+    )
+    checks: tuple[Expectation, ...] = key(
+        LazyType("adjudge.checks.kinds", "EXPECTATIONS"),
+        "What a program can tell of each row without a model; like a judge of kind: check.",
+        (),
+    )
     language: str = key(
         Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", "en"
     )
@@ -464,7 +476,12 @@ def _with_data(value: object, data: Path | None) -> object:
 
 
 def _completed(file: EvalFile, project: Project, *, said_language: bool) -> EvalFile:
-    """The file with what it leaves open."""
+    """The file with what it leaves open; checks of the whole file are its first judge."""
+    if not file.judges and not file.checks:
+        raise Place(str(file.path)).wrong("the key {name!r} is missing", name="judges")
+    if file.checks:
+        own = CheckEntry(kind="check", checks=file.checks, line=file.checks[0].place.line)
+        file = replace(file, judges=(own, *file.judges), checks=())
     models = file.models or ((ModelEntry(model=project.model),) if project.model else ())
     return replace(
         file,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Literal
 
-from adjudge.checks.python import is_reference, load_function
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
@@ -18,7 +17,8 @@ from adjudge.gateway.targets.target import Target
 from adjudge.gateway.targets.targets import CommandTarget, FunctionTarget, HttpCall, HttpTarget
 from adjudge.messages import reason_of
 from adjudge.reading.places import places_in
-from adjudge.reading.types import Many, Number, Record, Schema, Text, WholeNumber, Word, key
+from adjudge.reading.types import Json, Many, Number, Record, Schema, Text, WholeNumber, Word, key
+from adjudge.reading.user_code import beside, is_reference, load_code
 from adjudge.reading.values import Place
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.project import ModelEntry, ServerEntry
@@ -27,23 +27,6 @@ from adjudge.runs.targets import PromptFile, Variant
 Method = Literal["POST", "GET"]
 _KINDS = ("model", "command", "url", "function")
 OpenEntry = Callable[[ModelEntry], ModelLike]
-
-
-class JsonType:
-    """Any JSON, as YAML writes it."""
-
-    def read(self, value: object, place: Place) -> JsonValue:
-        if isinstance(value, Mapping):
-            return {str(name): self.read(one, place.at(str(name))) for name, one in value.items()}
-        if isinstance(value, list):
-            return [self.read(one, place) for one in value]
-        meant = getattr(value, "meant", value)
-        if meant is None or isinstance(meant, bool | int | float):
-            return meant
-        return str(value)
-
-    def schema(self) -> Schema:
-        return {}
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -61,7 +44,7 @@ class TargetEntry(ServerEntry):
     function: str | None = key(Text(), "A function of yours: file.py:name or module:name.", None)
     method: Method = key(Word[Method](("POST", "GET")), "How the endpoint is asked.", "POST")
     body: JsonValue = key(
-        JsonType(), "What it is sent: JSON with {column}; else the whole row.", None
+        Json(), "What it is sent: JSON with {column}; else the whole row.", None
     )
     answer: str | None = key(Text(), "Where in its JSON the answer stands: data.text.", None)
     contexts: str | None = key(Text(), "Where the texts stand that it rests on.", None)
@@ -183,17 +166,8 @@ def _target(file: EvalFile, entry: TargetEntry) -> Target:
             url=entry.url, method=entry.method, headers=dict(entry.headers), body=entry.body
         )
         return HttpTarget(call, name=entry.title, paths=paths)
-    reference = _beside(file, entry.function or "")
-    function = load_function(reference)
+    function = load_code(beside(entry.function or "", file.path.parent))
     return FunctionTarget(function, name=entry.title, reference=entry.function or "", paths=paths)
-
-
-def _beside(file: EvalFile, reference: str) -> str:
-    """A function of a file beside the eval file, or of a module that can be imported."""
-    place, _, name = reference.rpartition(":")
-    written = place if place.endswith(".py") else f"{place.replace('.', '/')}.py"
-    path = file.beside(written)
-    return f"{path}:{name}" if place.endswith(".py") or path.is_file() else reference
 
 
 def _opened(target: Target, entry: TargetEntry) -> OpenModel:

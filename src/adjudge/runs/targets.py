@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-import random
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,25 +29,18 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.targets.answer import Answer
-from adjudge.judges.judge import Judge
-from adjudge.judges.settings import ModelPanel, OnFailure, OnTooFew
+from adjudge.judges.settings import ModelPanel
 from adjudge.ledger.ledger import key_of
 from adjudge.messages import Message
 from adjudge.prompts.target import FIELD, PROMPT, ROW, asks_target, render_target
 from adjudge.reading.places import Row
+from adjudge.runs.judge_around import JudgeAround, without_verdict
 from adjudge.runs.ready_judge import ReadyJudge
 from adjudge.verdicts.read import read_written
 
 _RESPONSE, _CONTEXTS = "response", "contexts"
 _ASSUMED = "x" * 800
 """Stands for an answer that is not there yet where its cost is estimated."""
-_VERDICTS: Mapping[str, object] = {
-    "verdict": None,
-    "option": None,
-    "selected_option": None,
-    "checks": (),
-}
-"""What a result must not say of an answer that is not there, by the names of its fields."""
 
 
 @dataclass(frozen=True)
@@ -158,10 +150,9 @@ class UnansweredRow:
 
 
 @dataclass(frozen=True)
-class AnsweredJudge(Judge[UnansweredRow, Result]):
+class AnsweredJudge(JudgeAround[UnansweredRow]):
     """A judge whose rows a target answers first."""
 
-    ready: ReadyJudge
     variants: tuple[Variant, ...]
     counts: bool = True
     """Whether what the target took is counted with this judge: with the first of a run."""
@@ -169,28 +160,8 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
     prices: PriceTable = field(default_factory=PriceTable.load, repr=False, compare=False)
 
     @property
-    def judge(self) -> Judge[Any, Any]:
-        """The one who looks at the answers."""
-        return self.ready.judge
-
-    @property
-    def language(self) -> str:  # type: ignore[override]
-        return self.judge.language
-
-    @property
-    def on_failure(self) -> OnFailure | OnTooFew:
-        return self.judge.on_failure
-
-    @property
-    def samples(self) -> int:
-        return self.judge.samples
-
-    @property
     def max_in_flight(self) -> int:
         return max(self.panel.max_in_flight, 1)
-
-    def check_settings(self) -> None:
-        """The judge has checked its own."""
 
     def open_models(self) -> ModelPanel:
         return ModelPanel({**self._targets, **self.judge.panel})
@@ -241,7 +212,7 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
         asked = [one.ballot(item.row, self.language) for one in item.variants]
         answers = [Answer(_ASSUMED)] * len(item.variants)
         inner = self.ready.items(self._instance(item, answers, {}))[item.place]
-        return [*asked, *self.judge.plan_all(inner)]
+        return [*asked, *self.judge.plan_if_allowed(inner)]
 
     def pool(self, item: UnansweredRow, votes: Sequence[Vote]) -> Result:
         answers, own = self._apart(votes)
@@ -332,16 +303,8 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
         failed = [vote for vote in votes if not vote.valid] or [
             replace(vote, verdict=None, reason=reason) for vote in votes[:1]
         ]
-        names = {one.name for one in fields(result)}
-        empty = {name: value for name, value in _VERDICTS.items() if name in names}
         return replace(
-            result,
-            instance=without,
-            status=Status.FAILED,
-            votes=tuple(failed),
-            score=None,
-            explanation=None,
-            **empty,  # type: ignore[arg-type]
+            without_verdict(result, Status.FAILED), instance=without, votes=tuple(failed)
         )
 
     async def ask(self, ballot: Ballot) -> Vote:
@@ -366,20 +329,10 @@ class AnsweredJudge(Judge[UnansweredRow, Result]):
         """A target's answer is not a vote on itself."""
         return [one for one in ballots if not asks_target(one)]
 
-    def fallback_result(self, result: Result, choice: random.Random) -> Result:
-        found: Result = self.judge.fallback_result(result, choice)
-        return found
-
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """The judge's own, and who answers."""
         own = self.judge.configuration(criteria)
         return {**own, "target": [one.described() for one in self.variants]}
-
-    def recorded_settings(self) -> dict[str, object]:
-        return self.judge.recorded_settings()
-
-    def criteria_of(self, items: Sequence[UnansweredRow]) -> list[Criteria]:  # noqa: ARG002 - the file says them
-        return list(self.ready.criteria)
 
 
 def answered_first(
@@ -388,5 +341,5 @@ def answered_first(
     """The same judge, whose rows are answered before it looks at them."""
     if ready.per != "row":
         raise SetupError("what a target answers is judged row by row: leave per out")
-    judge = AnsweredJudge(ready, tuple(variants), counts=first, answers=answers)
+    judge = AnsweredJudge(ready, variants=tuple(variants), counts=first, answers=answers)
     return replace(ready, judge=judge, first_step=None, columns=None, each_row=judge.rows)
