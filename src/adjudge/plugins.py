@@ -62,6 +62,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         rag="RAG",
         evidence="EVIDENCE",
         check="CHECK",
+        python="PYTHON",
     ),
     "importers": _below(  # the surest first: a file is of the first format that matches it
         "importers.",

@@ -52,7 +52,7 @@ def project(tmp_path: Path) -> Path:
 
 def rows(project: Path, text: str, *flags: str, code: int = 3) -> list[dict[str, object]]:
     (project / "eval.yaml").write_text(text)
-    done = adjudge("run", "eval.yaml", "--json", *flags, cwd=project)
+    done = adjudge("run", "eval.yaml", "--yes", "--json", *flags, cwd=project)
     assert done.returncode == code, done.stderr
     found: list[dict[str, object]] = json.loads(done.stdout)["results"]
     return found
@@ -152,7 +152,7 @@ def test_what_is_wrong_is_said_before_anything_is_asked(
     project: Path, target: str, why: str
 ) -> None:
     (project / "eval.yaml").write_text(CHECKS.replace("target: app.py:last", target))
-    done = adjudge("run", "eval.yaml", cwd=project)
+    done = adjudge("run", "eval.yaml", "--yes", cwd=project)
     assert done.returncode == 1
     assert why in done.stderr
     assert not asked(project)
@@ -163,14 +163,14 @@ def test_a_column_that_a_target_needs_is_missed_by_name(project: Path) -> None:
         "target: app.py:last", "target: {name: echo, command: [python3, app.py, '{topic}']}"
     )
     (project / "eval.yaml").write_text(text)
-    done = adjudge("run", "eval.yaml", cwd=project)
+    done = adjudge("run", "eval.yaml", "--yes", cwd=project)
     assert "echo needs the column 'topic'" in done.stderr
     assert not asked(project)
 
 
 def test_a_dry_run_asks_no_target(project: Path) -> None:
     (project / "eval.yaml").write_text(CHECKS)
-    done = adjudge("run", "eval.yaml", "--dry-run", cwd=project)
+    done = adjudge("run", "eval.yaml", "--yes", "--dry-run", cwd=project)
     assert done.returncode == 0, done.stderr
     assert "calls: 4" in done.stdout
     assert not asked(project)

@@ -351,6 +351,17 @@ class Json:
         return {}
 
 
+class JsonNames:
+    """Any JSON by names."""
+
+    def read(self, value: object, place: Place) -> tuple[tuple[str, JsonValue], ...]:
+        given = mapping(value, place)
+        return tuple((name, Json().read(each, place.at(name))) for name, each in given.items())
+
+    def schema(self) -> Schema:
+        return {"type": "object"}
+
+
 @cache
 def keys_of(made: type) -> dict[str, Field[object]]:
     """The fields of a dataclass that are keys of the file."""

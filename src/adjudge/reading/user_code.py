@@ -34,6 +34,19 @@ def beside(reference: str, folder: Path) -> str:
     return f"{file}:{name}" if file.is_file() else reference
 
 
+def is_there(reference: str, folder: Path) -> bool:
+    """Whether there is such a file in ``folder``, or such a module; nothing is run."""
+    if not is_reference(reference):
+        return False
+    place, _, _ = beside(reference, folder).rpartition(":")
+    if place.endswith(".py"):
+        return Path(place).is_file()
+    try:
+        return importlib.util.find_spec(place.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return False
+
+
 def load_code(reference: str) -> UserCode:
     """What ``file.py:name`` or ``module:name`` means; a SetupError says what is not there. Loading
     runs it: whoever reads a file of somebody else's asks before.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
@@ -18,11 +18,13 @@ from adjudge.errors import SetupError
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
+from adjudge.gateway.registry import is_known
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.reading.types import Record, Schema
+from adjudge.reading.user_code import beside, is_there, load_code
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry, criteria_said
 from adjudge.runs.eval_file import (
@@ -35,6 +37,7 @@ from adjudge.runs.eval_file import (
     EvidenceEntry,
     JudgeEntry,
     PairwiseEntry,
+    PythonEntry,
     RagEntry,
 )
 from adjudge.runs.project import ModelEntry
@@ -91,7 +94,9 @@ def needed_fields(file: EvalFile) -> list[str]:
     """What the criteria read: every row must have it."""
     read: list[str] = []
     for entry in file.judges:
-        if isinstance(entry, DirectEntry):
+        if isinstance(entry, PythonEntry) and entry.compares:
+            read += ["response"]
+        elif isinstance(entry, DirectEntry | PythonEntry):
             asked = criteria_said(entry.criteria, "direct", file.language, file.beside)
             read += [
                 name
@@ -123,7 +128,8 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
 
     def model(entry: ModelEntry) -> ModelLike:
         if entry not in shared:
-            shared[entry] = (opened or open_entry)(entry)
+            own = is_there(entry.model, file.path.parent) and not is_known(entry.model)
+            shared[entry] = _own_model(file, entry) if own else (opened or open_entry)(entry)
         return shared[entry]
 
     each = [(entry, ready) for entry in file.judges for ready in _ready(file, entry, model)]
@@ -171,6 +177,12 @@ def _after_targets(
     ]
 
 
+def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
+    """A function of the user's, ``prompt -> text``."""
+    function = load_code(beside(entry.model, file.path.parent))
+    return open_model(cast(ModelLike, function), **_settings(entry))
+
+
 def open_entry(
     entry: ModelEntry, *, cache: Cache | bool = False, api_key: str | None = None
 ) -> OpenModel:
@@ -179,15 +191,19 @@ def open_entry(
     A key of its own is given beside it: none belongs in a file.
     """
     key = api_key if api_key is not None or entry.api_key_env is None else key_in(entry.api_key_env)
+    return open_model(
+        entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **_settings(entry)
+    )
+
+
+def _settings(entry: ModelEntry) -> dict[str, Any]:
+    """What is said of how it is asked."""
     given = {
         one.name: getattr(entry, one.name)
         for one in fields(entry)
         if one.name not in ("model", "api_key_env", "headers")
     }
-    settings = {name: value for name, value in given.items() if value is not None}
-    return open_model(
-        entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **settings
-    )
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
@@ -424,6 +440,21 @@ def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudg
     ]
 
 
+def _python(file: EvalFile, entry: PythonEntry, models: Models) -> list[ReadyJudge]:
+    from adjudge.runs.own_judge import own_judge
+
+    common = {**_common(file, entry), "self_consistency": entry.strictness}
+    judge = own_judge(file, entry, models, common)
+    name = entry.name or entry.judge.rpartition(":")[2]
+    if not isinstance(judge, CaseJudge):
+        return [ready_judge(file, entry, name, judge)]
+    criteria = criteria_said(entry.criteria, judge.kind, file.language, file.beside)
+    name = entry.name or ", ".join(one.name for one in criteria)
+    return [
+        replace(ready_judge(file, entry, name, judge), criteria=criteria, compares=entry.compares)
+    ]
+
+
 @light_dataclass(frozen=True)
 class JudgeKind:
     """A kind of judge in eval files: its keys, and how judges are made of them."""
@@ -449,6 +480,7 @@ PAIRWISE = JudgeKind(PairwiseEntry, _pairwise)
 RAG = JudgeKind(RagEntry, _rag)
 EVIDENCE = JudgeKind(EvidenceEntry, _evidence)
 CHECK = JudgeKind(CheckEntry, _checks)
+PYTHON = JudgeKind(PythonEntry, _python)
 _KINDS: Parts[JudgeKind] = Parts("judges")
 
 
@@ -485,7 +517,10 @@ def ready_judge(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, 
 
 def _compares(file: EvalFile) -> bool:
     """Whether rows hold several responses each. They cannot do both."""
-    compared = [isinstance(entry, PairwiseEntry) for entry in file.judges]
+    compared = [
+        isinstance(one, PairwiseEntry) or (isinstance(one, PythonEntry) and one.compares)
+        for one in file.judges
+    ]
     if file.target:
         return False
     if any(compared) and not all(compared):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 from adjudge.data.conversations import PER, Per
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
@@ -20,6 +21,7 @@ from adjudge.plugins import Parts
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import (
     Flag,
+    JsonNames,
     Kinds,
     LazyType,
     Many,
@@ -38,6 +40,7 @@ from adjudge.reading.types import (
 from adjudge.reading.values import Place, load_yaml, text_in, unfolded_size
 from adjudge.runs.criteria_entry import CriteriaEntry, CriteriaType
 from adjudge.runs.project import ModelEntry, Project, StepEntry
+from adjudge.runs.variables import with_variables
 
 if TYPE_CHECKING:
     from adjudge.checks.check import Expectation
@@ -130,7 +133,8 @@ class JudgeEntry:
     kind: str = key(
         Text(),
         "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
-        "dimensions; evidence: sentence by sentence; check: without a model.",
+        "dimensions; evidence: sentence by sentence; check: without a model; python: a class "
+        "of yours.",
     )
     name: str | None = key(
         Text(), "What reports call it; by default the name of its criteria.", None
@@ -317,6 +321,20 @@ class CheckEntry(JudgeEntry):
 
 
 @light_dataclass(frozen=True, kw_only=True)
+class PythonEntry(JudgeEntry):
+    """A judge of one's own."""
+
+    judge: str = key(Text(), "Its class: file.py:Class beside this file, or module:Class.")
+    options: tuple[tuple[str, JsonValue], ...] = key(
+        JsonNames(), "What the class is made with, by the names of its parameters.", ()
+    )
+    criteria: tuple[CriteriaEntry, ...] = key(
+        Many(CriteriaType("direct")), "What it judges by, where its base class takes criteria.", ()
+    )
+    compares: bool = key(Flag(), "Whether it compares the responses of a row.", False)
+
+
+@light_dataclass(frozen=True, kw_only=True)
 class BudgetEntry:
     """Where a run stops; it can be resumed later."""
 
@@ -462,6 +480,7 @@ def parse_eval(
             "&" in content and unfolded_size(place.value) > _MOST_VALUES
         ):  # without anchors nothing unfolds
             raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
+        place = replace(place, value=with_variables(place.value, place, but=("headers",)))
         found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
         raise SetupError("{path}: is nested too deep", path=path) from error

@@ -43,9 +43,7 @@ class TargetEntry(ServerEntry):
     url: str | None = key(Text(), "An HTTP endpoint.", None)
     function: str | None = key(Text(), "A function of yours: file.py:name or module:name.", None)
     method: Method = key(Word[Method](("POST", "GET")), "How the endpoint is asked.", "POST")
-    body: JsonValue = key(
-        Json(), "What it is sent: JSON with {column}; else the whole row.", None
-    )
+    body: JsonValue = key(Json(), "What it is sent: JSON with {column}; else the whole row.", None)
     answer: str | None = key(Text(), "Where in its JSON the answer stands: data.text.", None)
     contexts: str | None = key(Text(), "Where the texts stand that it rests on.", None)
     tool_calls: str | None = key(Text(), "Where the tools stand that it called.", None)
@@ -105,6 +103,11 @@ class TargetType:
 
 
 TARGETS = Many(TargetType())
+
+
+def targets_typed(texts: Sequence[str]) -> tuple[TargetEntry, ...]:
+    """Targets as a command line names them."""
+    return tuple(TargetType().read(one, Place("--target")) for one in texts)
 
 
 def variants_of(file: EvalFile, opened: OpenEntry) -> list[Variant]:
