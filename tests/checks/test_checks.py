@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.checks.check import Check, Expectation, Finding
-from adjudge.checks.kinds import EXPECTATIONS
+from adjudge.checks.kinds import EXPECTATIONS, say
 from adjudge.checks.language import language_of
 from adjudge.checks.numbers import number_in
 from adjudge.checks.similarity import bleu, common_length, edit_distance, rouge_l, token_overlap
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
+from adjudge.reading.toml_text import with_lines
 from adjudge.reading.values import Place, load_yaml
 
 SCHEMA = {"type": "object", "required": ["name"], "properties": {"age": {"type": "integer"}}}
@@ -312,3 +313,32 @@ def test_checks_say_in_a_few_words_what_they_want() -> None:
     titles = [str(one.title) for one in ALL]
     assert all(titles) and len(titles) == len(set(titles))
     assert isinstance(ALL[0].check, Check)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "contains: no",
+        "contains: 1.10",
+        "contains: {any: [yes, 0x10], case: true}",
+        "{not: {contains_all: [a, b]}, weight: 2}",
+        "{equals: {field: expected}, required: true, name: right}",
+        "regex: '^[0-9]+$'",
+        "json",
+        "json: {path: 'a[0].b', equals: '3'}",
+        "number: {least: 1.10, most: 3}",
+        "words: {most: 50}",
+        "characters: {least: 2}",
+        "latency: 1.5",
+        "{cost: 0.01, field: answer}",
+        "language: ru",
+        "similarity: {to: a text, least: 0.5}",
+        "not: {refusal: true}",
+        "forbidden: [damn, 'no']",
+        "python: len(text) > 3",
+    ],
+)
+def test_a_check_is_read_again_as_it_is_said(check: str) -> None:
+    (one,) = read(check)
+    (again,) = EXPECTATIONS.read(with_lines([json.loads(json.dumps(say(one)))]), Place("kept"))
+    assert again == one

@@ -9,7 +9,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from adjudge.domain.instance import Instance
-from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
 from adjudge.errors import SetupError
@@ -77,8 +76,6 @@ class Expectation:
     required: bool = False
     field: str = "response"
     """The field that is looked at."""
-    said: JsonValue = None
-    """As the file has it."""
     place: Place = dataclass_field(default=Place(""), compare=False)
     """Where in the file; nowhere of one that was typed."""
 

@@ -13,10 +13,10 @@ from adjudge.checks.refusal import Refuses
 from adjudge.checks.similarity import Similar
 from adjudge.checks.structure import Citations, IsCode, IsJson, IsSql, Urls
 from adjudge.checks.words import Begins, Contains, Ends, Equals, Forbidden, Regex
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.reading.types import (
     Flag,
-    Json,
     Many,
     Number,
     Record,
@@ -124,7 +124,7 @@ class CheckType:
             made = Expectation(check=kind.made(**dict(kind.given or {})))
         else:
             made = self._read_mapping(value, place)
-        return replace(made, said=Json().read(value, place), place=replace(place, value=None))
+        return replace(made, place=replace(place, value=None))
 
     def _read_mapping(self, value: object, place: Place) -> Expectation:
         given = mapping(value, place)
@@ -173,3 +173,23 @@ class CheckType:
 
 
 EXPECTATIONS = Many(CheckType())
+
+
+def say(one: Expectation) -> JsonDict:
+    """A check as a file would say it: what is read again is the same."""
+    made = type(one.check)
+    name, kind = next(
+        (name, kind)
+        for name, kind in CHECKS.items()
+        if kind.made is made
+        and all(getattr(one.check, key) == value for key, value in (kind.given or {}).items())
+    )
+    keys = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, each in keys_of(made).items()
+        if key not in (kind.given or {}) and (value := getattr(one.check, key)) != each.default
+    }
+    plain = Expectation(check=one.check)
+    common = {key: value for key in _COMMON if (value := getattr(one, key)) != getattr(plain, key)}
+    said: JsonDict = {name: keys or True}
+    return {**({_NOT: said} if one.negated else said), **common}

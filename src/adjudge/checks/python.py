@@ -32,6 +32,8 @@ class Python(Check):
     """
 
     code: str = key(Text(), "An expression, or file.py:function.")
+    folder: Path = Path()
+    """Where the file is looked for."""
 
     @property
     def title(self) -> str:
@@ -46,8 +48,7 @@ class Python(Check):
         return () if is_reference(self.code) else self._expression.co_names
 
     def beside(self, folder: Path) -> Python:
-        is_named = is_reference(self.code)
-        return replace(self, code=beside(self.code, folder)) if is_named else self
+        return replace(self, folder=folder)
 
     @property
     def runs(self) -> str:
@@ -93,7 +94,7 @@ class Python(Check):
 
     @cached_property
     def _function(self) -> Function:
-        found = load_code(self.code)
+        found = load_code(beside(self.code, self.folder))
         if inspect.iscoroutinefunction(found):
             raise SetupError("{code} is async: a check is a plain function", code=self.code)
         return found

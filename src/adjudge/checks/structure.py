@@ -65,6 +65,8 @@ class IsJson(Check):
     equals: str | None = key(Text(), "What stands at the path, as JSON or as a text.", None)
     field: str | None = key(Text(), "Instead: the field of the row that says it.", None)
     fenced: bool = key(Flag(), "Whether it may stand in a fence of three backticks.", True)
+    folder: Path = Path()
+    """Where the schema is looked for."""
 
     @property
     def title(self) -> str:
@@ -83,7 +85,7 @@ class IsJson(Check):
         return (self.field,) if self.field else ()
 
     def beside(self, folder: Path) -> IsJson:
-        return replace(self, schema=str(folder / self.schema)) if self.schema else self
+        return replace(self, folder=folder)
 
     def prepare(self) -> None:
         if self.path is None and (self.equals is not None or self.field is not None):
@@ -144,7 +146,7 @@ class IsJson(Check):
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
 
-        path = Path(self.schema or "")
+        path = self.folder / (self.schema or "")
         try:
             schema = json.loads(path.read_text(encoding="utf-8"))
             kind = validator_for(schema)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from adjudge.checks.check import Expectation, Finding
+from adjudge.checks.kinds import say
 from adjudge.domain.check_result import FAIL, PASS, CheckRecord, CheckResult
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
@@ -135,6 +136,14 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
             explanation=join("; ", each) if missed else Message("all checks pass"),
             checks=found,
         )
+
+    def recorded_settings(self) -> dict[str, object]:
+        """The checks as a file would say them, wherever it lies."""
+        return {
+            "name": self.name,
+            "threshold": self.threshold,
+            "checks": [say(one) for one in self.checks],
+        }
 
     def fallback_result(self, result: CheckResult, choice: random.Random) -> CheckResult:  # noqa: ARG002
         """Nothing stands in for what a program cannot tell."""

@@ -343,7 +343,10 @@ class Json:
         if isinstance(value, list):
             return [self.read(one, place) for one in value]
         meant = getattr(value, "meant", value)
-        if meant is None or isinstance(meant, bool | int | float):
+        is_word = isinstance(value, str) and value not in ("true", "false")  # such as no
+        if meant is None or (
+            isinstance(meant, bool | int | float) and not (isinstance(meant, bool) and is_word)
+        ):
             return meant
         return str(value)
 

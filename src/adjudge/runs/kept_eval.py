@@ -90,7 +90,9 @@ def written(value: object) -> object:
     if isinstance(value, Criteria | Aspect):
         return _LOOKED_UP
     if isinstance(value, Expectation):
-        return value.said
+        from adjudge.checks.kinds import say  # not loaded where nothing is checked
+
+        return say(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {
             name: written(each)
