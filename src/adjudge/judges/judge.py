@@ -22,7 +22,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.backends.ray.place import On
-from adjudge.engine.estimate import Estimate, Known, Questions, estimate
+from adjudge.engine.estimate import CostEstimate, Known, Questions, estimate
 from adjudge.engine.run import Ask, Asker, Run, RunLike, vote_source
 from adjudge.engine.schedule import DeferredItems, judge_each
 from adjudge.engine.session import OpenRun, opened_session, session
@@ -343,7 +343,7 @@ class Judge(ABC, Generic[I, R]):
 
     def estimate(
         self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None
-    ) -> Estimate:
+    ) -> CostEstimate:
         """What judging ``items`` would take, before anything is asked.
 
         ``known`` says what a run was answered already.

@@ -41,7 +41,7 @@ Chunk = list[tuple[int, I]]
 NumberedResults = list[tuple[int, R]]
 
 
-class Judging(Protocol[I_contra, R_co]):
+class ClusterJudge(Protocol[I_contra, R_co]):
     """A judge, as a cluster sees it."""
 
     @property
@@ -84,7 +84,7 @@ class ClusterTask:
 
 async def judge_on(
     on: On,
-    judge: Judging[I, R],
+    judge: ClusterJudge[I, R],
     items: Sequence[I],
     wanted: ClusterTask,
     told: Callable[[int, R], None],
@@ -169,7 +169,7 @@ def _instance(item: object) -> Instance:
 
 
 def _opened(
-    judge: Judging[I, R],
+    judge: ClusterJudge[I, R],
     label: str,
     criteria: tuple[Criteria, ...],
     store: SegmentStore,
@@ -198,7 +198,7 @@ class _Session(Generic[I, R]):
 
     def __init__(
         self,
-        judge: Judging[I, R],
+        judge: ClusterJudge[I, R],
         label: str,
         criteria: tuple[Criteria, ...],
         ledger: SharedLedger,
