@@ -63,7 +63,8 @@ class JudgmentSpool:
     """
 
     def __init__(self) -> None:
-        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it goes with this object
+        # it goes with this object
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         finalize(self, _close, self._file)
         self._places = array("Q")
         self._numbers = array("Q")

@@ -185,7 +185,7 @@ _CONDITIONS = {str(one): one for one in (Message("damaged"), Message("unreadable
 
 
 def _weights_state(name: str) -> str:
-    """In a word."""
+    """Whether a model's weights are here and whole, in a word."""
     trouble = condition(name).trouble
     return _CONDITIONS.get(trouble.partition(" (")[0], trouble) or Message("pulled")
 

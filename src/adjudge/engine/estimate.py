@@ -45,7 +45,11 @@ class Known:
         finalize(self, self._planned.close)
         self._planned.execute("CREATE TABLE planned (key BLOB PRIMARY KEY) WITHOUT ROWID")
 
-    def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> Sequence[Vote | None]:  # noqa: ARG002
+    def recall(
+        self,
+        ballots: Sequence[Ballot],
+        keys: Sequence[bytes],  # noqa: ARG002
+    ) -> Sequence[Vote | None]:
         """The vote that was cast on each before, or None."""
         return [None] * len(ballots)
 

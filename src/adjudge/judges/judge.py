@@ -349,7 +349,9 @@ class Judge(ABC, Generic[I, R]):
         ``known`` says what a run was answered already.
         """
         answered, key = known or Known(), self.vote_keys()
-        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
+        all_votes = self
+        if self.early_stop:
+            all_votes = replace(self, early_stop=False)  # type: ignore[type-var]
         judge = Questions(
             self,
             all_votes.plan_all,
@@ -387,7 +389,8 @@ class Judge(ABC, Generic[I, R]):
             if name[0] != "_" and name not in _NO_SETTINGS
         }
 
-    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
+    # judges whose items bring them say which
+    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002
         """The criteria that ``items`` bring along, each once."""
         return []
 

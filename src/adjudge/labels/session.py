@@ -256,7 +256,8 @@ class Labelling:
                 compared=compared,
             )
         order = list(range(len(texts)))
-        random.Random(f"{self._draw.seed}:{self._who.name}:{row.identity}").shuffle(order)  # noqa: S311 - no secret
+        seed = f"{self._draw.seed}:{self._who.name}:{row.identity}"
+        random.Random(seed).shuffle(order)  # noqa: S311 - no secret
         return ShownRow(
             row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order)
         )

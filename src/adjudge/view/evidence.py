@@ -195,7 +195,8 @@ def evidence_html(one: JudgmentRecord, language: str) -> Markup:
     none were looked up.
     """
     shown = evidence_of(one)
-    return Markup(_page(language, html=True).render(shown=shown, row=one.row) if shown else "")  # noqa: S704 - the template escapes
+    page = _page(language, html=True).render(shown=shown, row=one.row) if shown else ""
+    return Markup(page)  # noqa: S704 - the template escapes
 
 
 def evidence_style() -> str:

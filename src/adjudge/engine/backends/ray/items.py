@@ -126,7 +126,8 @@ class _Heard(Generic[R]):
         self._told = told
         self._seen: set[int] = set()
 
-    def hear(self, worker: int, results: NumberedResults[R]) -> None:  # noqa: ARG002 - whoever it was
+    # whoever it was
+    def hear(self, worker: int, results: NumberedResults[R]) -> None:  # noqa: ARG002
         for number, result in results:
             if number not in self._seen:
                 self._seen.add(number)
