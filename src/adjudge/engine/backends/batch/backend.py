@@ -133,7 +133,7 @@ class Batches:
             request, api.provider.noticed(request, reply_from(json.loads(known.reply or "{}")))
         )
         reply = replace(reply, usage=reply.usage.in_batch())
-        self._budget.learn(model.name, request, reply.usage)
+        self._budget.sizes.learn(model.name, request, reply.usage)
         model.keep(request, reply)
         return reply
 
