@@ -27,7 +27,7 @@ from adjudge.integrations.pytest_text import JudgedText, Render, Undecided
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, join, plural, render, term
 from adjudge.results.gate import GateResult
-from adjudge.results.outcome import Outcome
+from adjudge.results.outcome import RunOutcome
 from adjudge.results.paired import pairing_message
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import CriteriaEntry
@@ -85,7 +85,7 @@ class NotWorse:
 class JudgedRun:
     """An eval file that was carried out."""
 
-    outcome: Outcome
+    outcome: RunOutcome
     folder: Path
     root: Path
     _undecided: Undecided = field(repr=False, compare=False)
@@ -343,7 +343,7 @@ class JudgingSession:
         self._check_recorded(results)
         return self._decision(title, outcome, folder)
 
-    def _decision(self, title: Message, outcome: Outcome, folder: Path) -> Decision:
+    def _decision(self, title: Message, outcome: RunOutcome, folder: Path) -> Decision:
         report = outcome.report()
         first = report.gates[0]
         summary = report.sections[0].summary if report.sections else None
@@ -379,7 +379,9 @@ class JudgingSession:
     def _not_compared(self) -> Message:
         return Message("the baseline {baseline} has no run of it", baseline=self.baseline)
 
-    def _execute(self, file: EvalFile, listen: Callable[[Event], object] | None = None) -> Outcome:
+    def _execute(
+        self, file: EvalFile, listen: Callable[[Event], object] | None = None
+    ) -> RunOutcome:
         folder = file.run_folder
         assert folder is not None
         if self.replay is not None:
@@ -388,7 +390,7 @@ class JudgingSession:
             )  # before a model is opened, whose errors name the place of an eval file
         with self._turn(folder):
             run = EvalRun(file, tuple(judges(file, self._open)), folder)
-            outcome = Outcome(run)
+            outcome = RunOutcome(run)
             outcome.check_gates()
 
             budget, interrupted = self._purse.left(folder), False

@@ -62,7 +62,7 @@ _GUARD = "SELECT pg_try_advisory_lock(hashtext(%s), hashtext(%s)) WHERE NOT " + 
 )
 _GONE = f"""SELECT DISTINCT holder FROM adjudge_ranges AS held
     WHERE run = %s AND NOT done AND holder IS NOT NULL AND holder <> %s
-    AND NOT {_CONNECTED.format(run="held.run", holder="held.holder")}"""  # noqa: S608 - constant text
+    AND NOT {_CONNECTED.format(run="held.run", holder="held.holder")}"""  # noqa: S608
 _BURY = """UPDATE adjudge_workers SET until = now() - interval '1 second'
     WHERE run = %s AND holder = %s AND until IS NOT NULL"""
 _BEGIN = """INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s, 0)
@@ -72,8 +72,8 @@ _APPEND = """INSERT INTO adjudge_records (run, writer, session, first_row, last_
 _NEAR = "first_row BETWEEN %s AND %s AND last_row >= %s"
 _VOTES_AND_OWN, _VOTES = (
     (
-        f"SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND {near} "  # noqa: S608
-        "ORDER BY number + 0 LIMIT %s"
+        f"SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s "  # noqa: S608
+        f"AND {near} ORDER BY number + 0 LIMIT %s"
     )
     for near in (f"(writer = %s OR ({_NEAR}))", _NEAR)
 )
@@ -262,9 +262,12 @@ class PostgresStore:
         dead = [name for name, since in self._missed.items() if now - since >= GONE_AFTER]
         for name in dead:
             _LOG.info("a worker of %s is gone: its rows are free", self.name)
-            self._lasting(lambda connection, name=name: connection.execute(_BURY, (self.run, name)))  # type: ignore[misc]
+            self._bury(name)
             self.give_back(name)
         return bool(dead)
+
+    def _bury(self, holder: str) -> None:
+        self._lasting(lambda connection: connection.execute(_BURY, (self.run, holder)))
 
     def join(self, holder: str, writer: str, seconds: float = LEASE_SECONDS) -> None:
         """A further process, which writes under this name."""
