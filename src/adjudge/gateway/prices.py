@@ -20,7 +20,9 @@ from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
 
 _MILLION = 1_000_000
-_FREE = ("local/", "scripted", "replay/", "ollama/", "target/")
+TARGET = "target/"
+"""How the names begin of applications that are asked like models."""
+_FREE = ("local/", "scripted", "replay/", "ollama/", TARGET)
 """What runs on the user's own machine, or not at all."""
 _OWN_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
 """How the names end of hosts that nobody else can reach."""

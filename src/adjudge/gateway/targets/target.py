@@ -7,6 +7,7 @@ from time import perf_counter
 
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
+from adjudge.gateway.prices import TARGET
 from adjudge.gateway.targets.answer import AnswerPaths
 
 
@@ -16,7 +17,7 @@ class Target(ABC):
     capabilities = Capabilities(seed=True)
 
     def __init__(self, name: str, paths: AnswerPaths) -> None:
-        self.name = f"target/{name}"
+        self.name = f"{TARGET}{name}"
         self.paths = paths
 
     @property
