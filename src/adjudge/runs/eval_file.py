@@ -531,5 +531,6 @@ def schema() -> Schema:
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "adjudge eval file",
+        "anyOf": [{"required": ["judges"]}, {"required": ["checks"]}],
     }
     return {**about, **Record(EvalFile).schema()}
