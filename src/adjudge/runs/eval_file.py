@@ -388,11 +388,6 @@ class EvalFile:
     judges: tuple[JudgeEntry, ...] = key(
         Many(Kinds("kind", JUDGE_KINDS)), "One or several; none where checks are enough.", ()
     )
-    checks: tuple[Expectation, ...] = key(
-        LazyType("adjudge.checks.kinds", "EXPECTATIONS"),
-        "What a program can tell of each row without a model; like a judge of kind: check.",
-        (),
-    )
     language: str = key(
         Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", "en"
     )
@@ -405,6 +400,11 @@ class EvalFile:
     )
     outputs: tuple[str, ...] = key(Many(Text(OUTPUTS)), "Files that are written at the end.", ())
     gates: Gates = key(Record(Gates), "What must be reached.", Gates())
+    checks: tuple[Expectation, ...] = key(
+        LazyType("adjudge.checks.kinds", "EXPECTATIONS"),
+        "What a program can tell of each row without a model; like a judge of kind: check.",
+        (),
+    )
     target: tuple[TargetEntry, ...] = key(
         LazyType("adjudge.runs.target_entry", "TARGETS"),
         "Where answers come from when rows have none: a model, a command, an endpoint or a "
@@ -497,7 +497,7 @@ def _with_data(value: object, data: Path | None) -> object:
 def _completed(file: EvalFile, project: Project, *, said_language: bool) -> EvalFile:
     """The file with what it leaves open; checks of the whole file are its first judge."""
     if not file.judges and not file.checks:
-        raise Place(str(file.path)).wrong("the key {name!r} is missing", name="judges")
+        raise Place(str(file.path), line=1).wrong("the key {name!r} is missing", name="judges")
     if file.checks:
         own = CheckEntry(kind="check", checks=file.checks, line=file.checks[0].place.line)
         file = replace(file, judges=(own, *file.judges), checks=())
