@@ -222,14 +222,14 @@ class JudgingSession:
         """
         instance = Instance(fields)
         key = content_hash(criteria, instance.fields, votes, self.models)[:16]
-        entry = self._entry(criteria, "judge", votes)
+        entry = _entry(criteria, "judge", votes)
         file = self._file(entry, self.folder / f"judge-{key}", (instance,), Gates())
         found: list[Result] = []
         self._execute(
             file,
             lambda event: found.append(event.result) if isinstance(event, JudgmentDone) else None,
         )
-        self._check_recorded(found)
+        _check_recorded(found, self.replay)
         return JudgedText(found[0], undecided, self.render)
 
     def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
@@ -284,7 +284,7 @@ class JudgingSession:
 
         self._execute(file, heard)
         results = [found[row] for row in sorted(found)]
-        self._check_recorded(results)
+        _check_recorded(results, self.replay)
         return goldens.tried(results)
 
     def decide(self, group: Group) -> Decision:
@@ -292,7 +292,7 @@ class JudgingSession:
 
         What goes wrong is a failed decision, not the session's end.
         """
-        settings, folder = group.settings, self.folder / self._slug(group.name)
+        settings, folder = group.settings, self.folder / _slug(group.name)
         title = (
             Message("judged: at least {score:.2f}", score=settings.at_least)
             if settings.at_least is not None
@@ -333,14 +333,14 @@ class JudgingSession:
             )
         gates = self._gates(settings, group.name)
         if gates.fail_under is None and gates.not_worse_than is None:
-            return Decision(title, "inconclusive", self._not_compared())
-        entry = self._entry(settings.criteria, group.name.rpartition("::")[2], settings.votes)
+            return Decision(title, "inconclusive", _not_compared(self.baseline))
+        entry = _entry(settings.criteria, group.name.rpartition("::")[2], settings.votes)
         results: list[Result] = []
         outcome = self._execute(
             self._file(entry, folder, rows, gates),
             lambda event: results.append(event.result) if isinstance(event, JudgmentDone) else None,
         )
-        self._check_recorded(results)
+        _check_recorded(results, self.replay)
         return self._decision(title, outcome, folder)
 
     def _decision(self, title: Message, outcome: RunOutcome, folder: Path) -> Decision:
@@ -365,7 +365,7 @@ class JudgingSession:
             for gate in worst_first
         ]
         if self.baseline is not None and not any(gate.against for gate in report.gates):
-            told.append(self._not_compared())
+            told.append(_not_compared(self.baseline))
         named = [
             (f"adjudge.{name}", value) for name, value in properties.items() if value is not None
         ]
@@ -375,9 +375,6 @@ class JudgingSession:
             join(" ", (one if one.endswith(".") else join("", (one, ".")) for one in told)),
             named,
         )
-
-    def _not_compared(self) -> Message:
-        return Message("the baseline {baseline} has no run of it", baseline=self.baseline)
 
     def _execute(
         self, file: EvalFile, listen: Callable[[Event], object] | None = None
@@ -418,21 +415,6 @@ class JudgingSession:
         with locked(place / "turn.lock"):
             yield
 
-    def _check_recorded(self, results: Sequence[Result]) -> None:
-        """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the
-        judge's.
-        """
-        if self.replay and any(
-            NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes
-        ):
-            raise AssertionError(
-                Message(
-                    "no reply was recorded for this request in {replay}: record anew with "
-                    "--judged-record",
-                    replay=self.replay,
-                )
-            )
-
     def _open(self, entry: ModelEntry) -> ModelLike:
         if self.replay is not None:
             return open_entry(ModelEntry(model=replayed(self.replay, entry.model)))
@@ -468,27 +450,6 @@ class JudgingSession:
             rows=rows,
         )
 
-    @staticmethod
-    def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
-        """A sentence and a ready-made aspect pass or fail; criteria with options of their own
-        choose one.
-        """
-        if not isinstance(criteria, str | Criteria):
-            raise SetupError(
-                "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
-            )
-        said = (CriteriaEntry(criteria),)
-        sentence = isinstance(criteria, str) and (
-            criteria in aspects("en") or len(criteria.split()) > 1
-        )
-        if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
-            return AspectEntry(
-                kind="aspect", name=name, criteria=said, strictness=votes, early_stop=votes > 1
-            )
-        return DirectEntry(
-            kind="direct", name=name, criteria=said, strictness=votes, early_stop=votes > 1
-        )
-
     def _gates(self, settings: GroupSettings, group: str) -> Gates:
         against = str(self.root / settings.not_worse_than) if settings.not_worse_than else None
         before = self._before(group)
@@ -511,9 +472,50 @@ class JudgingSession:
                 "FOLDER of one",
                 baseline=self.baseline,
             )
-        return self.baseline / self._slug(group)
+        return self.baseline / _slug(group)
 
-    @staticmethod
-    def _slug(group: str) -> str:
-        """The folder of a group, the same in every session."""
-        return f"{group.rpartition('::')[2]}-{content_hash(group)[:8]}"
+
+def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
+    """A sentence and a ready-made aspect pass or fail; criteria with options of their own
+    choose one.
+    """
+    if not isinstance(criteria, str | Criteria):
+        raise SetupError(
+            "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
+        )
+    said = (CriteriaEntry(criteria),)
+    sentence = isinstance(criteria, str) and (
+        criteria in aspects("en") or len(criteria.split()) > 1
+    )
+    if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
+        return AspectEntry(
+            kind="aspect", name=name, criteria=said, strictness=votes, early_stop=votes > 1
+        )
+    return DirectEntry(
+        kind="direct", name=name, criteria=said, strictness=votes, early_stop=votes > 1
+    )
+
+
+def _slug(group: str) -> str:
+    """The folder of a group, the same in every session."""
+    return f"{group.rpartition('::')[2]}-{content_hash(group)[:8]}"
+
+
+def _check_recorded(results: Sequence[Result], replay: Path | None) -> None:
+    """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the
+    judge's.
+    """
+    if replay and any(
+        NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes
+    ):
+        raise AssertionError(
+            Message(
+                "no reply was recorded for this request in {replay}: record anew with "
+                "--judged-record",
+                replay=replay,
+            )
+        )
+
+
+def _not_compared(baseline: Path | None) -> Message:
+    return Message("the baseline {baseline} has no run of it", baseline=baseline)
