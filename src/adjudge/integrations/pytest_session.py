@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import copysign
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +21,18 @@ from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
 from adjudge.gateway.open import ModelLike, default_model
 from adjudge.gateway.providers.replay import NOT_RECORDED
 from adjudge.integrations.pytest_cassette import Cassette, join_parts, recording, replayed
+from adjudge.integrations.pytest_decisions import (
+    GATE_ORDER,
+    Decision,
+    JudgedRun,
+    describe_difference,
+    worst_of,
+)
 from adjudge.integrations.pytest_purse import Purse, cost_of
-from adjudge.integrations.pytest_text import JudgedText, Render, Undecided
+from adjudge.integrations.pytest_text import JudgedText, Undecided
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message, join, plural, render, term
-from adjudge.results.gate import GateResult
+from adjudge.messages import Message, join, render
 from adjudge.results.outcome import RunOutcome
-from adjudge.results.paired import pairing_message
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
@@ -51,132 +55,6 @@ if TYPE_CHECKING:
     from adjudge.integrations.pytest_groups import Group, GroupSettings
 
 _FILES = (".yaml", ".yml", ".json")
-_ORDER = ("failed", "inconclusive", "holds")
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What was decided of a group."""
-
-    title: Message
-    verdict: str
-    """"holds", "failed" or "inconclusive"."""
-    message: Message
-    properties: Sequence[tuple[str, object]] = ()
-    test: str = ""
-    """The test function whose cases they are."""
-
-
-@dataclass(frozen=True)
-class NotWorse:
-    """Whether a run is not worse than another; false where it is."""
-
-    gates: tuple[GateResult, ...]
-    _render: Render = field(default=str, repr=False, compare=False)
-
-    def __bool__(self) -> bool:
-        return all(gate.verdict == "holds" for gate in self.gates)
-
-    def __repr__(self) -> str:
-        return self._render(join("; ", map(describe_difference, self.gates)))
-
-
-@dataclass(frozen=True)
-class JudgedRun:
-    """An eval file that was carried out."""
-
-    outcome: RunOutcome
-    folder: Path
-    root: Path
-    _undecided: Undecided = field(repr=False, compare=False)
-    _session: JudgingSession = field(repr=False, compare=False)
-
-    def must_hold(self) -> None:
-        """Fail the test unless every gate of the file holds."""
-        self._decide(self.outcome.report().gates)
-
-    def not_worse_than(
-        self, other: str | Path, margin: float = 0.0, confidence: float = 0.95
-    ) -> NotWorse:
-        """Row by row, against the run in the folder ``other``: true, false, or the test ends
-        undecided.
-        """
-        from adjudge.results.paired_gate import paired_gates
-        from adjudge.results.setup import Setup
-
-        setup = replace(
-            Setup.of_run(run_info(self.folder)),
-            against=str(self.root / other),
-            margin=margin,
-            confidence=confidence,
-        )
-        gates = tuple(paired_gates(setup, self.folder))
-        found = NotWorse(gates, self._session.render)
-        if worst_of(gates) == "inconclusive":
-            self._undecided(repr(found))
-        return found
-
-    def _decide(self, gates: Sequence[GateResult]) -> None:
-        if not gates:
-            raise SetupError(
-                "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
-            )
-        reasons = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
-        if worst_of(gates) == "failed":
-            raise AssertionError(self._session.render(reasons))
-        if reasons:
-            self._undecided(reasons)
-
-
-def worst_of(gates: Sequence[GateResult]) -> str:
-    """The verdict that counts."""
-    return next(
-        (verdict for verdict in _ORDER if verdict in {gate.verdict for gate in gates}),
-        "inconclusive",
-    )
-
-
-def describe_difference(gate: GateResult) -> Message:
-    """The difference in points, and which rows it is of."""
-    if gate.pairing is None:
-        return _points(gate)
-    if not gate.pairing.paired:
-        return gate.sentence()
-    return join("; ", (_points(gate), pairing_message(gate.pairing)))
-
-
-def _points(gate: GateResult) -> Message:
-    """ "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
-    shared = plural("{count} shared row", "{count} shared rows", gate.rows - gate.missing)
-    if not gate.same_judge:
-        shared = Message("{shared}, by another judge", shared=shared)
-    if gate.value is None or not gate.sure:
-        return Message(
-            "{name}: cannot be told from {against}, {shared}",
-            name=gate.name,
-            against=gate.against,
-            shared=shared,
-        )
-    return Message(
-        "{name}: {differs} by {points:.1f} points ({level:.0f} % {lower}…{upper}), {shared}",
-        name=gate.name,
-        differs=_differs(gate.value),
-        points=abs(100 * gate.value),
-        level=100 * (gate.confidence or 0),
-        lower=_signed(100 * gate.lower),
-        upper=_signed(100 * gate.upper),
-        shared=shared,
-    )
-
-
-def _differs(value: float) -> Message:
-    if not value:
-        return term("difference", "differs")
-    return term("difference", "worse") if value < 0 else term("difference", "better")
-
-
-def _signed(value: float) -> Message:
-    return Message("{sign}{size:.1f}", sign="−" if copysign(1, value) < 0 else "+", size=abs(value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +126,7 @@ class JudgingSession:
             models=self._entries if self.models else file.models or own,
             run=str((self.folder / name).absolute()),
         )
-        return JudgedRun(self._execute(file), self.folder / name, self.root, undecided, self)
+        return JudgedRun(self._execute(file), self.folder / name, self.root, undecided, self.render)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
         """Judge the golden cases of a criteria file; with ``update``, what is chosen becomes what
@@ -358,7 +236,7 @@ class JudgingSession:
             "lock": " ".join(run_info(folder).identities.values()),
         }
         worst_first = sorted(
-            report.gates, key=lambda gate: _ORDER.index(gate.verdict)
+            report.gates, key=lambda gate: GATE_ORDER.index(gate.verdict)
         )  # pytest's summary cuts off the end
         told = [
             describe_difference(gate) if gate.measure == "difference" else gate.sentence()
