@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 if TYPE_CHECKING:
+    from adjudge.integrations.pytest_decisions import Decision, JudgedRun
     from adjudge.integrations.pytest_groups import Collect, Group, JudgeFixture, XdistWorker
-    from adjudge.integrations.pytest_session import Decision, JudgedRun, JudgingSession
+    from adjudge.integrations.pytest_session import JudgingSession
 
 OUTCOME, INCONCLUSIVE = "adjudge.outcome", "inconclusive"
 T = TypeVar("T")

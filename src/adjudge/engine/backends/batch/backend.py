@@ -11,7 +11,7 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, replace
 from importlib.metadata import version
@@ -291,9 +291,9 @@ class Batches:
             if limit is None and (limit := self._budget.over()):
                 await self._watcher.cancel_all()
             if self._settings.detach:
-                raise BatchesOpen(self._open())
+                raise BatchesOpen(_open(self._table.under_way()))
             pause = _jittered(wait)
-            self._tell(self._waiting(pause))
+            self._tell(_waiting(self._table.under_way(), pause))
             await self._pause(pause)
             wait = min(wait * 2, self._settings.poll_most)
         if limit or (limit := self._budget.over()):
@@ -320,35 +320,34 @@ class Batches:
         except RunStopped:
             self._tell(BatchNews("stopping", seconds=self._settings.grace))
             await asyncio.sleep(self._settings.grace)
-            raise RunStopped(self._open()) from None
+            raise RunStopped(_open(self._table.under_way())) from None
 
     async def cancel(self) -> None:
         """Have the providers stop, as far as that can be done before the process ends."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._watcher.cancel_all(), _SECONDS_TO_CANCEL)
 
-    def _waiting(self, seconds: float) -> BatchNews:
-        under_way = self._table.under_way()
-        done = sum(int(batch.more.get("done", 0)) for batch in under_way)
-        requests = sum(batch.requests for batch in under_way)
-        return BatchNews(
-            "waiting", batches=len(under_way), requests=requests, done=done, seconds=seconds
-        )
-
-    def _open(self) -> str:
-        under_way = self._table.under_way()
-        requests = sum(batch.requests for batch in under_way)
-        return Message(
-            "batches under way: {count}, with {requests} requests; they go on at the provider",
-            count=len(under_way),
-            requests=requests,
-        )
-
     def discard(self) -> None:
         """The run ends: what was written down and not sent will be planned again."""
         for file in self._files.values():
             file.discard()
         self._files.clear()
+
+
+def _waiting(under_way: Sequence[Batch], seconds: float) -> BatchNews:
+    done = sum(int(batch.more.get("done", 0)) for batch in under_way)
+    requests = sum(batch.requests for batch in under_way)
+    return BatchNews(
+        "waiting", batches=len(under_way), requests=requests, done=done, seconds=seconds
+    )
+
+
+def _open(under_way: Sequence[Batch]) -> Message:
+    return Message(
+        "batches under way: {count}, with {requests} requests; they go on at the provider",
+        count=len(under_way),
+        requests=sum(batch.requests for batch in under_way),
+    )
 
 
 def _jittered(seconds: float) -> float:
