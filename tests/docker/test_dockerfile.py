@@ -10,7 +10,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from steps import ROOT, stages
 
 FIRST, LAST = stages((ROOT / "Dockerfile").read_text(encoding="utf-8"))
