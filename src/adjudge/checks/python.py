@@ -62,7 +62,8 @@ class Python(Check):
             said = (
                 self._function(text, row)
                 if is_reference(self.code)
-                else eval(self._expression, {"text": text, "row": row, **dict(row.fields)})  # noqa: S307 - the user's own program
+                # the user's own program
+                else eval(self._expression, {"text": text, "row": row, **row.fields})  # noqa: S307
             )
         # somebody's own program: what it raises is no verdict
         except Exception as error:  # noqa: BLE001

@@ -147,7 +147,11 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
             "checks": [say(one) for one in self.checks],
         }
 
-    def fallback_result(self, result: CheckResult, choice: random.Random) -> CheckResult:  # noqa: ARG002
+    def fallback_result(
+        self,
+        result: CheckResult,
+        choice: random.Random,  # noqa: ARG002
+    ) -> CheckResult:
         """Nothing stands in for what a program cannot tell."""
         return result
 
