@@ -433,7 +433,8 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
     return [ready_judge(file, entry, entry.name or "evidence", judge)]
 
 
-def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001 - nobody is asked
+# nobody is asked
+def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001
     from adjudge.judges.checks import CheckJudge
 
     name = entry.name or "checks"
