@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import yaml
 
@@ -17,8 +18,9 @@ from adjudge.catalog.criteria_file import as_file, read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.account import Account
+from adjudge.gateway.layers.account import Account, AccountData
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
@@ -120,9 +122,7 @@ class CriterionImprovement:
             smallest=self.gain.smallest,
         )
 
-    def to_dict(
-        self, parts: Split, cases: Sequence[DisputedRow], written: Path | None
-    ) -> dict[str, object]:
+    def to_dict(self, parts: Split, cases: Sequence[DisputedRow], written: Path | None) -> JsonDict:
         """This as a JSON-ready dict."""
         one = self.gain.estimate
         return {
@@ -193,7 +193,7 @@ def left_of(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
         kept = run_info(folder).facts.get("spending") if (folder / FILE).is_file() else None
         if not kept:
             continue
-        account = Account.of(kept)
+        account = Account.of(cast(AccountData, kept))
         calls += account.settled
         tokens += (
             sum(one.prompt_tokens + one.completion_tokens for one in account.used.values())

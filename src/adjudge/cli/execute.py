@@ -28,6 +28,7 @@ from adjudge.cli.show import print_json, say_where, warn
 from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
@@ -170,7 +171,7 @@ def prepare_run(
     )
 
 
-def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> dict[str, object]:
+def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> JsonDict:
     from adjudge.cli.kept import facts_to_keep  # loaded only where a run is kept
 
     if outputs is None:

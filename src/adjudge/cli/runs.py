@@ -24,6 +24,7 @@ from adjudge.cli.options import (
 from adjudge.cli.output import echo, language
 from adjudge.cli.run_data import print_run, run_data
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
+from adjudge.domain.numbers import number_of
 from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, FORMATS, export, export_format
 from adjudge.exporters.files import STDOUT
@@ -370,7 +371,7 @@ def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
 def _cells(info: RunInfo | tuple[Path, RunError]) -> tuple[object, ...]:
     if not isinstance(info, RunInfo):
         return (info[0], *["–"] * 5, Message("unreadable: {reason}", reason=info[1]))
-    started = info.facts.get("started")
+    started = number_of(info.facts.get("started"))
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(started)) if started else "–"
     missing = sum(
         count

@@ -52,15 +52,15 @@ def to_evalassist(run: Path, target: Path) -> int:
     names = dict.fromkeys(
         name for row in rows for name in row.fields if name != criteria.to_evaluate_field
     )
-    configuration = info.configuration.get("judges", {}).get(scale.judges[0], {})
+    configuration = info.judge_configurations[scale.judges[0]]
     recorded = _from_evalassist(info)
     about = recorded.get("criteria")
     own = criteria_out(criteria, list(names), compares=compares)
     content: dict[str, object] = {
         "type": "pairwise" if compares else "direct",
-        "evaluator": evaluator_out(list(configuration.get("models", {})), compares=compares),
+        "evaluator": evaluator_out(list(configuration.models), compares=compares),
         "examples": examples_out(criteria, compares=compares),
-        "judge": judge_out(configuration.get("settings", {}), compares=compares),
+        "judge": judge_out(configuration.settings, compares=compares),
         **{key: value for key, value in recorded.items() if key != "name"},
         "criteria": {**own, **about} if isinstance(about, Mapping) else own,
         "instances": [

@@ -10,7 +10,8 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.domain.judge_configuration import judges_of
 from adjudge.messages import Message, StoredMessage, pack
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -241,16 +242,7 @@ def _read(value: object, fields: Mapping[str, object]) -> object:
     return fields.get(str(value["field"])) if "field" in value else value.get("value")
 
 
-def wordings_in(configuration: Mapping[str, object]) -> dict[str, str]:
+def wordings_in(configuration: JsonObject) -> dict[str, str]:
     """The hash of each template, as the run's judges knew it."""
-    judges = _part(configuration, "judges").values()
-    known = [judge for judge in judges if isinstance(judge, Mapping)]
-    return {name: str(text) for judge in known for name, text in _part(judge, "templates").items()}
-
-
-def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """What stands under ``name``; nothing where that is not a mapping: a ledger
-    may come from anybody.
-    """
-    part = whole.get(name)
-    return part if isinstance(part, Mapping) else {}
+    judges = judges_of(configuration).values()
+    return {name: str(text) for judge in judges for name, text in judge.templates.items()}

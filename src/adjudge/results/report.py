@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -99,12 +101,11 @@ class Skipped:
     blank: int = 0
     blank_places: str = ""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
-        named = {"rows": self.rows, "reasons": dict(self.reasons), "first": list(self.first)}
-        return {**named, "blank": self.blank, "blank_places": self.blank_places}
+        return some_of(self, "rows", "reasons", "first", "blank", "blank_places")
 
-    def kept(self) -> dict[str, object]:
+    def kept(self) -> JsonDict:
         """The same for a run folder, where a reason can be read in any language."""
         return {**self.to_dict(), "reasons": [[why, rows] for why, rows in self.reasons.items()]}
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from adjudge.domain.json_types import object_in
+from adjudge.domain.judge_configuration import judges_of
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
@@ -33,7 +35,6 @@ from adjudge.trust.judge_figures import (
     reasons_of,
     vote_agreement,
 )
-from adjudge.trust.labelled_judges import as_mapping
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, Rows, Votes, by_row
 
@@ -232,7 +233,7 @@ def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Ben
     """
     with reading(folder) as ledger:
         meta = read_meta(ledger)
-    kept = as_mapping(meta.get(FACT))
+    kept = object_in(meta.get(FACT))
     labels = [
         one
         for one in LabelStore(folder).of_each_copy()
@@ -244,16 +245,12 @@ def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Ben
             "'adjudge label {folder}'",
             folder=folder,
         )
-    configurations = as_mapping(as_mapping(meta.get("configuration")).get("judges"))
+    configurations = judges_of(meta.get("configuration"))
     found = [
         one
         for judge, scale, identity in judge_scales(folder)
-        if as_mapping(configurations.get(judge)).get("models")
-        and (
-            one := _benched(
-                folder, judge, scale, identity, labels, settings, as_mapping(configurations[judge])
-            )
-        )
+        if (models := configurations[judge].models)
+        and (one := _benched(folder, judge, scale, identity, labels, settings, tuple(models)))
     ]
     if not found:
         raise RunError(
@@ -279,7 +276,7 @@ def _benched(
     identity: str,
     labels: Sequence[Label],
     settings: BenchSettings,
-    configuration: Mapping[str, object],
+    models: tuple[str, ...],
 ) -> BenchedJudge | None:
     own = [one for one in labels if one.criteria == scale.name]
     scale = _with_numbers(scale, own)
@@ -298,7 +295,7 @@ def _benched(
         judge=judge,
         criteria=scale.name,
         identity=identity,
-        models=tuple(map(str, as_mapping(configuration.get("models")))),
+        models=models,
         rows=len(judged),
         failed=sum(one.row.verdict is None for one in judged),
         reasons=reasons_of(judged),

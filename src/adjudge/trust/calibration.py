@@ -243,7 +243,7 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
     used = one.used(settings)
     with reading(one.folder) as ledger:
         wanted = (
-            settings.agreement is not None and "steps" not in one.configuration
+            settings.agreement is not None and not one.configuration.steps
         )  # the steps of a cascade are no panel
 
         def votes(record: JudgmentRecord) -> Votes:

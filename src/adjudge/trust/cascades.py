@@ -22,7 +22,7 @@ from adjudge.runs.folder import reading
 from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import Stage, cascade_thresholds
 from adjudge.trust.contestants import Contestants
-from adjudge.trust.labelled_judges import LabelledJudge, as_mapping, labelled_judges
+from adjudge.trust.labelled_judges import LabelledJudge, labelled_judges
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed
 from adjudge.trust.learnt_weights import label_date
 from adjudge.trust.rows import LabelledRow, Rows, by_row
@@ -142,9 +142,9 @@ def calibrate_cascades(
 
 def _is_cascade(one: LabelledJudge) -> bool:
     """Whether it is a cascade; one that did not ask every step is refused."""
-    if not one.configuration.get("steps"):
+    if not one.configuration.steps:
         return False
-    if as_mapping(one.configuration.get("settings")).get("calibration") is not None:
+    if one.configuration.settings.get("calibration") is not None:
         raise SetupError(
             "the cascade {judge!r} of {folder} had thresholds, so that not every step was "
             "asked about every row: take 'calibration' out of the eval file, run it into "

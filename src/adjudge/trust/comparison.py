@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 
 from adjudge.domain.html_repr import HtmlRepr
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
 from adjudge.domain.pairing import Pairing
@@ -171,11 +172,11 @@ class _Side:
     folder: Path
     measures: dict[str, Measure]
     """Criteria → how its options are worth what."""
-    locks: dict[str, dict[str, object]]
+    judges: dict[str, JudgeConfiguration]
 
     @classmethod
     def of(cls, folder: str | Path) -> _Side:
-        judges = run_info(folder).configuration.get("judges", {})
+        judges = run_info(folder).judge_configurations
         try:
             scales = label_scales(folder)
         except (
@@ -190,12 +191,12 @@ class _Side:
         return cls(Path(folder), plain, judges)
 
     def lock(self, judge: str, criteria: str) -> str:
-        return judge_identity(self.locks.get(judge, {}), criteria)
+        return judge_identity(self.judges.get(judge, JudgeConfiguration()), criteria)
 
     def one_order(self, judge: str) -> bool:
         """Whether responses were compared as they stand alone."""
-        settings = self.locks.get(judge, {}).get("settings")
-        return isinstance(settings, Mapping) and not (
+        settings = self.judges.get(judge, JudgeConfiguration()).settings
+        return bool(settings) and not (
             settings.get("check_positional_bias") or settings.get("rotations")
         )
 

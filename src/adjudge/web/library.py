@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from adjudge.domain.json_types import JsonObject
+from adjudge.domain.judge_configuration import judges_of
 from adjudge.errors import AdjudgeError, RunError
 from adjudge.ledger.browse import Mean, figures_of, judges_in
 from adjudge.ledger.file import (
@@ -242,10 +244,10 @@ def _about(place: RunPlace) -> dict[str, object]:
             facts, judges = read_meta(connection), judges_in(connection)
     except RunError as error:
         return {**about, "error": str(error)}
-    configuration = facts.get("configuration", {})
+    known = judges_of(facts.get("configuration"))
     return {
         **about,
-        "models": {judge: _models(configuration, judge) for judge in judges},
+        "models": {judge: list(known[judge].models) if judge in known else [] for judge in judges},
         "started": facts.get("started"),
         "state": str(facts.get("ended") or _UNFINISHED),
         "imported": "imported" in facts,
@@ -293,9 +295,9 @@ def _corrected(place: RunPlace) -> list[dict[str, object]]:
 def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
     found = {}
     with reading(place.folder) as connection:
-        facts = read_meta(connection)
+        known = judges_of(read_meta(connection).get("configuration"))
         for judge in judges_in(connection):
-            several = len(criteria_names(facts, judge)) > 1
+            several = judge in known and len(known[judge].criteria) > 1
             one = figures_of(
                 connection, judge, whole=several and not is_large(place), several=several
             )
@@ -303,17 +305,7 @@ def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
     return found
 
 
-def criteria_names(facts: Mapping[str, object], judge: str) -> list[str]:
-    """What a judge judges by, as the run's settings say; a ledger may come from anybody."""
-    asked = _settings(facts.get("configuration"), judge).get("criteria")
-    return (
-        [str(one.get("name")) for one in asked if isinstance(one, dict)]
-        if isinstance(asked, list)
-        else []
-    )
-
-
-def _dollars(place: RunPlace, facts: Mapping[str, object]) -> float | None:
+def _dollars(place: RunPlace, facts: JsonObject) -> float | None:
     """What it cost, where the run keeps account of that."""
     if "spending" not in facts:
         return None
@@ -321,19 +313,3 @@ def _dollars(place: RunPlace, facts: Mapping[str, object]) -> float | None:
         return spent_in(place.folder).usd
     except RunError:
         return None
-
-
-def _models(configuration: object, judge: str) -> list[str]:
-    """The models that a judge asks, as the run's settings say; a ledger may come from anybody."""
-    models = _settings(configuration, judge).get("models")
-    named = models if isinstance(models, list) else list(models) if isinstance(models, dict) else []
-    return [
-        str(one.get("id") or one.get("name")) if isinstance(one, dict) else str(one)
-        for one in named
-    ]
-
-
-def _settings(configuration: object, judge: str) -> Mapping[str, object]:
-    judges = configuration.get("judges") if isinstance(configuration, dict) else None
-    settings = judges.get(judge) if isinstance(judges, dict) else None
-    return settings if isinstance(settings, dict) else {}

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonObject
 from adjudge.errors import RunError
 from adjudge.gateway.layers.account import Account, AccountData
 from adjudge.ledger.file import (
@@ -43,7 +45,7 @@ class MergeSummary(NamedTuple):
     """What all its processes spent."""
 
 
-def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> MergeSummary:
+def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:
     """Make the ledger in ``folder``; it is there when it is whole.
 
     One that is there already is replaced.
@@ -56,7 +58,10 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> MergeSumma
             with connect(new, lasting=False) as connection:
                 make_tables(connection, new)
                 merged = _fill(connection, store)
-                account = {"spending": merged.account.to_dict(), "merged_votes": merged.votes}
+                account = {
+                    "spending": plain(merged.account.to_dict()),
+                    "merged_votes": merged.votes,
+                }
                 write_meta(
                     connection,
                     {"configuration": configuration, "started": started, **account, **facts},

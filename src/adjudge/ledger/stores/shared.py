@@ -127,7 +127,7 @@ class SharedLedger(Ledger):
         self.note_soon(name, value)
         await self._ship()
 
-    async def note_all(self, facts: Mapping[str, object]) -> None:
+    async def note_all(self, facts: JsonObject) -> None:
         """Keep facts about the run, all in one commit."""
         for name, value in facts.items():
             self.note_soon(name, value)
