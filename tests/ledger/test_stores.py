@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import Instance, ScriptedModel
-from adjudge.domain.json_types import object_in
+from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import OtherConfiguration, RunError, SetupError
 from adjudge.judges.aspect import AspectCritic
@@ -237,7 +237,7 @@ def test_the_accounts_of_all_processes_are_added_up(tmp_path: Path) -> None:
     store = SegmentStore(tmp_path / "store")
 
     async def spend(ledger: Ledger) -> None:
-        account = {
+        account: JsonDict = {
             "used": {"m": [2, 10, 3, 0, 0]},
             "failed": 1,
             "lost": [0, 0, 0.0, 0],

@@ -21,7 +21,6 @@ from jinja2.ext import extract_from_ast
 from adjudge import AspectCritic, DirectJudge, Instance, PairwiseJudge, ScriptedModel
 from adjudge.cli.main import app
 from adjudge.domain.criteria import yes_no_criteria
-from adjudge.domain.frozen import plain
 from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.account import Account
@@ -197,7 +196,7 @@ def test_what_the_order_does_and_what_it_cost_is_with_the_figures(tmp_path: Path
     with connect(tmp_path / "pairs" / FILE) as ledger:
         write_meta(
             ledger,
-            {"spending": plain(Account({"openai/gpt-4o-mini": Usage(2, 1_000_000, 0)}).to_dict())},
+            {"spending": Account({"openai/gpt-4o-mini": Usage(2, 1_000_000, 0)}).to_dict()},
         )
     with served(tmp_path) as page:
         figures = page.data(page.run("pairs"))["figures"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import cast
 
 import yaml
 
@@ -20,7 +19,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.account import Account, AccountData
+from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
@@ -193,7 +192,7 @@ def left_of(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
         kept = run_info(folder).facts.get("spending") if (folder / FILE).is_file() else None
         if not kept:
             continue
-        account = Account.of(cast(AccountData, kept))
+        account = Account.of(kept)
         calls += account.settled
         tokens += (
             sum(one.prompt_tokens + one.completion_tokens for one in account.used.values())

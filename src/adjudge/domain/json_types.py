@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 JsonValue: TypeAlias = (
     bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
@@ -26,3 +26,23 @@ def objects_in(value: JsonValue) -> tuple[JsonObject, ...]:
 
 def text_in(value: JsonValue) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def object_at(data: JsonObject, name: str) -> JsonObject:
+    """The object under ``name``; KeyError or TypeError where there is none."""
+    value = data[name]
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} is {type(value).__name__}")
+    return value
+
+
+def objects_at(data: JsonObject, name: str) -> Sequence[JsonObject]:
+    """The objects of the list under ``name``; KeyError or TypeError where there is none."""
+    value = data[name]
+    if not _are_objects(value):
+        raise TypeError(f"{name} is {type(value).__name__}")
+    return value
+
+
+def _are_objects(value: JsonValue) -> TypeGuard[Sequence[JsonObject]]:
+    return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)

@@ -11,7 +11,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adjudge.domain.json_types import JsonObject, object_in
+from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
@@ -213,7 +213,7 @@ class Ledger:
         )
         await self._writer.flush()
 
-    async def note(self, name: str, value: object) -> None:
+    async def note(self, name: str, value: JsonValue) -> None:
         """Keep a fact about the run."""
         await self._writer.write(_NOTE, with_checksum(name, fact_text(value)))
 
@@ -223,7 +223,7 @@ class Ledger:
             self.note_soon(name, value)
         await self._writer.flush()
 
-    def note_soon(self, name: str, value: object) -> None:
+    def note_soon(self, name: str, value: JsonValue) -> None:
         """Keep a fact along with whatever is written next."""
         self._writer.put(_NOTE, with_checksum(name, fact_text(value)))
 

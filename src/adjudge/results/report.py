@@ -69,9 +69,9 @@ class Section(JudgeCriterion):
             )
         yield from (Figure(*one) for one in (self.rag.figures() if self.rag else ()))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This section as a JSON-ready dict."""
-        found: dict[str, object] = {
+        found: JsonDict = {
             "judge": self.judge,
             "criteria": self.criteria,
             **self.summary.to_dict(),
@@ -84,7 +84,7 @@ class Section(JudgeCriterion):
             order, systems = self.contests.order, self.contests.systems
             found |= {
                 "systems": [one.to_dict() for one in systems],
-                "positional_bias": order and order.to_dict(),
+                "positional_bias": order.to_dict() if order else None,
             }
         found |= {"cascade": self.cascade.to_dict()} if self.cascade else {}
         return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
@@ -208,13 +208,13 @@ class Report(HtmlRepr):
         """What a judgment was scored on."""
         return self.setup.dimensions.get(one.judge, ())
 
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> JsonDict:
         """The counts of all sections and what they cost; a mean only where there is one, since that
         of several is none.
         """
-        return {**self._figures(), **cost_of(self.used)}
+        return {**self._figures(), **cost_of(self.used).to_dict()}
 
-    def _figures(self) -> dict[str, object]:
+    def _figures(self) -> JsonDict:
         usage = self.usage
         used = {
             "calls": usage.calls,
@@ -226,12 +226,10 @@ class Report(HtmlRepr):
             return {**self.sections[0].summary.to_dict(), **used}
         every = [one.summary for one in self.sections]
         names = ("attempted", "scored", "abstained", "failed", "without_number")
-        counts: dict[str, object] = {
-            name: sum(getattr(one, name) for one in every) for name in names
-        }
+        counts: JsonDict = {name: sum(getattr(one, name) for one in every) for name in names}
         return {**counts, **used}
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """Everything but the judgments, as a JSON-ready dict."""
         return {
             "criteria": [{**one.to_dict(), **self._baseline(one)} for one in self.sections],
@@ -252,7 +250,7 @@ class Report(HtmlRepr):
         """What a section has come to since the run that this one is compared with."""
         return self.setup.baseline.changes(one.judge, one.figures())
 
-    def _baseline(self, one: Section) -> dict[str, object]:
+    def _baseline(self, one: Section) -> JsonDict:
         changes = self.changes(one)
         return {"baseline": [each.to_dict() for each in changes]} if changes else {}
 

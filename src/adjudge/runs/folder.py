@@ -10,7 +10,6 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import cast
 
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
@@ -21,7 +20,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
-from adjudge.gateway.layers.account import Account, AccountData, Spent
+from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import Batch, batches_in, collectable
@@ -219,7 +218,7 @@ def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
         kept = None if by_votes else read_meta(connection).get("spending")
         used = {} if kept else used_in(connection)
     try:
-        account = Account.of(cast(AccountData, kept)) if kept else Account(used)
+        account = Account.of(kept) if kept else Account(used)
         account.write_off()
         return OpenBudget(account=account).spent
     except (KeyError, TypeError, ValueError) as error:

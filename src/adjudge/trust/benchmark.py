@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from adjudge.domain.json_types import object_in
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.domain.judge_configuration import judges_of
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
@@ -71,7 +72,7 @@ class Disagreement:
     identity: str = ""
     """The row's ``Instance.identity``."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "row": self.row,
@@ -82,6 +83,12 @@ class Disagreement:
             "explanation": self.explanation,
             "text": self.text,
         }
+
+
+_ESTIMATES = (
+    *("agreement", "kappa", "single_vote", "consistency", "order_effect"),
+    *("confidence_error", "brier"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,52 +123,29 @@ class BenchedJudge(JudgeCriterion):
     scores: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Row → whether the judge was right."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         effort, behind = self.effort, self.behind
         return {
-            "rank": self.rank,
-            "judge": self.judge,
-            "criteria": self.criteria,
-            "identity": self.identity,
-            "models": list(self.models),
-            "rows": self.rows,
-            "failed": self.failed,
-            "reasons": dict(self.reasons),
-            "figure": self.figure,
-            "agreement": _estimate(self.agreement),
-            "kappa": _estimate(self.kappa),
-            "single_vote": _estimate(self.single_vote),
-            "consistency": _estimate(self.consistency),
-            "order_effect": _estimate(self.order_effect),
-            "confidence_error": _estimate(self.confidence_error),
-            "brier": _estimate(self.brier),
+            **some_of(self, "rank", "judge", "criteria", "identity", "models", "rows", "failed"),
+            **some_of(self, "reasons", "figure"),
+            **{name: getattr(self, name).to_dict() for name in _ESTIMATES},
             "calls": effort.calls,
             "tokens": effort.tokens,
             "cost_usd": effort.usd,
             "cost_usd_per_1000_rows": effort.usd_per_1000,
             "unpriced_models": list(effort.unpriced),
             "seconds_per_row": effort.seconds,
-            "behind_best": behind
-            and {
-                **_estimate(behind.estimate),
-                "p_value": behind.p_value,
-                "smallest": behind.smallest,
-            },
+            "behind_best": {
+                **behind.estimate.to_dict(),
+                **some_of(behind, "p_value", "smallest"),
+            }
+            if behind
+            else None,
             "told_apart_from_best": self.told_apart,
             "details": self.report.to_dict(),
             "disagreements": [one.to_dict() for one in self.disagreements],
         }
-
-
-def _estimate(one: Estimate) -> dict[str, object]:
-    return {
-        "value": one.value,
-        "lower": one.lower,
-        "upper": one.upper,
-        "n": one.count,
-        "reason": one.reason,
-    }
 
 
 @dataclass(frozen=True)
@@ -176,7 +160,7 @@ class Ceiling:
     accuracy: float | None
     kappa: float | None
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "people": self.people,
@@ -200,12 +184,12 @@ class Ranking:
         """What agreement is measured by."""
         return self.judges[0].figure
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "question": self.question,
-            "ceiling": self.ceiling and self.ceiling.to_dict(),
-            "baselines": {name: _estimate(one) for name, one in self.baselines.items()},
+            "ceiling": self.ceiling.to_dict() if self.ceiling else None,
+            "baselines": {name: one.to_dict() for name, one in self.baselines.items()},
             "judges": [one.to_dict() for one in self.judges],
         }
 

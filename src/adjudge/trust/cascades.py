@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
 from adjudge.domain.threshold import Threshold
@@ -78,14 +79,14 @@ class CascadeReport(JudgeCriterion):
             )
         yield from self.notes
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         step = ("step", "identity", "confidence", "rows", "accepted", "errors", "limit", "reason")
         return {
             **some_of(self, "judge", "criteria"),
             **some_of(self.thresholds, "risk", "delta", "labels", "date"),
             "steps": [some_of(one, *step) for one in self.thresholds.steps],
-            "refusal": self.refusal and {"code": self.refusal.code, "text": self.refusal.text},
+            "refusal": some_of(self.refusal, "code", "text") if self.refusal else None,
             "notes": list(self.notes),
         }
 

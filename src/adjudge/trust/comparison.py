@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
@@ -111,7 +113,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         """A limit as it is told: no two scores lie further apart than their scale is long."""
         return max(-self.reach, min(self.reach, limit))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This comparison as a JSON-ready dict."""
         return {
             "judge": self.judge,
@@ -120,8 +122,9 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "outcome": self.outcome.value,
             "means": [self.first, self.second],
             "difference": self._data(self.difference.estimate),
-            "corrected": self.corrected
-            and {**self._data(self.corrected), "method": self.corrected.method},
+            "corrected": {**self._data(self.corrected), "method": self.corrected.method}
+            if self.corrected
+            else None,
             "labels": self.labels,
             "rows": self.rows,
             "independent": self.difference.units,
@@ -132,18 +135,15 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "p_value": _p_value(self),
             "p_value_adjusted": self.adjusted,
             "smallest_detectable": self.difference.smallest,
-            "vote_noise": self.noise
-            and {
-                "share": self.noise.share,
-                "half_width": self.noise.half_width,
-                "with_votes": self.noise.with_votes,
-            },
+            "vote_noise": some_of(self.noise, "share", "half_width", "with_votes")
+            if self.noise
+            else None,
             "margin": self.margin,
             "level": self.level,
             "notes": list(self.notes),
         }
 
-    def _data(self, one: Estimate) -> dict[str, object]:
+    def _data(self, one: Estimate) -> JsonDict:
         lower, upper = (
             None if limit is None else self.on_the_scale(limit) for limit in (one.lower, one.upper)
         )

@@ -10,12 +10,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from time import monotonic
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
 from adjudge.gateway.layers.account import (
     Account,
-    AccountData,
     Spent,
     expected_tokens,
     measured,
@@ -76,7 +76,7 @@ More = Callable[[Spent, Spent], Awaitable[Budget | None]]
 """What a request is likely to take and takes at most → what may be spent on top; None where nothing
 is left.
 """
-Keep = Callable[[AccountData], Awaitable[None]]
+Keep = Callable[[JsonDict], Awaitable[None]]
 """Writes an account to the disk."""
 
 
@@ -151,7 +151,7 @@ class OpenBudget:
         tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
         return Spent(usage.calls, tokens, usd or 0.0, usage.calls if usd is None else 0)
 
-    def closed(self) -> AccountData:
+    def closed(self) -> JsonDict:
         """The account at the end: what was leased and not begun is given back."""
         self.account.leased = self._begun
         return self.account.to_dict()

@@ -11,10 +11,10 @@ from dataclasses import field, replace
 from difflib import get_close_matches
 from hashlib import sha256
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import quote, urlsplit
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonObject, objects_at
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
@@ -31,7 +31,7 @@ _NO_LIST = (404, 405)
 _MADE_UP = "adjudge-made-up-this-name"
 """A model that no server has."""
 """How a server says that it does not list its models."""
-_NOT_ASKED: Mapping[str, Any] = {
+_NOT_ASKED: Mapping[str, int | None] = {
     "schema": None,
     "temperature": None,
     "seed": None,
@@ -119,7 +119,7 @@ class HttpProvider(ABC):
         reply = self.reply_in(await self._post(request))
         return reply.after(perf_counter() - started, self._ignored(request, reply))
 
-    def reply_in(self, data: dict[str, Any]) -> Reply:
+    def reply_in(self, data: JsonObject) -> Reply:
         """The reply in a JSON answer, however that came; a ModelError when there is none."""
         try:
             return self._read(data)
@@ -182,14 +182,14 @@ class HttpProvider(ABC):
         """The request in this provider's protocol."""
 
     @abstractmethod
-    def _read(self, data: dict[str, Any]) -> Reply:
+    def _read(self, data: JsonObject) -> Reply:
         """The reply in a JSON answer; KeyError and the like when there is none."""
 
-    def _listed(self, data: Mapping[str, Any]) -> list[str]:
+    def _listed(self, data: JsonObject) -> list[str]:
         """The models of a server's list; KeyError and the like when it is none."""
-        return [str(one["id"]) for one in data["data"]]
+        return [str(one["id"]) for one in objects_at(data, "data")]
 
-    def _read_list(self, data: Mapping[str, Any]) -> list[str]:
+    def _read_list(self, data: JsonObject) -> list[str]:
         try:
             return self._listed(data)
         except (KeyError, TypeError, AttributeError):
@@ -258,7 +258,7 @@ class HttpProvider(ABC):
         """The endpoint with whatever it takes to be let in."""
         return self._endpoint(path)
 
-    async def _post(self, request: Request) -> dict[str, Any]:
+    async def _post(self, request: Request) -> JsonDict:
         """One request, without what the server is known not to take."""
         endpoint, trimmed = await self._authorised(self._path()), self._trimmed(request)
         try:
@@ -272,7 +272,7 @@ class HttpProvider(ABC):
 
     def _trimmed(self, request: Request) -> Request:
         return (
-            replace(request, **{part: _NOT_ASKED[part] for part in self._rejected})
+            replace(request, **{part: _NOT_ASKED[part] for part in self._rejected})  # type: ignore[arg-type]
             if self._rejected
             else request
         )
@@ -315,11 +315,6 @@ class HttpProvider(ABC):
             _LOG.warning(Message("{model} ignored {part}", model=self.name, part=part))
         self._warned |= ignored
         return tuple(sorted(ignored))
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """The object that a server sent, or an empty one where it sent something else."""
-    return value if isinstance(value, dict) else {}
 
 
 def shown_address(base_url: str, of: str = "") -> str:
