@@ -8,6 +8,7 @@ from pathlib import Path
 from adjudge.cli.execute import RunDisplay, skipped_rows
 from adjudge.cli.json_text import print_results
 from adjudge.cli.output import echo, language
+from adjudge.domain.json_types import JsonDict
 from adjudge.engine.estimate import Estimate
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, join
@@ -95,7 +96,7 @@ def _show_batches(found: Estimate) -> None:
         )
 
 
-def _batch_json(found: Estimate) -> dict[str, object]:
+def _batch_json(found: Estimate) -> JsonDict:
     low, high = found.batch_usd
     cost = {"lower": low, "upper": high}
     return {
@@ -107,7 +108,7 @@ def _batch_json(found: Estimate) -> dict[str, object]:
     }
 
 
-def _json(found: Estimate) -> dict[str, object]:
+def _json(found: Estimate) -> JsonDict:
     return {
         "judgments": found.rows,
         "answered": found.answered,

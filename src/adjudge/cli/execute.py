@@ -443,7 +443,7 @@ def finish(
     judged: Iterable[JudgmentDone],
     output: Path | None,
     show: Callable[[], None] | None,
-    aggregates: Iterable[Mapping[str, object]] | None = None,
+    aggregates: Iterable[JsonDict] | None = None,
 ) -> int:
     """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None
     prints JSON.
@@ -470,7 +470,7 @@ def finish(
     return outcome.exit_code()
 
 
-def kept_in(folder: Path | None) -> Mapping[str, object] | None:
+def kept_in(folder: Path | None) -> JsonDict | None:
     """The run folder, for the JSON."""
     if folder is None:
         return None

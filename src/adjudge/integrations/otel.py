@@ -19,6 +19,7 @@ import adjudge
 from adjudge.data.columns import column_in
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.results import Result, Status
 from adjudge.engine.identity import judge_identity
@@ -335,7 +336,7 @@ def _content(call: Call) -> Attributes:
     }
 
 
-def _message(role: str, content: str) -> dict[str, object]:
+def _message(role: str, content: str) -> JsonDict:
     return {"role": role, "parts": [{"type": "text", "content": content}]}
 
 

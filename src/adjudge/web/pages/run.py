@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.engine.identity import judge_identity
@@ -48,7 +48,7 @@ def show(request: Request) -> Response:
         judged = _judged_field(configuration)
         page = page_of(connection, filters, asked.get("after", ""), judged=judged)
     chosen = _number(asked, "row")
-    data: dict[str, object] = {
+    data: JsonDict = {
         "run": {
             "id": place.id,
             "name": place.name,
@@ -129,7 +129,7 @@ def filters_of(asked: QueryParams, judge: str) -> Filters:
     )
 
 
-def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
+def figures_data(site: Site, place: RunPlace, judge: str) -> JsonDict:
     """Counted once, until the run changes."""
     found, identity = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
     most = max((count for *_, count in found.histogram), default=0)
@@ -139,7 +139,7 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
         "mean": mean_data(found.mean) if found.mean else None,
         "means": {name: mean_data(one) for name, one in found.means.items()},
         "order": found.order._asdict() if found.order else None,
-        "usd": site.library.about(place).get("usd"),
+        "usd": site.library.about(place).usd,
         "identity": identity,
         "verdicts": dict(found.verdicts),
         "histogram": [
