@@ -91,7 +91,7 @@ _PASSWORD = re.compile(
 
 @light_dataclass(frozen=True)
 class Kept:
-    """What is resumed."""
+    """A run that can be resumed, as its folder keeps it."""
 
     what: EvalFile | str
     """An eval file, or the name of a command that has none."""

@@ -63,7 +63,7 @@ from adjudge.exporters.export import check_export, export, export_format
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.outcome import Outcome
+from adjudge.results.outcome import RunOutcome
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
@@ -357,9 +357,11 @@ def _format(file: EvalFile, path: Path) -> str | None:
 
 def _spread(made: EvalRun, wanted: RunOptions, display: RunDisplay) -> None:
     """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
-    from adjudge.cli.parts import Parts  # none of this is loaded by those who stay on this machine
+    from adjudge.cli.parts import (
+        WorkerDisplay,  # none of this is loaded by those who stay on this machine
+    )
 
-    told = Parts(display.watch, made.folder, quiet=display.quiet)
+    told = WorkerDisplay(display.watch, made.folder, quiet=display.quiet)
     on, cache = wanted.on or "", not wanted.no_cache
     try:
         if on.startswith(("postgres://", "postgresql://")):
@@ -388,7 +390,7 @@ def _adopt(folder: Path) -> None:
     adopt_partitions(folder)
 
 
-def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:
+def _tell(outcome: RunOutcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:
     if not as_json:
         _show(outcome, folder, written)
         return
@@ -404,7 +406,7 @@ def _compare(before: Path | None, after: Path) -> None:
     show_comparison(before, after)
 
 
-def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
+def _show(outcome: RunOutcome, folder: Path, written: Sequence[Path]) -> None:
     """A line per criteria, and where everything is that this run has made."""
     report = outcome.report()
     show_report(report, Screen(language()))

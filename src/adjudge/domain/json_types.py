@@ -19,7 +19,7 @@ def object_in(value: JsonValue) -> JsonObject:
 
 
 def objects_in(value: JsonValue) -> tuple[JsonObject, ...]:
-    """The objects of a list."""
+    """The objects of a list; what else stands in it is left out."""
     found = value if isinstance(value, list | tuple) else ()
     return tuple(one for one in found if isinstance(one, Mapping))
 

@@ -34,7 +34,7 @@ class JudgeConfiguration:
     measures: JsonObject = NOTHING
     checks: tuple[JsonObject, ...] = ()
     steps: tuple[JudgeConfiguration, ...] = ()
-    """Of a cascade."""
+    """Of a cascade: its judges, each whole."""
 
     @classmethod
     def of(cls, kept: JsonValue) -> JudgeConfiguration:

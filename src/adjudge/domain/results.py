@@ -77,7 +77,8 @@ _UNSURE = Message("no step of the cascade was sure enough to be accepted")
 class Result(HtmlRepr):
     """What every kind of result has."""
 
-    instance: Instance = None  # type: ignore[assignment]  # what a judge of one's own returns may leave both out
+    # what a judge of one's own returns may leave both out
+    instance: Instance = None  # type: ignore[assignment]
     criteria: Criteria = None  # type: ignore[assignment]
     status: Status = Status.SCORED
     votes: tuple[Vote, ...] = ()
@@ -203,7 +204,8 @@ class Result(HtmlRepr):
             judge=judge,
             index=index,
             id=self.instance.id,
-            fields=self.instance.fields,  # type: ignore[arg-type]  # an Instance holds its lists as tuples
+            # an Instance holds its lists as tuples
+            fields=self.instance.fields,  # type: ignore[arg-type]
             input=self.instance.input,
             criterion=self.criteria.name,
             status=self.status.value,

@@ -386,7 +386,7 @@ class ConflictShape(TypedDict):
 
 
 class RateShape(TypedDict):
-    """A rate with its limits."""
+    """A rate with its limits of confidence."""
 
     rate: float | None
     lower: float | None
@@ -397,7 +397,7 @@ class RateShape(TypedDict):
 
 
 class RefusalShape(TypedDict):
-    """Why there is no number."""
+    """Why there is no corrected number."""
 
     code: str
     text: str

@@ -195,7 +195,7 @@ def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, Open
     None is the embedded model.
     """
     chosen = default_model() if models is None else models
-    several: list[ModelLike] = list(chosen) if isinstance(chosen, list | tuple) else [chosen]  # type: ignore[list-item]
+    several = list(chosen) if isinstance(chosen, list | tuple) else [cast("ModelLike", chosen)]
     if not several:
         raise SetupError("no model was given: name one, such as models=['openai/gpt-4o-mini']")
     opened = [one if isinstance(one, OpenModel) else open_model(one) for one in several]

@@ -22,7 +22,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.backends.ray.place import On
-from adjudge.engine.estimate import Estimate, Known, Questions, estimate
+from adjudge.engine.estimate import CostEstimate, Known, Questions, estimate
 from adjudge.engine.run import Ask, Asker, Run, RunLike, vote_source
 from adjudge.engine.schedule import DeferredItems, judge_each
 from adjudge.engine.session import OpenRun, opened_session, session
@@ -343,13 +343,15 @@ class Judge(ABC, Generic[I, R]):
 
     def estimate(
         self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None
-    ) -> Estimate:
+    ) -> CostEstimate:
         """What judging ``items`` would take, before anything is asked.
 
         ``known`` says what a run was answered already.
         """
         answered, key = known or Known(), self.vote_keys()
-        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
+        all_votes = self
+        if self.early_stop:
+            all_votes = replace(self, early_stop=False)  # type: ignore[type-var]
         judge = Questions(
             self,
             all_votes.plan_all,
@@ -387,7 +389,8 @@ class Judge(ABC, Generic[I, R]):
             if name[0] != "_" and name not in _NO_SETTINGS
         }
 
-    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
+    # judges whose items bring them say which
+    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002
         """The criteria that ``items`` bring along, each once."""
         return []
 

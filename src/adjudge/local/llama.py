@@ -207,7 +207,8 @@ class Llama:
     def _post(self, path: str, body: JsonObject) -> JsonDict:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
         url = self._server.listening_address + path
-        request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - our own server on loopback
+        # our own server on loopback
+        request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310
         with _DIRECT.open(request, timeout=60) as response:
             data: JsonDict = json.load(response)
             return data

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Outcome:
-    """As far as the run has come."""
+class RunOutcome:
+    """Accumulates a run's events into a report and an exit code."""
 
     run: EvalRun
     fail_under: FailUnder | None = None

@@ -28,7 +28,7 @@ from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.results.rag_row import rule_of
-from adjudge.results.setup import Change, Figure, ReportedJudge, Setup
+from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.results.summary import GateConfidence, Summary, Tally
 
 if TYPE_CHECKING:
@@ -55,19 +55,19 @@ class Section(JudgeCriterion):
     cascade: CascadeSummary | None = None
     evidence: EvidenceSummary | None = None
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[NamedFigure]:
         """What can be compared with another run."""
         if self.contests:
             yield from (
-                Figure(one.name, one.name, one.winrate)
+                NamedFigure(one.name, one.name, one.winrate)
                 for one in self.contests.systems
                 if one.winrate is not None
             )
         elif self.summary.mean is not None:
-            yield Figure(
+            yield NamedFigure(
                 self.criteria or self.judge, self.criteria or self.judge, self.summary.mean
             )
-        yield from (Figure(*one) for one in (self.rag.figures() if self.rag else ()))
+        yield from (NamedFigure(*one) for one in (self.rag.figures() if self.rag else ()))
 
     def to_dict(self) -> JsonDict:
         """This section as a JSON-ready dict."""
@@ -246,7 +246,7 @@ class Report(HtmlRepr):
             ),
         }
 
-    def changes(self, one: Section) -> list[Change]:
+    def changes(self, one: Section) -> list[FigureChange]:
         """What a section has come to since the run that this one is compared with."""
         return self.setup.baseline.changes(one.judge, one.figures())
 

@@ -21,7 +21,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
-from adjudge.engine.estimate import Estimate
+from adjudge.engine.estimate import CostEstimate
 from adjudge.engine.run import Run, open_run
 from adjudge.engine.schedule import DeferredItems
 from adjudge.engine.session import Call, OnCall, OpenRun, opened_session, session
@@ -201,7 +201,7 @@ class EvalRun:
 
     def estimate(
         self, listen: Listen = _nobody, *, fork_of: Path | None = None, retry_failed: bool = False
-    ) -> Estimate:
+    ) -> CostEstimate:
         """What is left of it would take; nothing is asked.
 
         ``listen`` is told of the rows that could not be judged.

@@ -113,7 +113,8 @@ def _found_criteria(judge: JudgeEntry) -> list[JsonValue] | None:
 def _with_criteria(judge: JudgeEntry, kept: Sequence[JsonDict] | None) -> JudgeEntry:
     if kept is None:
         return judge
-    return replace(judge, criteria=tuple(CriteriaEntry(_criterion(one)) for one in kept))  # type: ignore[call-arg]
+    criteria = tuple(CriteriaEntry(_criterion(one)) for one in kept)
+    return replace(judge, criteria=criteria)  # type: ignore[call-arg]
 
 
 def _criterion(kept: JsonDict) -> Criteria | Aspect:

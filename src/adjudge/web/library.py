@@ -70,7 +70,7 @@ class RunAbout:
     name: str
     written: float
     models: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Judge → its models."""
+    """Judge → the names of its models."""
     started: float | None = None
     state: str = ""
     imported: bool = False
@@ -79,7 +79,6 @@ class RunAbout:
     """Why it cannot be read; nothing else is known then."""
 
     def to_dict(self) -> JsonDict:
-        """As the list shows it."""
         known = ("models", "started", "state", "imported", "usd")
         return some_of(self, "id", "name", "written", *(("error",) if self.error else known))
 

@@ -120,10 +120,13 @@ class Rate(NamedTuple):
     tokens_per_minute: float | None = None
 
 
+NO_RATE = Rate()
+
+
 class Limited(Layer):
     """Holds a request back until there is room for it."""
 
-    def __init__(self, inner: Model, max_concurrency: int, rate: Rate = Rate()) -> None:  # noqa: B008 - it does not change
+    def __init__(self, inner: Model, max_concurrency: int, rate: Rate = NO_RATE) -> None:
         super().__init__(inner)
         self.gate = ConcurrencyLimit(max_concurrency)
         self.rate = rate

@@ -66,7 +66,7 @@ def show(request: Request) -> Response:
 
 @dataclass(frozen=True)
 class _Compared:
-    """Two runs, row by row."""
+    """What comparing two runs row by row gives."""
 
     settings: list[str]
     same_judges: bool
@@ -75,7 +75,7 @@ class _Compared:
     counts: dict[str, int]
     moves: list[_Move]
     rows: dict[str, list[_Rows]]
-    """Tab → its rows."""
+    """Tab → the rows that it shows."""
 
 
 @dataclass(frozen=True)
