@@ -37,6 +37,7 @@ from adjudge.gateway.registry import (
     is_url,
     key_for,
 )
+from adjudge.gateway.targets.target import Target
 from adjudge.messages import Message
 from adjudge.plugins import resolve
 
@@ -262,6 +263,8 @@ class _Server:
 def _provider(id: ModelLike, server: _Server) -> Model:
     if isinstance(id, str):
         return _by_server(id.strip(), server)
+    if isinstance(id, Target):
+        return id
     if hasattr(id, "complete") and (inspect.iscoroutinefunction(id.complete) or not callable(id)):
         return Guarded(id)
     if callable(

@@ -330,10 +330,9 @@ class Judge(ABC, Generic[I, R]):
         async with vote_source(wanted.asker, wanted.run, wanted.budget) as answers:
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
-                result = (
-                    self._after_failure(result) if result.status is not Status.SCORED else result
-                )
-                await answers.keep_judgment(number, result, ballots)
+                if result.status not in (Status.SCORED, Status.SKIPPED):
+                    result = self._after_failure(result)
+                await answers.keep_judgment(number, result, self.kept_ballots(ballots))
                 wanted.on_result(number, result)
 
             with opened_session(replace(session(), judge=self, votes=answers)):
@@ -360,9 +359,19 @@ class Judge(ABC, Generic[I, R]):
         )
         return estimate(judge, items, answered, prices or PriceTable.load())
 
+    def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
+        """Those whose votes belong to the result."""
+        return ballots
+
     def plan_all(self, item: I) -> Sequence[Ballot]:
         """All ballots that may be asked about an item, by a judge that does not stop early."""
         return self.plan(item, ())
+
+    def plan_if_allowed(self, item: I) -> Sequence[Ballot]:
+        """The same, also of an item that is judged only if something holds that is not known
+        yet.
+        """
+        return self.plan_all(item)
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run

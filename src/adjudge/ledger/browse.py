@@ -25,7 +25,7 @@ from adjudge.stats.intervals import Interval, rows_interval
 
 Sort = Literal["worst", "row"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
-STATUSES = ("failed", "abstained", "scored")
+STATUSES = ("failed", "abstained", "scored", "skipped")
 PAGE = 50
 LOOKED_AT = 20_000
 """Judgments that one page looks through at most for verdicts, flags and words."""

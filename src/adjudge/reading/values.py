@@ -208,7 +208,7 @@ class Place:
     field: str = ""
     line: int = 0
     """Counted from one; 0 where it is not known."""
-    value: object = dataclass_field(default=None, compare=False, repr=False)
+    value: JsonValue = dataclass_field(default=None, compare=False, repr=False)
     """What stands there: those below it have their lines from it."""
 
     def at(self, field: str) -> Place:

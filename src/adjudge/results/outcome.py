@@ -25,9 +25,9 @@ from adjudge.results.payments import payment_notes
 from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of
-from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone
+from adjudge.runs.ready_judge import ReadyJudge
 
 if TYPE_CHECKING:
     from adjudge.trust.comparison import RunComparison

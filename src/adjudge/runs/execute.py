@@ -31,8 +31,9 @@ from adjudge.gateway.layers.budget import Budget, caller
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
-from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
+from adjudge.runs.build import instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
+from adjudge.runs.ready_judge import ReadyJudge
 
 _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""

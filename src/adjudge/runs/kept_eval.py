@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 
+from adjudge.checks.check import Expectation
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
 from adjudge.domain.instance import Instance, PairwiseInstance
@@ -89,6 +90,10 @@ def written(value: object) -> JsonValue:
         return written(value.what)
     if isinstance(value, Criteria | Aspect):
         return _LOOKED_UP
+    if isinstance(value, Expectation):
+        from adjudge.checks.kinds import say  # not loaded where nothing is checked
+
+        return say(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {
             name: written(each)

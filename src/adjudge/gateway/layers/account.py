@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, field, replace
 
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.message import Amounts, Reply, Request, Usage
+from adjudge.gateway.prices import TARGET
 from adjudge.reading.typed_json import read_as
 
 _BYTES_PER_TOKEN = 4
@@ -91,10 +92,12 @@ def token_sum(*values: object) -> int:
     return NO_COUNT if NO_COUNT in counts else sum(counts)
 
 
-def measured(request: Request, reply: Reply) -> Reply:
+def measured(model: str, request: Request, reply: Reply) -> Reply:
     """The reply with a usage that can be added up: counts that are missing or cannot be true are
-    estimated, and marked so.
+    estimated, and marked so. An application has none to count.
     """
+    if model.startswith(TARGET):
+        return reply
     usage = believable(reply, len(_bytes(request.prompt.text)))
     return reply if usage is reply.usage else replace(reply, usage=usage)
 

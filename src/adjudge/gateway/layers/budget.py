@@ -183,7 +183,7 @@ class OpenBudget(Haltable):
             await self.lease.begin(lambda: self.cost(model, self.sizes.likely(model, request)))
         usage = None
         try:
-            reply = measured(request, await ask())
+            reply = measured(model, request, await ask())
             usage = reply.usage
             return reply
         finally:

@@ -314,7 +314,7 @@ class Allowed(Layer):
         )
 
     async def _measured(self, request: Request) -> Reply:
-        return measured(request, await self.inner.complete(request))
+        return measured(self.name, request, await self.inner.complete(request))
 
     def _bounded(self, request: Request, budget: Budget) -> Request:
         """With a limit on its answer, where money or tokens are limited.

@@ -138,7 +138,9 @@ class Batches:
     def _reply(self, known: BatchBallot, request: Request, model: OpenModel) -> Reply:
         _, api = self._models[model.identity]
         reply = measured(
-            request, api.provider.noticed(request, reply_from(json.loads(known.reply or "{}")))
+            model.name,
+            request,
+            api.provider.noticed(request, reply_from(json.loads(known.reply or "{}"))),
         )
         reply = replace(reply, usage=reply.usage.in_batch())
         self._budget.sizes.learn(model.name, request, reply.usage)
