@@ -89,7 +89,9 @@ class CriteriaShape(FiguresShape):
         Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]
     ]
     rules: NotRequired[Annotated[Count, "RAG: rule of the composite: how often it fired"]]
-    measures: NotRequired[Annotated[Mapping[str, MeasureShape], "RAG: by the name of the measure"]]
+    measures: NotRequired[
+        Annotated[Mapping[str, MeasureMeanShape], "RAG: by the name of the measure"]
+    ]
     blame: NotRequired[
         Annotated[Count, "RAG: retriever, generator, both, neither, unknown: how many rows"]
     ]
@@ -107,7 +109,7 @@ class CriteriaShape(FiguresShape):
     ]
 
 
-class MeasureShape(TypedDict):
+class MeasureMeanShape(TypedDict):
     """A measure over all rows."""
 
     mean: float | None
