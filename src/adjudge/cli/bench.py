@@ -59,6 +59,7 @@ from adjudge.cli.output import echo, language, use_language
 from adjudge.cli.typed_values import SHARE
 from adjudge.data.dataset import BadRow
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Label
 from adjudge.domain.vote import Mode
 from adjudge.errors import RunError, SetupError
@@ -397,7 +398,7 @@ def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
         folder,
         stop_at_bad_row=wanted.stop_at_bad_row,
     )
-    facts = {
+    facts: JsonDict = {
         **facts_to_keep("bench"),
         FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
     }

@@ -28,6 +28,7 @@ from adjudge.cli.show import print_json, say_where, warn
 from adjudge.cli.watch import Watch
 from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
@@ -171,7 +172,7 @@ def prepare_run(
     )
 
 
-def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> dict[str, object]:
+def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> JsonDict:
     from adjudge.cli.kept import facts_to_keep  # loaded only where a run is kept
 
     if outputs is None:
@@ -443,7 +444,7 @@ def finish(
     judged: Iterable[JudgmentDone],
     output: Path | None,
     show: Callable[[], None] | None,
-    aggregates: Iterable[Mapping[str, object]] | None = None,
+    aggregates: Iterable[JsonDict] | None = None,
 ) -> int:
     """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None
     prints JSON.
@@ -470,7 +471,7 @@ def finish(
     return outcome.exit_code()
 
 
-def kept_in(folder: Path | None) -> Mapping[str, object] | None:
+def kept_in(folder: Path | None) -> JsonDict | None:
     """The run folder, for the JSON."""
     if folder is None:
         return None

@@ -225,7 +225,7 @@ class JudgingSession:
         report = outcome.report()
         first = report.gates[0]
         summary = report.sections[0].summary if report.sections else None
-        properties: dict[str, object] = {
+        properties: dict[str, str | float | None] = {
             "score": first.value,
             "lower": first.lower,
             "upper": first.upper,

@@ -16,6 +16,7 @@ from adjudge.catalog.criteria import languages_of
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance, texts_beside
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.question import question_of
 from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Ballot, Mode, Vote
@@ -163,7 +164,8 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         if isinstance(given, str | Path):
             given = Learnt.read(given).weights_for(self.name)
         if isinstance(given, LearntWeights):
-            given.check(panel_identity(replace(self, weights=None).configuration(), self.name))
+            unweighed = JudgeConfiguration.of(replace(self, weights=None).configuration())
+            given.check(panel_identity(unweighed, self.name))
             checked_weights(given.weights, list(self.panel))
             return given
         return None if given is None else FrozenDict(checked_weights(given, list(self.panel)))
