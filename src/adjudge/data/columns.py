@@ -182,12 +182,15 @@ class Columns:
         needed: Sequence[str],
         id: str | None,
         also: Sequence[str] = (),
+        may_be_empty: Sequence[str] = (),
     ) -> None:
         wanted, id = names_apart(wanted, id)
         self._wanted = dict(wanted)
         self._needed = tuple(needed)
         self._also = tuple(also)
         """Fields that are taken where they are there."""
+        self._may_be_empty = tuple(may_be_empty)
+        """Fields that every row has a column for, which may hold nothing."""
         self._ids: tuple[str, ...] = ID_COLUMNS if id is None else (id,)
         self._id = id
         self._seen: dict[str, None] = {}
@@ -255,7 +258,7 @@ class Columns:
                 "{name} has no column {id!r} (wanted as id); {has}", name=name, id=self._id, has=has
             )
         self.refuse_doubles(found, name)
-        for field in self._needed:
+        for field in (*self._needed, *self._may_be_empty):
             if field not in self.chosen:
                 raise WrongData(
                     "{name} has no {field} column: name it with --column {field}=COLUMN "
@@ -295,6 +298,18 @@ class Columns:
         for field in self._needed:
             if field not in given:
                 raise ValueError(nothing_in(self.chosen.get(field, field), cells))
+        for field in self._may_be_empty:
+            if (column := self.chosen.get(field, field)) not in cells:
+                raise ValueError(
+                    Message(
+                        "the row has no {column!r}; it has: {cells}. Name its column with "
+                        "--column {field}=COLUMN (columns={{{field!r}: 'COLUMN'}}), or write "
+                        "{column!r}: [] where there is nothing",
+                        column=column,
+                        field=field,
+                        cells=", ".join(cells),
+                    )
+                )
         return given
 
     def _text(self, cell: object, column: str, field: str) -> str | list[str] | None:

@@ -84,6 +84,7 @@ def read_instances(
     needed: Sequence[str] = ("response",),
     *,
     also: Sequence[str] = (),
+    may_be_empty: Sequence[str] = (),
     **options: Unpack[ReadOptions],
 ) -> Iterator[Instance]:
     """One instance a row, read as they are asked for: a data set of any length needs the memory of
@@ -91,8 +92,9 @@ def read_instances(
 
     ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts,
     mappings or instances. ``columns`` says which column is which field; the rest is found by the
-    usual names. ``needed``: the fields that every row must have; ``also``: further ones that are
-    taken where they are there. ``id``: the column with the rows' names; without one a row is called
+    usual names. ``needed``: the fields that every row must have; ``may_be_empty``: those that a row
+    must have a column for, though there may be nothing in it; ``also``: further ones that are taken
+    where they are there. ``id``: the column with the rows' names; without one a row is called
     by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
     ``metadata["row"]``. ``on_bad_row`` is told of each row that cannot be read, and reading goes
     on; without it the first one raises a WrongData. What is wrong with the whole source raises
@@ -101,7 +103,7 @@ def read_instances(
     text, the first of the ``needed``, is empty: they are judged. ``format`` and ``encoding`` are
     for files that do not show them.
     """
-    chosen = Columns(columns or {}, needed, options.pop("id", None), also)
+    chosen = Columns(columns or {}, needed, options.pop("id", None), also, may_be_empty)
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return Instance(

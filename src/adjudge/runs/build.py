@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.data.conversations import Per, parts_of
@@ -39,6 +39,9 @@ from adjudge.runs.eval_file import (
     RagEntry,
 )
 from adjudge.runs.project import ModelEntry
+
+if TYPE_CHECKING:
+    from adjudge.rag.rows import RagFields
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
@@ -106,7 +109,13 @@ def _read(
 ) -> Iterator[Instance]:
     data = file.data
     compare = partial(read_comparisons, responses=data.responses)
-    judge = partial(read_instances, needed=needed_fields(file), also=_also(file))
+    rag = [_fields_of(file, entry) for entry in file.judges if isinstance(entry, RagEntry)]
+    judge = partial(
+        read_instances,
+        needed=needed_fields(file),
+        also=[name for one in rag for name in one.also],
+        may_be_empty=[name for one in rag for name in one.may_be_empty if name not in file.given],
+    )
     read = compare if _compares(file) else judge
     return read(
         source,
@@ -135,7 +144,7 @@ def needed_fields(file: EvalFile) -> list[str]:
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
         else:
-            read += _fields_of(file, entry)[0] if isinstance(entry, RagEntry) else ["response"]
+            read += _fields_of(file, entry).needed if isinstance(entry, RagEntry) else ["response"]
     return [name for name in dict.fromkeys(read) if name not in file.given]
 
 
@@ -355,21 +364,12 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
     return {**_common(file, entry), **votes}
 
 
-def _also(file: EvalFile) -> list[str]:
-    """Fields that are taken where a row has them: ids of documents, for measures that read them."""
-    return [
-        name
-        for one in file.judges
-        if isinstance(one, RagEntry) and one.measures
-        for name in _fields_of(file, one)[1]
-    ]
-
-
-def _fields_of(file: EvalFile, entry: RagEntry) -> tuple[list[str], list[str]]:
+def _fields_of(file: EvalFile, entry: RagEntry) -> RagFields:
     from adjudge.rag.rows import fields_by_name
 
     config = file.beside(entry.config) if entry.config else None
-    return fields_by_name(entry.dimensions, entry.measures, config, file.language)
+    sources = ("contexts",) if entry.evidence else ()
+    return fields_by_name(entry.dimensions, entry.measures, config, file.language, sources)
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
