@@ -124,9 +124,12 @@ def _read(
         id=data.id,
         format=data.format,
         encoding=data.encoding,
+        sheet=data.sheet,
+        header_row=data.header_row,
         on_bad_row=tell if file.on_bad_row == "report" else None,
         on_blank_rows=tell,
         on_empty_answers=tell,
+        on_other_sheets=tell,
     )
 
 
