@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.aio.files import locked
 from adjudge.catalog.aspects import aspects
+from adjudge.catalog.criteria import ready_made_name
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.golden_update import update_golden
 from adjudge.domain.criteria import Criteria
@@ -23,7 +24,7 @@ from adjudge.gateway.open import ModelLike, default_model
 from adjudge.gateway.providers.replay import NOT_RECORDED
 from adjudge.integrations.pytest_cassette import Cassette, join_parts, recording, replayed
 from adjudge.integrations.pytest_purse import Purse, cost_of
-from adjudge.integrations.pytest_text import JudgedText, Render, Undecided
+from adjudge.integrations.pytest_text import JudgedText, LowestCases, Render, Undecided
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, join, plural, render, term
 from adjudge.results.gate import GateResult
@@ -63,6 +64,8 @@ class Decision:
     """"holds", "failed" or "inconclusive"."""
     message: Message
     properties: Sequence[tuple[str, object]] = ()
+    cases: Sequence[str] = ()
+    """The cases that speak most against it, in lines to read."""
     test: str = ""
     """The test function whose cases they are."""
 
@@ -88,6 +91,7 @@ class JudgedRun:
     outcome: Outcome
     folder: Path
     root: Path
+    _lowest: LowestCases = field(repr=False, compare=False)
     _undecided: Undecided = field(repr=False, compare=False)
     _session: JudgingSession = field(repr=False, compare=False)
 
@@ -123,7 +127,8 @@ class JudgedRun:
             )
         reasons = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
         if worst_of(gates) == "failed":
-            raise AssertionError(self._session.render(reasons))
+            render = self._session.render
+            raise AssertionError("\n".join((render(reasons), *self._lowest.lines(render))))
         if reasons:
             self._undecided(reasons)
 
@@ -248,7 +253,9 @@ class JudgingSession:
             models=self._entries if self.models else file.models or own,
             run=str((self.folder / name).absolute()),
         )
-        return JudgedRun(self._execute(file), self.folder / name, self.root, undecided, self)
+        lowest = LowestCases()
+        outcome = self._execute(file, lowest.hear)
+        return JudgedRun(outcome, self.folder / name, self.root, lowest, undecided, self)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
         """Judge the golden cases of a criteria file; with ``update``, what is chosen becomes what
@@ -336,12 +343,19 @@ class JudgingSession:
             return Decision(title, "inconclusive", self._not_compared())
         entry = self._entry(settings.criteria, group.name.rpartition("::")[2], settings.votes)
         results: list[Result] = []
-        outcome = self._execute(
-            self._file(entry, folder, rows, gates),
-            lambda event: results.append(event.result) if isinstance(event, JudgmentDone) else None,
-        )
+        lowest = LowestCases()
+
+        def hear(event: Event) -> None:
+            lowest.hear(event)
+            if isinstance(event, JudgmentDone):
+                results.append(event.result)
+
+        outcome = self._execute(self._file(entry, folder, rows, gates), hear)
         self._check_recorded(results)
-        return self._decision(title, outcome, folder)
+        decision = self._decision(title, outcome, folder)
+        if decision.verdict == "holds":
+            return decision
+        return replace(decision, cases=tuple(lowest.lines(self.render)))
 
     def _decision(self, title: Message, outcome: Outcome, folder: Path) -> Decision:
         report = outcome.report()
@@ -468,16 +482,18 @@ class JudgingSession:
 
     @staticmethod
     def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
-        """A sentence and a ready-made aspect pass or fail; criteria with options of their own
-        choose one.
+        """As on the command line: a name is the ready-made criteria's, else a ready-made aspect's;
+        a sentence passes or fails; criteria with options of their own choose one.
         """
         if not isinstance(criteria, str | Criteria):
             raise SetupError(
                 "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
             )
         said = (CriteriaEntry(criteria),)
-        sentence = isinstance(criteria, str) and (
-            criteria in aspects("en") or len(criteria.split()) > 1
+        sentence = (
+            isinstance(criteria, str)
+            and ready_made_name(criteria) is None
+            and (criteria in aspects("en") or len(criteria.split()) > 1)
         )
         if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
             return AspectEntry(
