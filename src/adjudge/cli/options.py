@@ -119,7 +119,7 @@ def _paths(value: object, *, texts: bool = False) -> Iterator[Path]:
             yield Path(one)
 
 
-class Group(_WithLanguage, click.Group):
+class CommandGroup(_WithLanguage, click.Group):
     """A command of several commands."""
 
     command_class = Command
@@ -470,7 +470,7 @@ dry_run = click.option(
 
 
 @light_dataclass(frozen=True)
-class Spending:
+class SpendingOptions:
     """What every command that asks models can be told."""
 
     resume: bool
@@ -490,14 +490,14 @@ class Spending:
 
 
 @light_dataclass(frozen=True)
-class RunFlags(Spending):
+class RunFlags(SpendingOptions):
     """What a command can be told that asks models, and judges no rows."""
 
     run: Path | None
 
 
 @light_dataclass(frozen=True)
-class RowFlags(Spending):
+class RowFlags(SpendingOptions):
     """What every command that judges rows can be told, with an eval file or without."""
 
     model: tuple[str, ...]

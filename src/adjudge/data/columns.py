@@ -300,8 +300,8 @@ class Columns:
         for field in (*self._needed, *self._may_be_empty):
             if field == "response" and field not in self.chosen and "synthesizer_name" in found:
                 raise WrongData(
-                    "{name} is a test set of Ragas: questions without answers. Ask your system, "
-                    "and give what it answers as a column 'response'",
+                    "{name} is a test set of Ragas: questions without answers. Give them as a "
+                    "column 'response', or have an eval file ask your system: target",
                     name=name,
                 )
             if field not in self.chosen:
