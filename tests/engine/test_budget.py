@@ -475,5 +475,5 @@ def test_a_failure_behind_the_last_request_is_no_verdict(tmp_path: Path) -> None
 
 def test_a_bare_number_is_no_budget() -> None:
     wrong: Any = 5
-    with pytest.raises(SetupError, match=r"such as adjudge.runs.Budget\(max_calls=100\), not 5"):
+    with pytest.raises(SetupError, match=r"such as adjudge.Budget\(max_calls=100\), not 5"):
         DirectJudge("scripted").evaluate(["a text"], "Is it short?", budget=wrong)

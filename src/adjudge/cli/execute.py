@@ -26,7 +26,7 @@ from adjudge.cli.options import Flags, RowFlags
 from adjudge.cli.output import Output, echo, language, output
 from adjudge.cli.show import print_json, say_where, warn
 from adjudge.cli.watch import Watch
-from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
+from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers, OtherSheets
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
@@ -154,6 +154,8 @@ def data_entry(
         id=flags.id,
         limit=flags.limit,
         encoding=flags.encoding,
+        sheet=flags.sheet,
+        header_row=flags.header_row,
     )
 
 
@@ -359,7 +361,7 @@ class RunDisplay:
                 self.judged.add(event)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
             echo(Message("skipped {row}", row=str(event)), err=True)
-        elif isinstance(event, BlankRows | EmptyAnswers):
+        elif isinstance(event, BlankRows | EmptyAnswers | OtherSheets):
             echo(str(event), err=True)
         elif isinstance(event, BatchNews):
             from adjudge.cli.batch import say_news  # not loaded where all is asked at once

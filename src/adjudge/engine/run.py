@@ -288,8 +288,7 @@ async def open_run(
     """
     if budget is not None and not isinstance(budget, Budget):
         raise SetupError(
-            "budget says which limit it is, such as adjudge.runs.Budget(max_calls=100), not "
-            "{budget!r}",
+            "budget says which limit it is, such as adjudge.Budget(max_calls=100), not {budget!r}",
             budget=budget,
         )
     if run is not None:
