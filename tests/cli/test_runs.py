@@ -84,17 +84,6 @@ def test_a_budget_stops_it_and_resume_goes_on(project: Path) -> None:
     assert run_info(project / "runs/one").votes == 36
 
 
-def test_a_changed_file_is_refused_with_what_changed_and_can_be_forked(project: Path) -> None:
-    adjudge("run", "eval.yaml", cwd=project)
-    write(project, strictness=2)
-    refused = adjudge("run", "eval.yaml", cwd=project)
-    assert refused.returncode == 1
-    assert "judges.dates.settings.strictness: 1 → 2" in refused.stderr
-    forked = adjudge("run", "eval.yaml", "--run", "runs/two", "--fork", "runs/one", cwd=project)
-    assert forked.returncode == 0, forked.stderr
-    assert run_info(project / "runs/two").judges["dates"] == {"scored": 12}
-
-
 def test_bad_rows_are_told_of_and_the_rest_is_judged(project: Path) -> None:
     with (project / "rows.csv").open("a") as file:
         file.write("x,too,many\n")

@@ -64,6 +64,7 @@ from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import Outcome
+from adjudge.runs.continued import RunPlace, data_fact, find_place
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
@@ -279,42 +280,39 @@ def run(
 def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> int:
     from adjudge.cli.on_change import OnChange
 
-    def execute(folder: Path | None, fork: Path | None) -> int:
-        again = replace(wanted, folder=folder or wanted.folder, fork=fork or wanted.fork)
-        return _carry_out(again.file(path), again, batch)
+    first = wanted.folder
+    moving = replace(wanted, folder=None)
 
     def load() -> EvalFile:
-        return (
-            replace(wanted.file(path), run=str(wanted.folder.absolute()))
-            if wanted.folder
-            else wanted.file(path)
-        )
+        file = moving.file(path)
+        return replace(file, run=str(first.absolute())) if first else file
 
-    return OnChange(path, load, execute).run()
+    return OnChange(path, load, lambda: _carry_out(load(), moving, batch)).run()
 
 
 def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) -> int:
-    fork = wanted.reused()
     written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
     with as_usage_error():
         for path in wanted.output:
             export_format(path, written[path])
-    facts = facts_to_keep(file)
+    facts = {**facts_to_keep(file), **data_fact(file)}
     made = with_weights(
         lambda: EvalRun.of(
             file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts
         )
     )
+    place = _find_place(made, wanted)
+    made = replace(made, folder=place.folder)
     check_resumed(made.folder, resume=wanted.resume)
     outcome = outcome_for(made, wanted)
     if wanted.dry_run:
         if batch:
             made.check_batches(batch)
-        found = estimated(outcome, fork_of=fork, retry_failed=wanted.retry_failed)
+        found = estimated(outcome, fork_of=place.reused, retry_failed=wanted.retry_failed)
         show_estimate(found, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
     display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel)
-    kept = made.folder or Path()
+    kept = place.folder
     try:
         with resumable(kept), display:
             if wanted.on:
@@ -323,7 +321,7 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
                 _adopt(made.folder)
             display.follow(
                 budget=wanted.budget(),
-                fork_of=fork,
+                fork_of=place.reused,
                 retry_failed=wanted.retry_failed,
                 batch=batch,
                 prepare=partial(_check_outputs, written),
@@ -348,6 +346,29 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
     if not wanted.as_json:
         _compare(wanted.data, kept)
     return outcome.exit_code()
+
+
+def _find_place(made: EvalRun, wanted: RunOptions) -> RunPlace:
+    """Where it is kept; after a change of the file not where it was, unless that was asked for."""
+    if wanted.folder or wanted.on:
+        return RunPlace(made.folder or Path(), reused=wanted.reused())
+    place = find_place(made)
+    if place.earlier:
+        values = {"file": made.file.path.name, "earlier": place.earlier, "folder": place.folder}
+        told = (
+            Message(
+                "{file} changed since {earlier}: going on in {folder} with the answers that still "
+                "apply.",
+                **values,
+            )
+            if place.reused
+            else Message(
+                "{file} changed since {earlier}: going on in {folder}; no answer still applies.",
+                **values,
+            )
+        )
+        echo(told, err=True)
+    return replace(place, reused=wanted.reused() or place.reused)
 
 
 def _format(file: EvalFile, path: Path) -> str | None:

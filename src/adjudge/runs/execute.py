@@ -16,6 +16,7 @@ from adjudge.aio import event_loop
 from adjudge.data.dataset import STDIN, BadRow, OddRows
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
@@ -222,6 +223,10 @@ class EvalRun:
         ]
         return sum(found[1:], start=found[0])
 
+    def configuration(self) -> dict[str, JsonObject]:
+        """Label → what decides the verdicts of that judge."""
+        return {ready.label: ready.judge.configuration(ready.criteria) for ready in self.judges}
+
     def check_limit(self) -> None:
         """Refuse to judge fewer rows than the folder holds: those behind the limit would be gone
         from the run.
@@ -304,12 +309,8 @@ class EvalRun:
         listen(RowsReadable())
         await outbox.drained()
         limits = None if budget == Budget() else budget
-        recorded = self.judges if run or limits else ()
-        configurations = {
-            ready.label: ready.judge.configuration(ready.criteria) for ready in recorded
-        }
         async with (
-            open_run(run, configurations, limits) as under_way,
+            open_run(run, self.configuration() if run or limits else {}, limits) as under_way,
             _stopped_gently(listen, kept=run is not None),
         ):
             try:
