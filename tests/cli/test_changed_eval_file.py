@@ -78,6 +78,7 @@ def test_an_edited_criterion_goes_on_beside_with_the_answers_that_apply(
         "apply." in done.stderr
     )
     assert len(provider.requests) == 12
+    assert "adjudge runs diff runs/eval runs/eval-2" in done.stdout
     assert run_info(tmp_path / "runs/eval").judges == run_info(tmp_path / "runs/eval-2").judges
     again = run()
     assert "changed since" not in again.stderr

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from click import UsageError
@@ -36,16 +35,12 @@ from adjudge.cli.options import (
     rows,
     shared,
 )
-from adjudge.domain.results import AspectResult
 from adjudge.exporters.table import check_writable
-from adjudge.judges.aspect import AspectCritic
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry
-from adjudge.view.terminal import Screen
-from adjudge.view.terminal_results import show_results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,12 +105,7 @@ def check(options: CheckOptions, flags: Flags) -> int:
     judgments = judge_all(
         RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
     )
-    results = judgments.results(AspectResult)
-    (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
-    shown = (
-        None if options.as_json else partial(show_results, results, critic, Screen(flags.language))
-    )
-    return finish(outcome, judgments, options.output, shown)
+    return finish(outcome, judgments, options.output, as_json=options.as_json)
 
 
 def _called(criterion: str, flags: Flags) -> str:

@@ -22,7 +22,7 @@ from adjudge.cli.execute import (
     note_halt,
     outcome_for,
     resumable,
-    skipped_rows,
+    show_end,
     use_prices,
     with_weights,
 )
@@ -52,7 +52,7 @@ from adjudge.cli.options import (
     row_names,
     server,
 )
-from adjudge.cli.output import echo, language, use_language
+from adjudge.cli.output import echo, use_language
 from adjudge.cli.run_data import print_run
 from adjudge.cli.show import warn
 from adjudge.cli.show_diff import show_comparison
@@ -69,8 +69,6 @@ from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.rows_again import may_be_reused
-from adjudge.view.terminal import Screen
-from adjudge.view.terminal_report import show_report
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -338,11 +336,11 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
         return ExitCode.UNSCORED
     except RunStopped as halt:
         note_halt(halt, outcome)
-        _tell(outcome, kept, (), as_json=wanted.as_json)
+        _tell(outcome, place, (), as_json=wanted.as_json)
         raise
     for path, to in written.items():
         export(kept, path, to)
-    _tell(outcome, kept, list(written), as_json=wanted.as_json)
+    _tell(outcome, place, list(written), as_json=wanted.as_json)
     if not wanted.as_json:
         _compare(wanted.data, kept)
     return outcome.exit_code()
@@ -409,13 +407,13 @@ def _adopt(folder: Path) -> None:
     adopt_partitions(folder)
 
 
-def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:
-    if not as_json:
-        _show(outcome, folder, written)
-        return
+def _tell(outcome: Outcome, place: RunPlace, written: Sequence[Path], *, as_json: bool) -> None:
     report = outcome.report()
-    print_run(report, folder, written, votes=True)
-    warn(report)
+    if as_json:
+        print_run(report, place.folder, written, votes=True)
+        warn(report)
+    else:
+        show_end(outcome, report, written, place.earlier)
 
 
 def _compare(before: Path | None, after: Path) -> None:
@@ -423,18 +421,6 @@ def _compare(before: Path | None, after: Path) -> None:
     if before is None or not holds_run(before):
         return
     show_comparison(before, after)
-
-
-def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
-    """A line per criteria, and where everything is that this run has made."""
-    report = outcome.report()
-    show_report(report, Screen(language()))
-    if outcome.skipped:
-        echo(skipped_rows(outcome), fg="yellow")
-    for place in (folder, *written):
-        if place.exists():
-            echo(place)
-    warn(report)
 
 
 def _check_outputs(paths: Mapping[Path, str | None]) -> None:

@@ -91,7 +91,5 @@ def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 
 def _shown(value: object) -> str:
-    if value is None:
-        return "–"
-    text = " ".join(str(value).split())
+    text = " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

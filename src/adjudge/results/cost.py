@@ -7,6 +7,7 @@ from typing import TypedDict
 
 from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
+from adjudge.messages import Message
 
 
 class Cost(TypedDict):
@@ -25,3 +26,14 @@ def cost_of(used: Mapping[str, Usage]) -> Cost:
     unknown = [model for model, cost in costs.items() if cost is None]
     known = [cost for cost in costs.values() if cost is not None]
     return {"cost_usd": sum(known) if known or not unknown else None, "unpriced_models": unknown}
+
+
+def cost_message(used: Mapping[str, Usage]) -> Message:
+    """The same in words: dollars, and the models that have no price."""
+    found = cost_of(used)
+    usd, unpriced = found["cost_usd"], found["unpriced_models"]
+    cost = Message("{cost}", cost="$0" if not usd else f"${usd:.4f}")
+    if not unpriced:
+        return cost
+    missing = Message("no price for model {names}", names=", ".join(map(repr, unpriced)))
+    return Message("{cost} and {missing}", cost=cost, missing=missing) if usd else missing

@@ -239,6 +239,10 @@ class Setup:
             "baseline": self.baseline.kept(),
         }
 
+    def definition_of(self, judge: str) -> str:
+        """What a judge of one aspect asks for, in its own words."""
+        return str(_part(_part(self.judges, judge), "settings").get("definition", ""))
+
     @cached_property
     def identities(self) -> dict[str, str]:
         """Judge → one hash over everything that decides its verdicts."""

@@ -280,7 +280,7 @@ class EvalRun:
         if any(ready.per == "turn" for ready in self.judges):
             return None  # rows have as many turns as they have
         if self.file.rows:
-            return self._judgments(len(self.file.rows))
+            return len(self.file.rows) * self.judgments_per_row
         try:
             if (
                 self.file.data.path == STDIN
@@ -291,10 +291,11 @@ class EvalRun:
             rows = sum(1 for _ in instances(self.file, _ignore, self.limit))
         except (OSError, RunError):
             return None  # what is wrong with the rows is said when judging gets there
-        return self._judgments(rows)
+        return rows * self.judgments_per_row
 
-    def _judgments(self, rows: int) -> int:
-        return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
+    @property
+    def judgments_per_row(self) -> int:
+        return sum(len(ready.criteria) or 1 for ready in self.judges)
 
     async def _execute(
         self,
