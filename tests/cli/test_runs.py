@@ -258,8 +258,14 @@ def test_run_folders_are_listed_shown_compared_and_collected(project: Path) -> N
     assert "complete" in listed
     assert len(json.loads(adjudge("runs", "list", "--json", cwd=project).stdout)["results"]) == 2
     shown = adjudge("runs", "show", "runs/one", cwd=project).stdout
-    assert "dates: scored 12; mean 1.000" in shown
-    assert '"strictness": 1' in shown
+    assert "12 rows judged by 3 criteria." in shown
+    assert ["dates", "100%", "pass", "72%–100%", "12", "PASS", "12"] in [
+        line.split() for line in shown.splitlines()
+    ]
+    assert "adjudge label runs/one" in shown
+    assert "strictness" not in shown
+    configured = adjudge("runs", "show", "runs/one", "--config", cwd=project).stdout
+    assert "      strictness: 1\n" in configured
     assert (
         json.loads(adjudge("runs", "show", "runs/one", "--json", cwd=project).stdout)["run"][
             "votes"

@@ -28,11 +28,16 @@ def cost_of(used: Mapping[str, Usage]) -> Cost:
     return {"cost_usd": sum(known) if known or not unknown else None, "unpriced_models": unknown}
 
 
+def dollars(usd: float) -> str:
+    """An amount as people read it."""
+    return f"${usd:.4f}" if usd else "$0"
+
+
 def cost_message(used: Mapping[str, Usage]) -> Message:
     """The same in words: dollars, and the models that have no price."""
-    found = cost_of(used)
+    found = cost_of({model: usage for model, usage in used.items() if usage != Usage()})
     usd, unpriced = found["cost_usd"], found["unpriced_models"]
-    cost = Message("{cost}", cost="$0" if not usd else f"${usd:.4f}")
+    cost = Message("{cost}", cost=dollars(usd or 0.0))
     if not unpriced:
         return cost
     missing = Message("no price for model {names}", names=", ".join(map(repr, unpriced)))

@@ -50,6 +50,8 @@ class Ending:
     """What was written."""
     earlier: Path | None = None
     """The run before the eval file was changed."""
+    unfinished: bool = False
+    """Whether there is more to be asked, of a run that is only looked at."""
     asked: int | None = None
     """Votes that this command asked for; None where it only looks at a run."""
 
@@ -70,9 +72,11 @@ def show_ending(ending: Ending, screen: Screen, aside: Screen) -> None:
         show_figures(report, screen)
         if worst := worst_rows(report, screen, all_shown=table is not None):
             screen.show("", screen.line(Message("Worst rows"), "bold"), worst)
-    for note in report.notes:
-        if note != ending.stopped:
-            screen.say(note, "yellow")
+    notes = [note for note in report.notes if note != ending.stopped]
+    if notes and not ending.single:
+        screen.show("")
+    for note in notes:
+        screen.say(note, "yellow")
     show_warnings(report, aside)
     screen.show("")
     _show_facts(ending, screen)
@@ -152,7 +156,7 @@ def _facts(ending: Ending) -> Iterator[tuple[str, str]]:
     elif report.total > 1 and not ending.files:
         yield Message("Rows"), Message("not kept: add -o rows.csv or --run FOLDER")
     if not ending.stopped:
-        yield from ((Message("Next"), command) for command in next_commands(ending))
+        yield from ((Message("Next"), command) for command in _next_commands(ending))
 
 
 def _cost(report: Report) -> Iterator[Message]:
@@ -171,14 +175,14 @@ def _cost(report: Report) -> Iterator[Message]:
         )
 
 
-def next_commands(ending: Ending) -> Iterator[str]:
+def _next_commands(ending: Ending) -> Iterator[str]:
     """What is worth typing now."""
     if ending.folder is None:
         return
     folder = shlex.quote(str(ending.folder))
     if ending.earlier:
         yield f"adjudge runs diff {shlex.quote(str(ending.earlier))} {folder}"
-    if ending.report.unanswered:
+    if ending.unfinished or ending.report.unanswered:
         yield f"adjudge resume {folder}"
     yield f"adjudge view {folder}"
     if not ending.report.calibrations:
