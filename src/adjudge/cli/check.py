@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from click import UsageError
 
@@ -38,9 +39,14 @@ from adjudge.cli.options import (
 from adjudge.exporters.table import check_writable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
+from adjudge.reading.toml_text import with_lines
+from adjudge.reading.values import Place, load_yaml
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
-from adjudge.runs.eval_file import AspectEntry
+from adjudge.runs.eval_file import AspectEntry, CheckEntry
+
+if TYPE_CHECKING:
+    from adjudge.checks.check import Expectation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +61,21 @@ class CheckOptions:
     )
     aspect_name: str | None = option(
         "--aspect", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
+    )
+    contains: tuple[str, ...] = option(
+        "--contains", multiple=True, help="No model: the text must contain this; repeatable."
+    )
+    regex: tuple[str, ...] = option(
+        "--regex", multiple=True, help="No model: this must match somewhere; repeatable."
+    )
+    equals: str | None = option("--equals", help="No model: the text must be this.")
+    checks: tuple[str, ...] = option(
+        "--check",
+        multiple=True,
+        help=(
+            "No model: any check, as in eval files, such as 'words: {most: 50}', json, or "
+            "'not: {contains: sorry}'; repeatable."
+        ),
     )
     strictness: int = option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
     early_stop: bool = option(
@@ -72,21 +93,12 @@ class CheckOptions:
 @options(CheckOptions)
 @judging()
 def check(options: CheckOptions, flags: Flags) -> int:
-    """Judge a text, a file or every row of a data set against one criterion."""
+    """Judge a text, a file or every row of a data set against one criterion; or check it without a
+    model (--contains, --regex, --equals, --check).
+    """
     check_writable(options.output)
-    definition = _definition(options.criterion, options.aspect_name, flags.language)
-    judge = AspectEntry(
-        kind="aspect",
-        criteria=(
-            CriteriaEntry(
-                Aspect(options.aspect_name or _called(options.criterion or "", flags), definition)
-            ),
-        ),
-        strictness=options.strictness,
-        early_stop=options.early_stop,
-        temperature=flags.temperature,
-        seed=flags.seed,
-    )
+    expected = _expectations(options)
+    judge = _program(options, expected) if expected else _critic(options, flags)
     data = data_entry(flags, rows_in(options.text, options.file), columns_from(options.column))
     made = prepare_run(
         eval_file_from_flags(
@@ -108,6 +120,50 @@ def check(options: CheckOptions, flags: Flags) -> int:
     return finish(outcome, judgments, options.output, as_json=options.as_json)
 
 
+def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
+    """A model decides."""
+    definition = _definition(options.criterion, options.aspect_name, flags.language)
+    name = options.aspect_name or _called(options.criterion or "", flags)
+    return AspectEntry(
+        kind="aspect",
+        criteria=(CriteriaEntry(Aspect(name, definition)),),
+        strictness=options.strictness,
+        early_stop=options.early_stop,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+
+
+def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckEntry:
+    """No model is asked."""
+    if options.criterion or options.aspect_name:
+        raise UsageError(
+            Message(
+                "a criterion needs a model and a check does not: give one of the two, or write "
+                "both into an eval file ('adjudge init')"
+            )
+        )
+    return CheckEntry(kind="check", checks=expected)
+
+
+def _expectations(options: CheckOptions) -> tuple[Expectation, ...]:
+    """The checks that were typed."""
+    typed: list[object] = [{"contains": one} for one in options.contains]
+    typed += [{"regex": one} for one in options.regex]
+    typed += [{"equals": options.equals}] if options.equals is not None else []
+    if not typed and not options.checks:
+        return ()
+    from adjudge.checks.kinds import CheckType
+
+    place = Place("--check")
+    found = [CheckType().read(with_lines(one), place) for one in typed]
+    found += [
+        CheckType().read(written.value, written)
+        for written in (load_yaml(text, place) for text in options.checks)
+    ]
+    return tuple(found)
+
+
 def _called(criterion: str, flags: Flags) -> str:
     """The criterion by its own words, unless a run that this one goes on with, or is compared with,
     calls it otherwise.
@@ -125,7 +181,10 @@ def _called(criterion: str, flags: Flags) -> str:
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:
     if (criterion is None) == (aspect_name is None):
         raise UsageError(
-            Message('say what to check: --criterion "…" or --aspect NAME, one of the two')
+            Message(
+                'say what to check: --criterion "…" or --aspect NAME, one of the two; or without '
+                "a model, --contains TEXT"
+            )
         )
     with as_usage_error():
         return criterion if criterion is not None else aspect(aspect_name or "", language)

@@ -40,7 +40,7 @@ from adjudge.messages import Message, plural, reason_of
 from adjudge.reading.reiterable import Reiterable
 from adjudge.results.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
-from adjudge.results.outcome import Outcome
+from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
@@ -54,14 +54,15 @@ _IN_MEMORY = 1_000_000
 """Bytes up to which there is no file."""
 
 
-class Judgments:
+class JudgmentSpool:
     """What was judged, in the order of the rows, however it came in.
 
     Of each only its place is held in memory.
     """
 
     def __init__(self) -> None:
-        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it goes with this object
+        # it goes with this object
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         finalize(self, _close, self._file)
         self._places = array("Q")
         self._numbers = array("Q")
@@ -191,7 +192,7 @@ def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
     return make()
 
 
-def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
+def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutcome:
     """What will come of the run. A gate that was typed and cannot hold is a mistake in usage."""
     typed_gate = (
         flags.fail_under,
@@ -201,7 +202,7 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
         flags.cluster,
     ) != (None,) * 5
     with as_usage_error() if typed_gate else nullcontext():
-        outcome = Outcome(run, flags.fail_under, flags.baseline, shown)
+        outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown)
         outcome.check_gates()
     with as_usage_error():
         run.check_limit()
@@ -289,14 +290,14 @@ class RunDisplay:
     """
 
     def __init__(
-        self, outcome: Outcome, *, quiet: bool, otel: bool = False, keeps: bool = False
+        self, outcome: RunOutcome, *, quiet: bool, otel: bool = False, keeps: bool = False
     ) -> None:
         self.outcome = outcome
         self.traces = _traces(outcome.run) if otel else None
         self.keeps = keeps
         self.quiet = quiet
         self.watch = Watch(outcome.run.total, quiet=quiet, language=outcome.run.file.language)
-        self.judged = Judgments()
+        self.judged = JudgmentSpool()
 
     def __enter__(self) -> RunDisplay:
         self._open = ExitStack()
@@ -367,7 +368,7 @@ def _traces(run: EvalRun) -> Traces:
     return Traces.of_run(run)
 
 
-def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> Judgments:
+def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> JudgmentSpool:
     """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can
     be read.
 
@@ -389,7 +390,7 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
     return display.judged
 
 
-def _tell_of(halt: BaseException, outcome: Outcome) -> None:
+def _tell_of(halt: BaseException, outcome: RunOutcome) -> None:
     """What came of an interrupted command is not all there is: the report and
     the exit code say so.
     """
@@ -403,7 +404,7 @@ def _tell_of(halt: BaseException, outcome: Outcome) -> None:
     echo(outcome.stopped, err=True)
 
 
-def note_halt(halt: RunStopped, outcome: Outcome) -> None:
+def note_halt(halt: RunStopped, outcome: RunOutcome) -> None:
     """The same of a run that is kept; ``halt``, which says how to resume it, is raised when all is
     told.
     """
@@ -411,7 +412,7 @@ def note_halt(halt: RunStopped, outcome: Outcome) -> None:
     outcome.halted = halt
 
 
-def _halt_message(halt: BaseException, outcome: Outcome) -> Message:
+def _halt_message(halt: BaseException, outcome: RunOutcome) -> Message:
     if isinstance(halt, BudgetSpent) and (limit := halt.message.values.get("limit")):
         return Message(
             "Budget of {limit} used up after {done}.", limit=_limit(str(limit)), done=_done(outcome)
@@ -434,7 +435,7 @@ def _limit(text: str) -> str:
     return text
 
 
-def _done(outcome: Outcome) -> Message:
+def _done(outcome: RunOutcome) -> Message:
     """How far it came: "11 of 300 rows", where a row has one judgment."""
     done, total, each = outcome.judgments, outcome.run.total(), outcome.run.judgments_per_row
     if total is None:
@@ -444,12 +445,12 @@ def _done(outcome: Outcome) -> Message:
     return plural("{done} of {count} judgment", "{done} of {count} judgments", total, done=done)
 
 
-def skipped_rows(outcome: Outcome) -> Message:
+def skipped_rows(outcome: RunOutcome) -> Message:
     return Message("{rows} could not be judged", rows=count_rows(outcome.skipped))
 
 
 def finish(
-    outcome: Outcome,
+    outcome: RunOutcome,
     judged: Iterable[JudgmentDone],
     output: Path | None,
     *,
@@ -505,7 +506,7 @@ def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> 
     return None
 
 
-def judgments_of(outcome: Outcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
+def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
     """What was judged, as reports read it."""
     labels = {one.name: one.label for one in outcome.run.judges}
     return Reiterable(
@@ -514,7 +515,7 @@ def judgments_of(outcome: Outcome, judged: Iterable[JudgmentDone]) -> Reiterable
 
 
 def show_end(
-    outcome: Outcome, report: Report, files: Sequence[Path] = (), earlier: Path | None = None
+    outcome: RunOutcome, report: Report, files: Sequence[Path] = (), earlier: Path | None = None
 ) -> None:
     """The last that a command prints of what it judged."""
     ending = Ending(

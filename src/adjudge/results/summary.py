@@ -81,6 +81,10 @@ class Summary:
     reasons: Mapping[str, int] = field(default_factory=dict)
     """Why results have no score, the most frequent reason first."""
 
+    skipped: int = 0
+    """Judgments that were not to be made, since the checks of the row did not pass; attempted does
+    not count them.
+    """
     models: Mapping[str, ModelMean] = field(default_factory=dict)
     """Of a panel: what each model by itself comes to."""
     passes: PassRate | None = None
@@ -100,6 +104,7 @@ class Summary:
         """This summary as a JSON-ready dict."""
         return {
             **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
+            **({"skipped": self.skipped} if self.skipped else {}),
             "interval": interval_dict(self.interval),
             **some_of(self, "options", "reasons"),
             **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
@@ -158,10 +163,14 @@ class Tally:
         self._reasons: Counter[str] = Counter()
         self._models: dict[str, list[float]] = {}
         self._passes = array("d")
+        self._skipped = 0
 
     def add(self, one: JudgmentRecord) -> None:
-        self._counts[one.status] += 1
         self._usage += one.usage
+        if one.status == "skipped":
+            self._skipped += 1
+            return
+        self._counts[one.status] += 1
         self._excluded.update(one.left_out)
         self._add_models(one)
         if not one.scored:
@@ -170,7 +179,7 @@ class Tally:
         if one.verdict is not None:
             self._options[one.verdict] += 1
             self._points[one.verdict] = one.score
-            if one.detail.kind == "aspect":
+            if one.detail.kind in ("aspect", "check"):
                 self._passes.append(one.verdict == "PASS")
         if one.score is None:
             self._without_number += 1
@@ -219,6 +228,7 @@ class Tally:
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
+            skipped=self._skipped,
             models=self._panel(),
             passes=self._pass_rate(),
         )

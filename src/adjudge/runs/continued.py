@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.aio.files import sha256
+from adjudge.domain.frozen import text_hash
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.ledger.changes import judge_changes
@@ -59,19 +60,19 @@ def find_place(run: EvalRun) -> RunPlace:
 
 
 def data_fact(file: EvalFile) -> dict[str, object]:
-    """What a run folder keeps of its rows, so that it is known when they are others; nothing where
-    they cannot be read twice.
+    """What a run folder keeps of its rows and of who answers them, so that it is known when they
+    are others; nothing where they cannot be read twice.
     """
     source = file.source
     if file.rows or not source.is_file():
         return {}
     try:
-        read = sha256(source)
+        read = [sha256(path) for path in (source, *map(file.beside, file.prompts))]
     except OSError:
         return {}  # what is wrong with the rows is said when judging gets there
     entry = file.data
     how = (entry.columns, entry.responses, entry.name_column, entry.encoding)
-    return {_DATA: f"{read} {how}"}
+    return {_DATA: text_hash(repr((read, how, file.target, file.repeat)))}
 
 
 def _folders(first: Path) -> Iterator[Path]:

@@ -35,16 +35,16 @@ _MEAN = "mean"
 
 def few_rows(report: Report) -> bool:
     """Whether the rows can be shown one by one."""
-    most = max((one.summary.attempted for one in report.sections), default=0)
-    return most <= FEW and len(report.entries) == report.total
+    most = max(map(_rows, report.sections), default=0)
+    left_out = sum(one.summary.skipped for one in report.sections)
+    return most <= FEW and len(report.entries) + left_out == report.total
 
 
 def rows_table(report: Report, screen: Screen) -> Table | None:
     """Of a few rows a line each: by several criteria what each says, by one its reason as well."""
     places = {(one.judge, one.criteria): place for place, one in enumerate(report.sections)}
     entries = sorted(report.entries, key=lambda one: (places[one.judge, one.criterion], one.index))
-    aligned = len({one.summary.attempted for one in report.sections}) == 1
-    if aligned and 1 < len(report.sections) <= _MOST_COLUMNS:
+    if len(set(map(_rows, report.sections))) == 1 and 1 < len(report.sections) <= _MOST_COLUMNS:
         return _matrix(report, entries, screen)
     if len(entries) > FEW:
         return None
@@ -56,12 +56,19 @@ def _matrix(report: Report, entries: Iterable[JudgmentRecord], screen: Screen) -
     for section in report.sections:
         title = screen.render(section.criteria or section.judge)
         table.add_column(title, overflow="ellipsis")
-    cells: dict[str, list[Text]] = {}
+    cells: dict[tuple[int, str], dict[tuple[str, str], Text]] = {}
     for one in entries:
-        cells.setdefault(row_name(one, report), []).append(verdict_text(one, screen))
-    for name, row in cells.items():
-        screen.add_row(table, name, *row)
+        row = cells.setdefault((_row_index(one, report), row_name(one, report)), {})
+        row[one.judge, one.criterion] = verdict_text(one, screen)
+    for (_, name), row in sorted(cells.items(), key=lambda each: each[0][0]):
+        each = (row.get((one.judge, one.criteria), Text("–")) for one in report.sections)
+        screen.add_row(table, name, *each)
     return table
+
+
+def _rows(section: Section) -> int:
+    """How many it was asked about; a row whose checks did not pass is one of them."""
+    return section.summary.attempted + section.summary.skipped
 
 
 def _lines(
@@ -93,12 +100,15 @@ def worst_rows(report: Report, screen: Screen, *, all_shown: bool) -> Table | No
     best = {
         (one.judge, one.criteria): _best_score(one) for one in report.sections if not one.contests
     }
-    worst = [
-        one
-        for one in report.entries
-        if (most := best.get((one.judge, one.criterion))) is not None
-        and (not one.scored or (one.score is not None and one.score < most))
-    ][:_WORST]
+    by_row: dict[str, JudgmentRecord] = {}
+    for one in report.entries:
+        most = best.get((one.judge, one.criterion))
+        better = most is not None and (not one.scored or (one.score or 0.0) < most)
+        if better and (not one.scored or one.score is not None):
+            by_row.setdefault(row_name(one, report), one)
+        if len(by_row) == _WORST:
+            break
+    worst = list(by_row.values())
     told = all_shown and (len(report.sections) == 1 or report.total <= FULL)
     cut = any(len(_reason(one, report, screen)) > _SHORT for one in worst)
     return _lines(report, worst, screen, full=True) if worst and (cut or not told) else None
@@ -111,9 +121,12 @@ def _best_score(section: Section) -> float:
 
 def row_name(one: JudgmentRecord, report: Report) -> str:
     """Its id, else its number: a judge has a judgment of the row for each of its criteria."""
+    return one.id or str(_row_index(one, report) + 1)
+
+
+def _row_index(one: JudgmentRecord, report: Report) -> int:
     own = [each for each in report.sections if each.judge == one.judge]
-    aligned = len({each.summary.attempted for each in own}) == 1
-    return one.id or str(one.index // (len(own) if aligned else 1) + 1)
+    return one.index // (len(own) if len(set(map(_rows, own))) == 1 else 1)
 
 
 def verdict_text(one: JudgmentRecord, screen: Screen) -> Text:
@@ -132,7 +145,7 @@ def verdict_text(one: JudgmentRecord, screen: Screen) -> Text:
             screen.line(figure(one.score)),
             *(() if rule == _MEAN else (screen.line(rule_title(rule)),)),
         )
-    whole = one.detail.kind == "aspect" and one.score in (0.0, 1.0)
+    whole = one.detail.kind in ("aspect", "check") and one.score in (0.0, 1.0)
     score = () if one.score is None or whole else (screen.line(figure(one.score)),)
     return _spaced(_signed(one.verdict, screen), *score)
 

@@ -135,7 +135,8 @@ class BatchApi(ABC):
             return False
         return True
 
-    def opening(self, mark: str) -> bytes:  # noqa: ARG002 - where the name of a batch stands in its body
+    # where the name of a batch stands in its body
+    def opening(self, mark: str) -> bytes:  # noqa: ARG002
         """What comes before the first request."""
         return b""
 
@@ -143,7 +144,8 @@ class BatchApi(ABC):
     def line(self, id: str, request: Request) -> bytes:
         """A request as it stands among the others."""
 
-    async def upload(self, path: Path) -> str:  # noqa: ARG002 - most take the requests with what creates the batch
+    # most take the requests with what creates the batch
+    async def upload(self, path: Path) -> str:  # noqa: ARG002
         """Send the file with the requests ahead, where that is done, which costs nothing yet: what
         the provider calls it.
         """
@@ -175,7 +177,8 @@ class BatchApi(ABC):
             found += more
         return [one for one in found if one.created is None or one.created >= since]
 
-    async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002 - where the requests tell
+    # where the requests tell
+    async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002
         """The batches that may be the one of this name, which was sent since then; with names of
         ours, no others.
         """
