@@ -41,10 +41,13 @@ def few_rows(report: Report) -> bool:
 
 
 def rows_table(report: Report, screen: Screen) -> Table | None:
-    """Of a few rows a line each: by several criteria what each says, by one its reason as well."""
+    """Of a few rows a line each: by several criteria what each says, by one its reason as well; of
+    two or three judgments everything.
+    """
     places = {(one.judge, one.criteria): place for place, one in enumerate(report.sections)}
     entries = sorted(report.entries, key=lambda one: (places[one.judge, one.criterion], one.index))
-    if len(set(map(_rows, report.sections))) == 1 and 1 < len(report.sections) <= _MOST_COLUMNS:
+    aligned = len(set(map(_rows, report.sections))) == 1
+    if aligned and 1 < len(report.sections) <= _MOST_COLUMNS and len(entries) > FULL:
         return _matrix(report, entries, screen)
     if len(entries) > FEW:
         return None
