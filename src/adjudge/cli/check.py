@@ -121,7 +121,7 @@ def check(options: CheckOptions, flags: Flags) -> int:
 
 
 def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
-    """A model decides."""
+    """The judge of a criterion that a model decides."""
     definition = _definition(options.criterion, options.aspect_name, flags.language)
     name = options.aspect_name or _called(options.criterion or "", flags)
     return AspectEntry(
@@ -135,7 +135,7 @@ def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
 
 
 def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckEntry:
-    """No model is asked."""
+    """The judge that is a program: no model is asked."""
     if options.criterion or options.aspect_name:
         raise UsageError(
             Message(

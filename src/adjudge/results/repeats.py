@@ -27,7 +27,7 @@ class Repeats:
     """pass^1, pass^2, …: the share of rows of which so many answers, drawn from all, pass."""
 
     def sentence(self, name: str) -> Message:
-        """In a line."""
+        """How often all answers of a row pass, in a line."""
         if not self.pass_all:
             return Message(
                 "{name}, {system}: no row has a verdict of every time",

@@ -170,11 +170,15 @@ def _after_targets(
     from adjudge.runs.target_entry import variants_of
     from adjudge.runs.targets import SharedAnswers, answered_first
 
-    variants, answers = variants_of(file, model), SharedAnswers()
-    return [
-        answered_first(ready, variants, answers, first=number == 0)
-        for number, ready in enumerate(made)
-    ]
+    answers = SharedAnswers()
+    try:
+        variants = variants_of(file, model)
+        return [
+            answered_first(ready, variants, answers, first=number == 0)
+            for number, ready in enumerate(made)
+        ]
+    except SetupError as error:
+        raise Place(str(file.path), field="target").wrong("{error}", error=error) from error
 
 
 def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
@@ -429,7 +433,8 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
     return [ready_judge(file, entry, entry.name or "evidence", judge)]
 
 
-def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001 - nobody is asked
+# nobody is asked
+def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001
     from adjudge.judges.checks import CheckJudge
 
     name = entry.name or "checks"

@@ -17,7 +17,7 @@ from typing import ClassVar, TypedDict
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
-from adjudge.gateway.http import MAX_REPLY, Endpoint, account_told, clock_ahead, error_for
+from adjudge.gateway.http import MAX_REPLY, Endpoint, error_for
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
@@ -118,11 +118,6 @@ class BatchApi(ABC):
         """A digest of who asks where: a batch can be read only by the account that sent it."""
         return self.provider.connection.digest("adjudge batch account", self.provider_name)
 
-    @property
-    def organisation(self) -> str:
-        """Whose key it is, as the provider last told; empty where it does not tell."""
-        return account_told(self.endpoint)
-
     async def gives(self, id: str) -> bool:
         """Whether the provider has this batch for the key that asks: another key of the account
         that sent it is as good.
@@ -206,13 +201,11 @@ class BatchApi(ABC):
     def lines(self, path: Path) -> Iterator[BatchAnswer]:
         """What came of each request, in any order. What cannot be read says nothing."""
         for record in self.records(path):
-            if (line := self._line(record)) is not None:
+            line = None
+            with suppress(KeyError, TypeError, AttributeError, ValueError):
+                line = self.read(record)
+            if line is not None:
                 yield line
-
-    def _line(self, record: Json) -> BatchAnswer | None:
-        with suppress(KeyError, TypeError, AttributeError, ValueError):
-            return self.read(record)
-        return None
 
     def records(self, path: Path) -> Iterator[Json]:
         """The records of a results file, one a line; a last line that was cut off is none."""
@@ -229,13 +222,6 @@ class BatchApi(ABC):
     def endpoint(self) -> Endpoint:
         """In whose name errors speak."""
         return self.provider.endpoint
-
-    @property
-    def clock_ahead(self) -> float | None:
-        """Seconds by which the provider's clock is ahead of ours, by its last answer; None where it
-        does not tell.
-        """
-        return clock_ahead(self.endpoint)
 
     def answered(self, id: str, body: object) -> BatchAnswer:
         """A request with the provider's usual answer."""

@@ -110,7 +110,12 @@ class OpenBudget(Haltable):
         self.prices = prices or PriceTable.load()
         self.account = account or Account()
         self._spent: Spent | None = None
-        self.lease = keep and CallLease(self.account, keep, self._block, self.raise_if_halted)
+        self.lease = keep and CallLease(
+            self.account,
+            keep,
+            lambda likely: self.budget.block(self.spent, likely) if self._limited else _LEASE,
+            self.raise_if_halted,
+        )
         """Of a run whose ledger knows of every request."""
         self._reserved, self._in_batches = Spent(), Spent()
         """What requests under way may take, and what batches may that were sent and not collected
@@ -309,9 +314,6 @@ class OpenBudget(Haltable):
         return next(
             (name for name, limit, value in limits if limit is not None and value > limit), None
         )
-
-    def _block(self, likely: Spent) -> int:
-        return self.budget.block(self.spent, likely) if self._limited else _LEASE
 
 
 @light_dataclass(frozen=True)
