@@ -104,7 +104,7 @@ def test_every_candidate_is_a_row_that_is_shown_and_exported(
     ]
     assert [len(row["votes"]) for row in rows] == [3, 3, 2]
     assert rows[1]["fields"] == {"task": "Give four.", "response": "output = 4"}
-    assert "generate: candidate: scored 3" in adjudge("runs", "show", "kept").stdout
+    assert "3 rows judged." in adjudge("runs", "show", "kept").stdout
     assert adjudge("export", "kept", "--to", "csv").returncode == 0
     assert "output = 2 + 2" in (tmp_path / "kept" / "results.csv").read_text(encoding="utf-8-sig")
 

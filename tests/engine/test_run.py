@@ -610,7 +610,7 @@ def test_another_judge_is_refused_in_one_line_that_names_both(tmp_path: Path) ->
     with pytest.raises(RunError) as refused:
         DirectJudge(ScriptedModel()).evaluate(["x"], "Is it?", run=tmp_path / "run")
     told = (
-        "configuration: judges.AspectCritic is not there any more; judges.DirectJudge was not "
-        "there. Restore"
+        "configuration (judges.AspectCritic is not there any more; judges.DirectJudge was not "
+        "there): restore"
     )
     assert told in str(refused.value)

@@ -16,7 +16,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import RunError
-from adjudge.ledger.changes import ATTRIBUTES, differences
+from adjudge.ledger.changes import judge_changes
 from adjudge.ledger.codec import judgment_row, vote_of, vote_row
 from adjudge.ledger.commit_thread import CommitThread
 from adjudge.ledger.file import (
@@ -111,16 +111,12 @@ def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -
             known = object_in(read_meta(connection).get("configuration"))
     except sqlite3.Error as error:
         raise ledger_error(fork_of / FILE, error) from error
-    judges = configuration.get("judges")
-    changed = [one for one in differences(known, configuration) if one.path[3:4] == (ATTRIBUTES,)]
-    if own := [
-        str(one) for one in changed if isinstance(judges, Mapping) and one.path[1] in judges
-    ]:
+    if own := judge_changes(known, configuration):
         raise RunError(
             "the answers in {fork_of} do not apply, since the judge changed: {own}. Leave "
             "the fork out",
             fork_of=fork_of,
-            own="; ".join(own),
+            own="; ".join(map(str, own)),
         )
 
 

@@ -9,6 +9,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
+from adjudge.messages import Message
 
 
 @light_dataclass(frozen=True)
@@ -31,3 +32,19 @@ def cost_of(used: Mapping[str, Usage]) -> Cost:
     unknown = tuple(model for model, cost in costs.items() if cost is None)
     known = [cost for cost in costs.values() if cost is not None]
     return Cost(sum(known) if known or not unknown else None, unknown)
+
+
+def dollars(usd: float) -> str:
+    """An amount as people read it."""
+    return f"${usd:.4f}" if usd else "$0"
+
+
+def cost_message(used: Mapping[str, Usage]) -> Message:
+    """The same in words: dollars, and the models that have no price."""
+    found = cost_of({model: usage for model, usage in used.items() if usage != Usage()})
+    usd, unpriced = found.cost_usd, found.unpriced_models
+    cost = Message("{cost}", cost=dollars(usd or 0.0))
+    if not unpriced:
+        return cost
+    missing = Message("no price for model {names}", names=", ".join(map(repr, unpriced)))
+    return Message("{cost} and {missing}", cost=cost, missing=missing) if usd else missing

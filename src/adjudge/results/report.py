@@ -153,6 +153,10 @@ class Report(HtmlRepr):
     used: Mapping[str, Usage] = field(default_factory=dict)
     failed_calls: int = 0
     """Requests that brought no reply, tries that were repeated included; they are in no usage."""
+    reused: int = 0
+    """Answers that cost nothing: they came from the cache, or from an earlier run."""
+    unanswered: int = 0
+    """Votes for which every call failed."""
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
@@ -172,6 +176,11 @@ class Report(HtmlRepr):
     @property
     def usage(self) -> Usage:
         return sum(self.used.values(), Usage())
+
+    @property
+    def retries(self) -> int:
+        """Calls that failed and were answered when they were repeated."""
+        return max(0, self.failed_calls - self.unanswered)
 
     @property
     def remarks(self) -> list[str]:
@@ -348,7 +357,7 @@ class ReportTally:
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
         self._used: dict[str, Usage] = {}
-        self.failed_calls = 0
+        self.failed_calls = self._reused = self._unanswered = 0
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
 
@@ -362,6 +371,10 @@ class ReportTally:
         self._named.update(one.named)
         for model, usage in one.used.items():
             self._used[model] = self._used.get(model, Usage()) + usage
+        for vote in one.votes or ():
+            failed = vote.outcome == "model_error"
+            self._unanswered += failed
+            self._reused += vote.text is not None and not failed and not vote.usage.calls
         self._notes.update(dict.fromkeys(one.notes))
         self._worst += [one] if one.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
@@ -399,6 +412,8 @@ class ReportTally:
             total=self.total,
             used=dict(self._used),
             failed_calls=self.failed_calls,
+            reused=self._reused,
+            unanswered=self._unanswered,
         )
 
     def _paused(self) -> Iterator[Message]:

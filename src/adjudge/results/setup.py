@@ -242,6 +242,11 @@ class Setup:
             "baseline": self.baseline.kept(),
         }
 
+    def definition_of(self, judge: str) -> str:
+        """What a judge of one aspect asks for, in its own words."""
+        found = self.judges.get(judge)
+        return str(found.settings.get("definition", "")) if found else ""
+
     @cached_property
     def identities(self) -> dict[str, str]:
         """Judge → one hash over everything that decides its verdicts."""

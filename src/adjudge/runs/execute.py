@@ -224,6 +224,10 @@ class EvalRun:
         ]
         return sum(found[1:], start=found[0])
 
+    def configuration(self) -> dict[str, JsonObject]:
+        """Label → what decides the verdicts of that judge."""
+        return {ready.label: ready.judge.configuration(ready.criteria) for ready in self.judges}
+
     def check_limit(self) -> None:
         """Refuse to judge fewer rows than the folder holds: those behind the limit would be gone
         from the run.
@@ -277,7 +281,7 @@ class EvalRun:
         if any(ready.per == "turn" for ready in self.judges):
             return None  # rows have as many turns as they have
         if self.file.rows:
-            return self._judgments(len(self.file.rows))
+            return len(self.file.rows) * self.judgments_per_row
         try:
             if (
                 self.file.data.path == STDIN
@@ -288,10 +292,11 @@ class EvalRun:
             rows = sum(1 for _ in instances(self.file, _ignore, self.limit))
         except (OSError, RunError):
             return None  # what is wrong with the rows is said when judging gets there
-        return self._judgments(rows)
+        return rows * self.judgments_per_row
 
-    def _judgments(self, rows: int) -> int:
-        return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
+    @property
+    def judgments_per_row(self) -> int:
+        return sum(len(ready.criteria) or 1 for ready in self.judges)
 
     async def _execute(
         self,
@@ -306,12 +311,8 @@ class EvalRun:
         listen(RowsReadable())
         await outbox.drained()
         limits = None if budget == Budget() else budget
-        recorded = self.judges if run or limits else ()
-        configurations = {
-            ready.label: ready.judge.configuration(ready.criteria) for ready in recorded
-        }
         async with (
-            open_run(run, configurations, limits) as under_way,
+            open_run(run, self.configuration() if run or limits else {}, limits) as under_way,
             _stopped_gently(listen, kept=run is not None),
         ):
             try:

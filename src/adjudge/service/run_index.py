@@ -44,10 +44,10 @@ class RowsPage:
 
 
 class RunIndex:
-    """Reads runs; writes nothing."""
+    """Reads runs; writes nothing. Its folder may be made later, by the first run."""
 
     def __init__(self, root: Path) -> None:
-        if not root.is_dir():
+        if not root.is_dir() and (root.exists() or not root.parent.is_dir()):
             raise SetupError(
                 "{root} is not a folder: give a run folder, or a folder that contains runs",
                 root=root,
