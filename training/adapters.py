@@ -13,7 +13,7 @@ from torch import Tensor
 
 from training.model import Llama
 from training.ranks import shared_out
-from training.weights import read_tensors
+from training.weights import read_adapter
 
 
 def merge(model: Llama) -> None:
@@ -51,14 +51,9 @@ def _parts(change: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
 
 def start_from(model: Llama, adapter: Path) -> None:
     """The model with an adapter as it was saved, or as the package ships it."""
-    if adapter.suffix == ".gguf":
-        found = read_tensors(adapter)
-    else:
-        with np.load(adapter) as file:
-            found = {name: file[name] for name in file.files}
     parts = {
-        name: torch.tensor(values).float().to(model.embeddings.device)
-        for name, values in found.items()
+        name: torch.tensor(values).to(model.embeddings.device)
+        for name, values in read_adapter(adapter).items()
     }
     put_beside(
         model,

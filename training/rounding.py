@@ -197,9 +197,7 @@ def samples_of(base: Path) -> list[list[int]]:
     return _samples(header, *_frame(header))
 
 
-def left_out(
-    base: Path, tensors: Mapping[str, Array]
-) -> Iterator[dict[str, tuple[Array, Array]]]:
+def left_out(base: Path, tensors: Mapping[str, Array]) -> Iterator[dict[str, tuple[Array, Array]]]:
     """For each layer the means and axes that the runtime would make of an adapter."""
     header = read_header(base)
     shape = shape_of(header)

@@ -29,8 +29,8 @@ from training.claims.measure import measure
 from training.data import Examples, Translations, load, load_translations
 from training.figures import fit, table, threshold
 from training.model import Llama
-from training.scoring import label_logprobs, readings
 from training.rounding import look_again, prepare
+from training.scoring import label_logprobs, readings
 from training.splits import ANSWERS, SPLITS
 from training.steps import Mix, Steps
 

@@ -173,9 +173,7 @@ def _rows_of(part: Sequence[Claim], seed: str) -> list[Row]:
 
 def _row(one: Claim, rng: random.Random) -> Row:
     asked, truth = _asked(one, rng)
-    template: Language = (
-        "ru" if one.language == "ru" and rng.random() < _RUSSIAN_FRAME else "en"
-    )
+    template: Language = "ru" if one.language == "ru" and rng.random() < _RUSSIAN_FRAME else "en"
     case = Case(asked, _fields(one.fragments, one.question, one.sentence), truth)
     name = f"claim_{one.source}"
     return Row(Made(name, "train", case, template), rng.choice(shown(case, template)), "", 0)

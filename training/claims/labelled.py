@@ -38,6 +38,7 @@ def labelled(mirror: Mirror, rng: random.Random) -> list[Claim]:
     """All of them."""
     parts = (
         _nli(mirror),
+        _snli(mirror),
         _facts(mirror),
         _answers(mirror),
         _wice(mirror),
@@ -57,6 +58,20 @@ def _nli(mirror: Mirror) -> Iterator[Claim]:
             for row in mirror.cells("salesforce/DocNLI", f"Data/{folder}/{part}.txt"):
                 if len(row) == 3:
                     yield claim(name, plain(row[1]), plain(row[2]), _two(row[0] == "entailment"))
+    for name, part in (("rte", "train"), ("rte", "dev"), ("scitail", "dev")):
+        path = f"nli_datasets/{name}/{part}.csv"
+        for cells in mirror.table("felipessalvatore/NLI_datasets", path):
+            yield claim(
+                name, cells["premise"], cells["hypothesis"], _two(cells["label"] == "entailment")
+            )
+    for part in ("train", "val"):
+        for row in mirror.lines("yuliya1324/ru_attacker", f"data/TERRa/{part}.jsonl"):
+            support = _two(row["label"] == "entailment")
+            yield claim("terra", row["premise"], row["hypothesis"], support, language="ru")
+
+
+def _snli(mirror: Mirror) -> Iterator[Claim]:
+    for part in ("dev", "test"):
         columns = (
             mirror.text("OanaMariaCamburu/e-SNLI", f"dataset/eSNLI/{name}.{part}").splitlines()
             for name in ("s1", "s2", "labels")
@@ -69,16 +84,6 @@ def _nli(mirror: Mirror) -> Iterator[Claim]:
         for row in mirror.cells("acmi-lab/counterfactually-augmented-data", path)[1:]:
             if len(row) >= 3 and row[2] in _THREE:
                 yield claim("edited_snli", row[0], row[1], _THREE[row[2]])
-    for name, part in (("rte", "train"), ("rte", "dev"), ("scitail", "dev")):
-        path = f"nli_datasets/{name}/{part}.csv"
-        for cells in mirror.table("felipessalvatore/NLI_datasets", path):
-            yield claim(
-                name, cells["premise"], cells["hypothesis"], _two(cells["label"] == "entailment")
-            )
-    for part in ("train", "val"):
-        for row in mirror.lines("yuliya1324/ru_attacker", f"data/TERRa/{part}.jsonl"):
-            support = _two(row["label"] == "entailment")
-            yield claim("terra", row["premise"], row["hypothesis"], support, language="ru")
 
 
 def _facts(mirror: Mirror) -> Iterator[Claim]:
@@ -129,7 +134,7 @@ def _wice(mirror: Mirror) -> Iterator[Claim]:
 
 
 def _tables(mirror: Mirror, rng: random.Random) -> Iterator[Claim]:
-    archive = mirror._git("infotabs/infotabs", "archive", "HEAD", "data/tables/json")
+    archive = mirror.archive("infotabs/infotabs", "data/tables/json")
     tables: dict[str, str] = {}
     with tarfile.open(fileobj=io.BytesIO(archive)) as files:
         for member in files.getmembers():

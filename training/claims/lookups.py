@@ -59,9 +59,7 @@ def sentences_of(text: str) -> list[str]:
 def chunks_of(document: str) -> list[str]:
     """Stretches of CHUNK words, the last of them shorter."""
     words = _WORD.findall(document.strip())
-    return [
-        "".join(words[start : start + CHUNK]).strip() for start in range(0, len(words), CHUNK)
-    ]
+    return ["".join(words[start : start + CHUNK]).strip() for start in range(0, len(words), CHUNK)]
 
 
 def lexical(answers: Sequence[Answer]) -> NDArray[np.float32]:

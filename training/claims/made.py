@@ -51,7 +51,9 @@ def _of_documents(
 
 
 def _sentences(text: str) -> list[str]:
-    return [one.text for one in sentences(text) if one.is_claim and len(one.text) < _LONGEST_SENTENCE]
+    return [
+        one.text for one in sentences(text) if one.is_claim and len(one.text) < _LONGEST_SENTENCE
+    ]
 
 
 class _Window:
@@ -75,30 +77,41 @@ class _Window:
         if len(self._shown) > 5 and rng.random() < 0.22:
             return self._summary()
         (sort,) = rng.choices(
-            ("said", "removed", "hidden", "wrong", "both", "half"), (22, 12, 8, 36, 12, 10)
+            (self._said, self._removed, self._hidden_one, self._wrong_one, self._both, self._half),
+            (22, 12, 8, 36, 12, 10),
         )
-        if sort == "said":
-            return self._claim(self._short(one) if rng.random() < 0.7 else one, SUPPORTED)
-        if sort == "removed":
-            rest = self._shown[: self._place] + self._shown[self._place + 1 :]
-            return self._claim(self._short(one), NOT_FOUND, rest) if len(rest) > 1 else None
-        if sort == "hidden":
-            return (
-                self._claim(self._short(rng.choice(self._hidden)), NOT_FOUND)
-                if self._hidden
-                else None
-            )
-        if sort == "wrong":
-            return self._claim(self._wrong(self._short(one)), CONTRADICTED)
-        other = rng.choice(self._shown)
-        if other == one:
-            return None
-        if sort == "both":
-            return self._claim(f"{self._short(one)} {self._short(other)}", SUPPORTED)
-        false = self._wrong(self._short(other)) if rng.random() < 0.6 else rng.choice(elsewhere)
+        return sort(one, elsewhere)
+
+    def _said(self, one: str, _: Sequence[str]) -> Claim | None:
+        return self._claim(self._short(one) if self._rng.random() < 0.7 else one, SUPPORTED)
+
+    def _removed(self, one: str, _: Sequence[str]) -> Claim | None:
+        rest = self._shown[: self._place] + self._shown[self._place + 1 :]
+        return self._claim(self._short(one), NOT_FOUND, rest) if len(rest) > 1 else None
+
+    def _hidden_one(self, _one: str, _: Sequence[str]) -> Claim | None:
+        hidden = self._short(self._rng.choice(self._hidden)) if self._hidden else ""
+        return self._claim(hidden, NOT_FOUND)
+
+    def _wrong_one(self, one: str, _: Sequence[str]) -> Claim | None:
+        return self._claim(self._wrong(self._short(one)), CONTRADICTED)
+
+    def _both(self, one: str, _: Sequence[str]) -> Claim | None:
+        other = self._rng.choice(self._shown)
+        said = f"{self._short(one)} {self._short(other)}"
+        return self._claim(said, SUPPORTED) if other != one else None
+
+    def _half(self, one: str, elsewhere: Sequence[str]) -> Claim | None:
+        """A sentence that is said beside one that is not."""
+        other = self._rng.choice(self._shown)
+        false = (
+            self._wrong(self._short(other))
+            if self._rng.random() < 0.6
+            else self._rng.choice(elsewhere)
+        )
         both = [self._short(one), false]
-        rng.shuffle(both)
-        return self._claim(" ".join(both) if false else "", UNSUPPORTED)
+        self._rng.shuffle(both)
+        return self._claim(" ".join(both) if false and other != one else "", UNSUPPORTED)
 
     def _summary(self) -> Claim | None:
         rng = self._rng

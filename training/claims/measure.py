@@ -41,8 +41,11 @@ def main() -> None:
     parser.add_argument("--adapter", type=Path, required=True)
     parser.add_argument("--claims", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--rounding", action="store_true", help="in eight bits, as the runtime does")
+    parser.add_argument(
+        "--rounding", action="store_true", help="in eight bits, as the runtime does"
+    )
     args = parser.parse_args()
+    torch.backends.cuda.matmul.allow_tf32 = True
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model = Llama(args.base).to(device)
     start_from(model, args.adapter)
@@ -61,7 +64,9 @@ def measure(model: Llama, folder: Path, path: Path) -> None:
     kept_odds = odds(model, kept, places)
     lookups = load_lookups(folder / "lookups.npz")
     examples = load(folder / "answers.npz")
-    scores = answer_scores(lookups, examples.item, odds(model, examples, np.arange(len(examples.item))))
+    scores = answer_scores(
+        lookups, examples.item, odds(model, examples, np.arange(len(examples.item)))
+    )
     figures = {
         "validation": _kept_figures(kept, places, kept_odds),
         **answer_figures(lookups, scores),

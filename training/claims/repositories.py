@@ -41,9 +41,7 @@ class Repository:
 TRAINED = (
     Repository("salesforce/DocNLI", "492992a", "BSD-3-Clause", "FEVER (CC-BY-SA-3.0), MNLI (OANC)"),
     Repository("OanaMariaCamburu/e-SNLI", "7b585a3", "MIT", "SNLI dev and test (CC-BY-SA-4.0)"),
-    Repository(
-        "acmi-lab/counterfactually-augmented-data", "6f232a1", "Apache-2.0", "SNLI, edited"
-    ),
+    Repository("acmi-lab/counterfactually-augmented-data", "6f232a1", "Apache-2.0", "SNLI, edited"),
     Repository("felipessalvatore/NLI_datasets", "9551b73", "MIT", "RTE, SciTail dev"),
     Repository("infotabs/infotabs", "34e7dc0", "Apache-2.0", "InfoTabs train"),
     Repository("google-research/fool-me-twice", "d9db753", "Apache-2.0", "FoolMeTwice dev"),
@@ -94,6 +92,10 @@ class Mirror:
 
     def paths(self, name: str, folder: str) -> list[str]:
         return self._git(name, "ls-tree", "-r", "--name-only", "HEAD", folder).decode().split()
+
+    def archive(self, name: str, folder: str) -> bytes:
+        """A folder as a tar file."""
+        return self._git(name, "archive", "HEAD", folder)
 
     def lines(self, name: str, path: str) -> list[Any]:
         """Of a file with a JSON value a line; broken lines are left out."""

@@ -22,7 +22,8 @@ _NOT_BEHIND = re.compile(
 _STARTS = re.compile(r"^(However|Meanwhile|Also|But|And|In addition|Moreover|Then|So),? ")
 _ENDS = re.compile(r",? (which|who|where|while|although|after|because|as|with) [^,]{15,}[.]$")
 _SAYS = re.compile(
-    r", (he|she|it|they|[A-Z][a-z]+ [A-Z][a-z]+|police|officials)? ?(said|says|added|told [^,.]+)\.$"
+    r", (he|she|it|they|[A-Z][a-z]+ [A-Z][a-z]+|police|officials)? ?"
+    r"(said|says|added|told [^,.]+)\.$"
 )
 _BRACKETS = re.compile(r"\s*\([^)]*\)")
 _WHEN_FIRST = re.compile(r"^(In|On|At|By|After|Since) ([^,]{3,40}), ([^.]+)\.$")
