@@ -87,6 +87,6 @@ def fast_retries(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def batches(fast_retries: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[BatchProvider]:
     """A server that takes batches; one that is not listed is looked for again at once."""
-    monkeypatch.setattr("adjudge.engine.backends.batch.post._FIRST_SEARCH", 0.002)
+    monkeypatch.setattr("adjudge.engine.backends.batch.send._FIRST_SEARCH", 0.002)
     with BatchProvider() as running:
         yield running

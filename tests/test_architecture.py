@@ -31,7 +31,7 @@ FLOORS = [
     {"strategy", "rag"},
     {"judges", "sandbox"},
     {"engine"},
-    {"ledger"},
+    {"ledger", "checks"},
     {"prompts", "gateway", "verdicts", "pooling", "stats", "catalog", "data"},
     {"local", "reading"},
     {"aio"},

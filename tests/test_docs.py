@@ -55,6 +55,7 @@ VARIABLES = (
     "LITELLM_API_KEY",
     "OPENROUTER_API_KEY",
     "GATEWAY_KEY",
+    "MODEL",
 )
 EVAL = """data: answers.csv
 judges: [{kind: direct, criteria: politeness, strictness: 3}]
@@ -256,6 +257,8 @@ def test_commands_print_what_the_page_shows(block: Block, monkeypatch: pytest.Mo
 
 
 READERS: dict[str, Callable[[Path], object]] = {
+    "docs/checks.md": load_eval,
+    "docs/compared.md": load_eval,
     "docs/criteria.md": read_criteria,
     "docs/eval-file.md": load_eval,
     "docs/models.md": load_eval,
@@ -263,6 +266,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/rag.md": read_dimensions,
     "docs/runs.md": PriceTable.load,
     "docs/scale.md": load_eval,
+    "docs/targets.md": load_eval,
 }
 
 

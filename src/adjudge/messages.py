@@ -191,7 +191,7 @@ def pack(value: object) -> object:
     return value if value is None or isinstance(value, bool | int | float) else str(value)
 
 
-def _unpack(packed: object, catalogue: Catalogue, depth: int = _DEEPEST) -> Any:
+def _unpack(packed: object, catalogue: Translations, depth: int = _DEEPEST) -> Any:
     if not isinstance(packed, dict):
         return packed
     if not depth:
@@ -247,7 +247,7 @@ def reason_of(error: OSError) -> Message:
     return Message(error.strerror) if error.strerror else Message("{reason}", reason=str(error))
 
 
-class Catalogue(NamedTuple):
+class Translations(NamedTuple):
     """The translations of one language."""
 
     texts: Mapping[tuple[str, str], tuple[str, ...]]
@@ -272,7 +272,7 @@ class Catalogue(NamedTuple):
 
 
 @cache
-def read_catalogue(language: str) -> Catalogue:
+def read_catalogue(language: str) -> Translations:
     """The catalogue of ``language``; an empty one where there is none."""
     from importlib.resources import files
 
@@ -280,11 +280,11 @@ def read_catalogue(language: str) -> Catalogue:
     return (
         parse_po(path.read_text(encoding="utf-8"))
         if path.is_file()
-        else Catalogue({}, {}, lambda _: 0)
+        else Translations({}, {}, lambda _: 0)
     )
 
 
-def parse_po(text: str) -> Catalogue:
+def parse_po(text: str) -> Translations:
     """The translations in a gettext file; fuzzy and obsolete ones are left out."""
     from ast import literal_eval
     from gettext import c2py
@@ -310,7 +310,7 @@ def parse_po(text: str) -> Catalogue:
         if entry.get("msgid") and all(forms):
             key = entry.get("msgctxt", ""), entry["msgid"]
             texts[key], plurals[key] = forms, entry.get("msgid_plural", "")
-    return Catalogue(texts, plurals, c2py(form))
+    return Translations(texts, plurals, c2py(form))
 
 
 class _CommaNumber(float):

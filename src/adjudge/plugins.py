@@ -61,6 +61,8 @@ OURS: Mapping[str, Mapping[str, str]] = {
         pairwise="PAIRWISE",
         rag="RAG",
         evidence="EVIDENCE",
+        check="CHECK",
+        python="PYTHON",
     ),
     "importers": _below(  # the surest first: a file is of the first format that matches it
         "importers.",

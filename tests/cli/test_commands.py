@@ -14,7 +14,7 @@ import pytest
 
 from adjudge import DirectJudge, ScriptedModel
 from adjudge.cli.doctor import extras
-from adjudge.cli.execute import Judgments
+from adjudge.cli.execute import JudgmentSpool
 from adjudge.errors import RunError
 from adjudge.runs.execute import JudgmentDone
 from support import commands
@@ -324,7 +324,7 @@ def test_a_full_disk_behind_standard_output_is_one_line() -> None:
 def test_judgments_that_find_no_room_to_wait_in_are_an_error_in_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    judgments = Judgments()
+    judgments = JudgmentSpool()
     (result,) = DirectJudge(ScriptedModel(["Yes"])).evaluate(["x"], "Is it?")
     with (
         Path("/dev/full").open("wb", buffering=0) as full,

@@ -140,7 +140,7 @@ def test_a_budget_holds_without_a_run_folder(adjudge: Adjudge, provider: FakePro
 def test_a_limit_in_dollars_needs_prices(
     adjudge: Adjudge, provider: FakeProvider, tmp_path: Path
 ) -> None:
-    model = f"{provider.base_url('openai')}#m"
+    model = "https://models.example.com/v1#m"
     done = adjudge(
         "generate", "x", "-m", model, "--sandbox", "none", "--run", "kept", "--max-usd", "1"
     )

@@ -140,15 +140,15 @@ def test_a_dry_run_asks_nothing_and_says_what_it_would_take(
 
 
 def test_a_price_that_is_not_known_is_said(project: Path) -> None:
-    write(project, model="'http://127.0.0.1:9/v1#m'")
+    write(project, model="'https://models.example.com/v1#m'")
     assert (
-        "no price for model 'http://127.0.0.1:9/v1#m'"
+        "no price for model 'https://models.example.com/v1#m'"
         in adjudge("run", "eval.yaml", "--dry-run", cwd=project).stdout
     )
     refused = adjudge("run", "eval.yaml", "--max-usd", "1", cwd=project)
     assert refused.returncode == 1
     assert "max_usd cannot hold" in refused.stderr
-    (project / "prices.yaml").write_text("'http://127.0.0.1:9/*': {input: 1, output: 1}")
+    (project / "prices.yaml").write_text("'https://models.example.com/*': {input: 1, output: 1}")
     assert (
         "cost: $"
         in adjudge("run", "eval.yaml", "--dry-run", "--prices", "prices.yaml", cwd=project).stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.cli.execute import Judgments
+from adjudge.cli.execute import JudgmentSpool
 from adjudge.cli.json_text import echo_json
 from adjudge.cli.main import main
 from adjudge.runs.execute import JudgmentDone
@@ -53,19 +53,19 @@ class Live:
 @pytest.fixture
 def live(monkeypatch: pytest.MonkeyPatch) -> Live:
     """The results that a command is given, and those that it goes through later."""
-    found, add, read = Live(), Judgments.add, Judgments.__iter__
+    found, add, read = Live(), JudgmentSpool.add, JudgmentSpool.__iter__
 
-    def added(self: Judgments, judged: JudgmentDone) -> None:
+    def added(self: JudgmentSpool, judged: JudgmentDone) -> None:
         found.add(judged.result)
         add(self, judged)
 
-    def gone_through(self: Judgments) -> Iterator[JudgmentDone]:
+    def gone_through(self: JudgmentSpool) -> Iterator[JudgmentDone]:
         for judged in read(self):
             found.add(judged.result)
             yield judged
 
-    monkeypatch.setattr(Judgments, "add", added)
-    monkeypatch.setattr(Judgments, "__iter__", gone_through)
+    monkeypatch.setattr(JudgmentSpool, "add", added)
+    monkeypatch.setattr(JudgmentSpool, "__iter__", gone_through)
     return found
 
 

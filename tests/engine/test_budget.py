@@ -331,7 +331,9 @@ def test_whoever_was_let_in_and_sent_nothing_gives_its_place_back(end: str) -> N
         ]
         await asyncio.sleep(0)
         written.set()
-        while not open_budget._entering:  # the moment between being let in and being sent
+        lease = open_budget.lease
+        assert lease is not None
+        while not lease.entering:  # the moment between being let in and being sent
             await asyncio.sleep(0)
         if end == "stopped":
             open_budget.stop("by somebody")
@@ -349,9 +351,9 @@ def test_whoever_was_let_in_and_sent_nothing_gives_its_place_back(end: str) -> N
 def test_the_largest_request_of_a_model_is_what_the_next_is_expected_to_take() -> None:
     """A small answer behind a large one does not make the model a small one."""
     open_budget = OpenBudget(Budget(max_tokens=1_000_000), PriceTable({}))
-    open_budget.learn("m", a_request(), Usage(1, 10_000, 3_000))
+    open_budget.sizes.learn("m", a_request(), Usage(1, 10_000, 3_000))
     large = open_budget.set_aside("m", a_request())
-    open_budget.learn("m", a_request(), Usage(1, 10, 1))
+    open_budget.sizes.learn("m", a_request(), Usage(1, 10, 1))
     after_a_small_one = open_budget.set_aside("m", a_request())
     assert large is not None
     assert after_a_small_one == large

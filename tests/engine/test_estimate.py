@@ -16,7 +16,7 @@ from adjudge import AspectCritic
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Request
-from adjudge.engine.estimate import Estimate
+from adjudge.engine.estimate import CostEstimate
 from adjudge.gateway.open import open_model
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.direct import DirectJudge
@@ -33,7 +33,7 @@ def critic(script: Any = None, **options: Any) -> AspectCritic:
 
 def estimated(
     judge: AspectCritic, texts: list[str], run: Path | None = None, **options: Any
-) -> Estimate:
+) -> CostEstimate:
     items = [judge.prepare(Instance({"response": text})) for text in texts]
     return judge.estimate(items, KnownVotes(run, **options) if run else None)
 

@@ -198,7 +198,7 @@ def test_a_measured_reply_can_be_added_up(
     calls: Any, prompt: Any, completion: Any, cached: Any
 ) -> None:
     usage = measured(
-        a_request(), Reply("PASS", usage=Usage(calls, prompt, completion, cached))
+        "m", a_request(), Reply("PASS", usage=Usage(calls, prompt, completion, cached))
     ).usage
     assert all(
         type(value) is int and 0 <= value < 2**31

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.integrations.pytest_groups import Case, Group, GroupSettings
+from adjudge.integrations.pytest_groups import Group, GroupCase, GroupSettings
 from adjudge.integrations.pytest_session import JudgingSession
 from support.fake_provider import KEY, FakeProvider
 
@@ -64,7 +64,8 @@ class Pipeline:
             f"answer REC-{number:05}-{'Y' if good else 'N'}" for number, good in enumerate(right)
         ]
         cases = {
-            f"{NAME}[{n}]": [Case(f"case {n}", {"response": text})] for n, text in enumerate(texts)
+            f"{NAME}[{n}]": [GroupCase(f"case {n}", {"response": text})]
+            for n, text in enumerate(texts)
         }
         session = JudgingSession(
             root=self.root,

@@ -114,7 +114,7 @@ def test_the_range_of_a_worker_is_free_when_its_connection_is_gone(
     assert dead.take("dead") == RowRange(0, 9)
     monkeypatch.setattr(postgres, "GONE_AFTER", 0.0)
     assert store.take("b") is None, "it lives"
-    with dead.opened() as connection:
+    with dead.server.opened() as connection:
         connection.close()
     wait_until(lambda: store.take("b") == RowRange(0, 9))
     assert store.take("b") == RowRange(0, 9)
@@ -131,7 +131,7 @@ def test_a_worker_whose_connection_is_made_anew_keeps_its_range(
     store.offer([(RowRange(0, 9), "a")])
     store.guard("a")
     assert store.take("a") == RowRange(0, 9)
-    with store.opened() as connection:
+    with store.server.opened() as connection:
         connection.close()
     assert other.take("b") is None, "it may come back for a while"
     store.guard("a")
@@ -144,7 +144,7 @@ def test_a_role_that_owns_nothing_takes_part_where_the_tables_are(tmp_path: Path
     store = opened("postgres", tmp_path)
     assert isinstance(store, PostgresStore)
     store.begin({})
-    with store.opened() as connection:
+    with store.server.opened() as connection:
         connection.execute("DROP ROLE IF EXISTS guest")
         connection.execute("CREATE ROLE guest LOGIN")
         connection.execute("GRANT SELECT, INSERT, UPDATE ON ALL TABLES IN SCHEMA public TO guest")
@@ -153,13 +153,13 @@ def test_a_role_that_owns_nothing_takes_part_where_the_tables_are(tmp_path: Path
     file = marked_file(tmp_path, rows=20)
     ended(started(tmp_path / "eval.yaml", url, tmp_path / "a"))
     assert exported(tmp_path / "a") == exported(on_one_machine(file, tmp_path / "one"))
-    with store.opened() as connection:
+    with store.server.opened() as connection:
         connection.execute("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM guest")
         connection.execute("REVOKE ALL ON ALL SEQUENCES IN SCHEMA public FROM guest")
 
 
 def test_a_role_that_may_not_make_the_tables_is_told_what_to_do(tmp_path: Path) -> None:
-    with PostgresStore(f"{postgres_server()}#any").opened() as connection:
+    with PostgresStore(f"{postgres_server()}#any").server.opened() as connection:
         connection.execute("DROP DATABASE IF EXISTS empty")
         connection.execute("CREATE DATABASE empty")
         connection.execute("DROP ROLE IF EXISTS nobody")
@@ -212,7 +212,7 @@ def test_a_connection_that_breaks_off_is_made_anew(tmp_path: Path) -> None:
         lambda: store.hold("a") is False,
     ]
     for work in works:
-        with PostgresStore(f"{postgres_server()}#other").opened() as other:
+        with PostgresStore(f"{postgres_server()}#other").server.opened() as other:
             other.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
                 "pg_backend_pid()"

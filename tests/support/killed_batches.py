@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from adjudge.engine.backends.batch import collect, post, request_file
+from adjudge.engine.backends.batch import book, collect, request_file
 from adjudge.engine.backends.batch.backend import Batches
 from adjudge.errors import AdjudgeError
 from adjudge.gateway import transfer
@@ -37,9 +37,9 @@ POINTS: dict[str, tuple[Any, ...]] = {
             for api in (inline.AnthropicBatches, inline.GeminiBatches, inline.OpenRouterBatches)
         ),
     ),
-    "its id is in the ledger": (post.Post, "_sent"),
+    "its id is in the ledger": (book.BatchBook, "keep_sent"),
     "some results are in the ledger": (collect.Collector, "_commit"),
-    "all results are in the ledger": (post.Post, "_finish"),
+    "all results are in the ledger": (book.BatchBook, "finish"),
     "the round has ended": (Batches, "next_round"),
     "some votes are in the ledger": (Ledger, "keep"),
 }

@@ -346,8 +346,19 @@ def sync_edge(
     A subclass that overrides the async method changes both.
     """
     edge = _through(call, run)
-    edge.__name__ = call.__name__.removeprefix("a")
+    edge.__name__ = call.__name__.removeprefix("a").removeprefix("_")
     edge.__qualname__ = call.__qualname__.removesuffix(call.__name__) + edge.__name__
+    return edge
+
+
+def sync_call(call: Callable[P, Coroutine[object, object, T]]) -> Callable[P, T]:
+    """The same function for sync code."""
+
+    @wraps(call)
+    def edge(*args: P.args, **kwargs: P.kwargs) -> T:
+        return run(call(*args, **kwargs))
+
+    edge.__name__ = edge.__qualname__ = call.__name__.removeprefix("a")
     return edge
 
 

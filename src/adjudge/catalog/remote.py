@@ -85,7 +85,8 @@ def _fetched(address: str) -> bytes | None:
             address=address,
         )
     try:
-        with urlopen(Request(address), timeout=_PATIENCE) as answer:  # noqa: S310 - http or https, as was just seen
+        # http or https, as was just seen
+        with urlopen(Request(address), timeout=_PATIENCE) as answer:  # noqa: S310
             body: bytes = answer.read(_LARGEST + 1)
     except HTTPError as error:
         if error.code in (404, 410):

@@ -33,7 +33,7 @@ from adjudge.cli.options import (
     LEVEL,
     PATH,
     PartChoice,
-    Spending,
+    SpendingOptions,
     argument,
     as_json,
     at_once,
@@ -69,7 +69,7 @@ from adjudge.importers.run import ImportOptions, import_file
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.outcome import Outcome
+from adjudge.results.outcome import RunOutcome
 from adjudge.runs.execute import EvalRun, JudgeStarted
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry
@@ -145,7 +145,7 @@ spending = together(resume, max_usd, max_calls, max_tokens, prices, no_cache, dr
 
 
 @dataclass(frozen=True)
-class Labelled(Spending):
+class Labelled(SpendingOptions):
     """What every command can be told that measures judges by labelled rows."""
 
     human: tuple[str, ...]
@@ -480,7 +480,7 @@ def execute_with_labels(
     """Judge, and put the labels beside the run as soon as there is one: how many rows could not be
     judged.
     """
-    outcome = Outcome(made)
+    outcome = RunOutcome(made)
     display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json)
     with (
         resumable(made.folder),

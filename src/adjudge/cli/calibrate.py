@@ -150,19 +150,6 @@ def calibrate(options: CalibrateOptions) -> int:
     and the text says why and what would.
     """
     run, file, criteria = options.run, options.file, options.criteria
-    settings = CalibrationSettings(
-        level=options.confidence,
-        target_width=options.target_width,
-        cluster=options.cluster,
-        all_estimators=options.all_estimators,
-        labels_are_model_made=options.labels_are_model_made,
-        agreement=AgreementSettings(
-            missing=options.missing,
-            group=options.group,
-            epsilon=options.epsilon,
-            draws=Draws(seed=options.seed),
-        ),
-    )
     with reading(run):  # that there is a run is asked before anything else
         labels = (
             None
@@ -186,21 +173,11 @@ def calibrate(options: CalibrateOptions) -> int:
             options.output,
             as_json=options.as_json,
         )
-    found = calibrate_run(run, labels, criteria=criteria, judge=options.judge, settings=settings)
-    if not found and file is not None:
-        raise SetupError(
-            "{file} holds no labels{clause} that {run} was judged by",
-            file=file,
-            clause=Message(" of {criteria!r}", criteria=criteria) if criteria else "",
-            run=run,
-        )
+    found = calibrate_run(
+        run, labels, criteria=criteria, judge=options.judge, settings=_settings(options)
+    )
     if not found:
-        check_criteria(run, criteria)
-        raise SetupError(
-            "{run} has no labels{clause}: label rows with 'adjudge label {run}'",
-            run=run,
-            clause=Message(" of {criteria!r}", criteria=criteria) if criteria else "",
-        )
+        raise _no_labels(run, file, criteria)
     if options.output:
         _write(
             options.output,
@@ -219,6 +196,39 @@ def calibrate(options: CalibrateOptions) -> int:
             for warning in one.panel.warnings if one.panel else ():
                 echo(warning, fg="yellow", err=True)
     return ExitCode.GATE_INCONCLUSIVE if any(one.refusal for one in found) else ExitCode.OK
+
+
+def _settings(options: CalibrateOptions) -> CalibrationSettings:
+    return CalibrationSettings(
+        level=options.confidence,
+        target_width=options.target_width,
+        cluster=options.cluster,
+        all_estimators=options.all_estimators,
+        labels_are_model_made=options.labels_are_model_made,
+        agreement=AgreementSettings(
+            missing=options.missing,
+            group=options.group,
+            epsilon=options.epsilon,
+            draws=Draws(seed=options.seed),
+        ),
+    )
+
+
+def _no_labels(run: Path, file: Path | None, criteria: str | None) -> SetupError:
+    clause = Message(" of {criteria!r}", criteria=criteria) if criteria else ""
+    if file is not None:
+        return SetupError(
+            "{file} holds no labels{clause} that {run} was judged by",
+            file=file,
+            clause=clause,
+            run=run,
+        )
+    check_criteria(run, criteria)
+    return SetupError(
+        "{run} has no labels{clause}: label rows with 'adjudge label {run}'",
+        run=run,
+        clause=clause,
+    )
 
 
 def _cascades(run: Path, found: list[CascadeReport], output: Path | None, *, as_json: bool) -> int:

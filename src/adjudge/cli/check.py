@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from click import UsageError
 
@@ -36,16 +37,22 @@ from adjudge.cli.options import (
     rows,
     shared,
 )
+from adjudge.domain.check_result import CheckResult
 from adjudge.domain.results import AspectResult
 from adjudge.exporters.table import check_writable
 from adjudge.judges.aspect import AspectCritic
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
+from adjudge.reading.toml_text import with_lines
+from adjudge.reading.values import Place, load_yaml
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
-from adjudge.runs.eval_file import AspectEntry
+from adjudge.runs.eval_file import AspectEntry, CheckEntry
 from adjudge.view.terminal import Screen
-from adjudge.view.terminal_results import show_results
+from adjudge.view.terminal_results import show_checks, show_results
+
+if TYPE_CHECKING:
+    from adjudge.checks.check import Expectation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +67,21 @@ class CheckOptions:
     )
     aspect_name: str | None = option(
         "--aspect", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
+    )
+    contains: tuple[str, ...] = option(
+        "--contains", multiple=True, help="No model: the text must contain this; repeatable."
+    )
+    regex: tuple[str, ...] = option(
+        "--regex", multiple=True, help="No model: this must match somewhere; repeatable."
+    )
+    equals: str | None = option("--equals", help="No model: the text must be this.")
+    checks: tuple[str, ...] = option(
+        "--check",
+        multiple=True,
+        help=(
+            "No model: any check, as in eval files, such as 'words: {most: 50}', json, or "
+            "'not: {contains: sorry}'; repeatable."
+        ),
     )
     strictness: int = option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
     early_stop: bool = option(
@@ -77,21 +99,12 @@ class CheckOptions:
 @options(CheckOptions)
 @judging()
 def check(options: CheckOptions, flags: Flags) -> int:
-    """Judge a text, a file or every row of a data set against one criterion."""
+    """Judge a text, a file or every row of a data set against one criterion; or check it without a
+    model (--contains, --regex, --equals, --check).
+    """
     check_writable(options.output)
-    definition = _definition(options.criterion, options.aspect_name, flags.language)
-    judge = AspectEntry(
-        kind="aspect",
-        criteria=(
-            CriteriaEntry(
-                Aspect(options.aspect_name or _called(options.criterion or "", flags), definition)
-            ),
-        ),
-        strictness=options.strictness,
-        early_stop=options.early_stop,
-        temperature=flags.temperature,
-        seed=flags.seed,
-    )
+    expected = _expectations(options)
+    judge = _program(options, expected) if expected else _critic(options, flags)
     data = data_entry(flags, rows_in(options.text, options.file), columns_from(options.column))
     made = prepare_run(
         eval_file_from_flags(
@@ -110,12 +123,62 @@ def check(options: CheckOptions, flags: Flags) -> int:
     judgments = judge_all(
         RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
     )
-    results = judgments.results(AspectResult)
-    (critic,) = (one.judge for one in made.judges if isinstance(one.judge, AspectCritic))
-    shown = (
-        None if options.as_json else partial(show_results, results, critic, Screen(flags.language))
+    screen = Screen(flags.language)
+    show = (
+        partial(show_checks, judgments.results(CheckResult), screen)
+        if expected
+        else partial(
+            show_results,
+            judgments.results(AspectResult),
+            next(one.judge for one in made.judges if isinstance(one.judge, AspectCritic)),
+            screen,
+        )
     )
-    return finish(outcome, judgments, options.output, shown)
+    return finish(outcome, judgments, options.output, None if options.as_json else show)
+
+
+def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
+    """The judge of a criterion that a model decides."""
+    definition = _definition(options.criterion, options.aspect_name, flags.language)
+    name = options.aspect_name or _called(options.criterion or "", flags)
+    return AspectEntry(
+        kind="aspect",
+        criteria=(CriteriaEntry(Aspect(name, definition)),),
+        strictness=options.strictness,
+        early_stop=options.early_stop,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+
+
+def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckEntry:
+    """The judge that is a program: no model is asked."""
+    if options.criterion or options.aspect_name:
+        raise UsageError(
+            Message(
+                "a criterion needs a model and a check does not: give one of the two, or write "
+                "both into an eval file ('adjudge init')"
+            )
+        )
+    return CheckEntry(kind="check", checks=expected)
+
+
+def _expectations(options: CheckOptions) -> tuple[Expectation, ...]:
+    """The checks that were typed."""
+    typed: list[object] = [{"contains": one} for one in options.contains]
+    typed += [{"regex": one} for one in options.regex]
+    typed += [{"equals": options.equals}] if options.equals is not None else []
+    if not typed and not options.checks:
+        return ()
+    from adjudge.checks.kinds import CheckType
+
+    place = Place("--check")
+    found = [CheckType().read(with_lines(one), place) for one in typed]
+    found += [
+        CheckType().read(written.value, written)
+        for written in (load_yaml(text, place) for text in options.checks)
+    ]
+    return tuple(found)
 
 
 def _called(criterion: str, flags: Flags) -> str:
@@ -135,7 +198,10 @@ def _called(criterion: str, flags: Flags) -> str:
 def _definition(criterion: str | None, aspect_name: str | None, language: str) -> str:
     if (criterion is None) == (aspect_name is None):
         raise UsageError(
-            Message('say what to check: --criterion "…" or --aspect NAME, one of the two')
+            Message(
+                'say what to check: --criterion "…" or --aspect NAME, one of the two; or without '
+                "a model, --contains TEXT"
+            )
         )
     with as_usage_error():
         return criterion if criterion is not None else aspect(aspect_name or "", language)

@@ -17,7 +17,7 @@ from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import Finding, lint_file
 from adjudge.catalog.remote import RemoteCriteria, keep_criteria
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import PATH, Group, argument, as_json
+from adjudge.cli.options import PATH, CommandGroup, argument, as_json
 from adjudge.cli.output import echo
 from adjudge.cli.output import language as output_language
 from adjudge.data.dataset import field_names
@@ -36,7 +36,7 @@ _language = click.option(
 _ASKING = {"test": "goldens", "improve": "improve"}
 
 
-class _Commands(Group):
+class _Commands(CommandGroup):
     """`improve` and `test` are loaded when they are called: they ask models,
     and the others do not.
     """

@@ -8,17 +8,17 @@ from pathlib import Path
 from adjudge.cli.execute import RunDisplay, skipped_rows
 from adjudge.cli.json_text import print_results
 from adjudge.cli.output import echo, language
-from adjudge.engine.estimate import Estimate
+from adjudge.engine.estimate import CostEstimate
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_votes
 from adjudge.results.numbers import figure
-from adjudge.results.outcome import Outcome
+from adjudge.results.outcome import RunOutcome
 
 
 def estimated(
-    outcome: Outcome, *, fork_of: Path | None = None, retry_failed: bool = False
-) -> Estimate:
+    outcome: RunOutcome, *, fork_of: Path | None = None, retry_failed: bool = False
+) -> CostEstimate:
     """What the run would take; the rows that it could not judge are told of, as they will be when
     it judges.
     """
@@ -31,7 +31,7 @@ def estimated(
 
 
 def show_estimate(
-    found: Estimate,
+    found: CostEstimate,
     *,
     as_json: bool,
     in_batches: bool = False,
@@ -78,7 +78,7 @@ def show_estimate(
     )
 
 
-def _show_batches(found: Estimate) -> None:
+def _show_batches(found: CostEstimate) -> None:
     """How often batches are sent, and what they save: repairs, which are asked
     one by one, are few.
     """
@@ -95,7 +95,7 @@ def _show_batches(found: Estimate) -> None:
         )
 
 
-def _batch_json(found: Estimate) -> dict[str, object]:
+def _batch_json(found: CostEstimate) -> dict[str, object]:
     low, high = found.batch_usd
     cost = {"lower": low, "upper": high}
     return {
@@ -107,7 +107,7 @@ def _batch_json(found: Estimate) -> dict[str, object]:
     }
 
 
-def _json(found: Estimate) -> dict[str, object]:
+def _json(found: CostEstimate) -> dict[str, object]:
     return {
         "judgments": found.rows,
         "answered": found.answered,
@@ -121,7 +121,7 @@ def _json(found: Estimate) -> dict[str, object]:
     }
 
 
-def _cost(found: Estimate) -> Message:
+def _cost(found: CostEstimate) -> Message:
     low, high = found.usd
     if not high and not found.calls[1]:
         return (

@@ -41,7 +41,7 @@ from adjudge.messages import Message, capitalize, reason_of
 from adjudge.reading.reiterable import Reiterable
 from adjudge.results.counts import count_judgments, count_rows
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
-from adjudge.results.outcome import Outcome
+from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
@@ -56,14 +56,15 @@ _IN_MEMORY = 1_000_000
 """Bytes up to which there is no file."""
 
 
-class Judgments:
+class JudgmentSpool:
     """What was judged, in the order of the rows, however it came in.
 
     Of each only its place is held in memory.
     """
 
     def __init__(self) -> None:
-        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it goes with this object
+        # it goes with this object
+        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         finalize(self, _close, self._file)
         self._places = array("Q")
         self._numbers = array("Q")
@@ -199,7 +200,7 @@ def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
     return make()
 
 
-def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
+def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutcome:
     """What will come of the run. A gate that was typed and cannot hold is a mistake in usage."""
     typed_gate = (
         flags.fail_under,
@@ -209,7 +210,7 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> Outcome:
         flags.cluster,
     ) != (None,) * 5
     with as_usage_error() if typed_gate else nullcontext():
-        outcome = Outcome(run, flags.fail_under, flags.baseline, shown)
+        outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown)
         outcome.check_gates()
     with as_usage_error():
         run.check_limit()
@@ -297,14 +298,14 @@ class RunDisplay:
     """
 
     def __init__(
-        self, outcome: Outcome, *, quiet: bool, otel: bool = False, keeps: bool = False
+        self, outcome: RunOutcome, *, quiet: bool, otel: bool = False, keeps: bool = False
     ) -> None:
         self.outcome = outcome
         self.traces = _traces(outcome.run) if otel else None
         self.keeps = keeps
         self.quiet = quiet
         self.watch = Watch(outcome.run.total, quiet=quiet, language=outcome.run.file.language)
-        self.judged = Judgments()
+        self.judged = JudgmentSpool()
 
     def __enter__(self) -> RunDisplay:
         self._open = ExitStack()
@@ -375,7 +376,7 @@ def _traces(run: EvalRun) -> Traces:
     return Traces.of_run(run)
 
 
-def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> Judgments:
+def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) -> JudgmentSpool:
     """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can
     be read.
 
@@ -399,7 +400,7 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
     return display.judged
 
 
-def _tell_of(halt: BaseException, outcome: Outcome) -> None:
+def _tell_of(halt: BaseException, outcome: RunOutcome) -> None:
     """What came of an interrupted command is not all there is: the report and
     the exit code say so.
     """
@@ -413,7 +414,7 @@ def _tell_of(halt: BaseException, outcome: Outcome) -> None:
     echo(outcome.stopped, err=True)
 
 
-def note_halt(halt: RunStopped, outcome: Outcome) -> None:
+def note_halt(halt: RunStopped, outcome: RunOutcome) -> None:
     """The same of a run that is kept; ``halt``, which says how to resume it, is raised when all is
     told.
     """
@@ -421,7 +422,7 @@ def note_halt(halt: RunStopped, outcome: Outcome) -> None:
     outcome.halted = halt
 
 
-def _halt_message(halt: BaseException, outcome: Outcome) -> Message:
+def _halt_message(halt: BaseException, outcome: RunOutcome) -> Message:
     if isinstance(halt, BudgetSpent) and (limit := halt.message.values.get("limit")):
         return Message(
             "Budget of {limit} used up after {judgments}.",
@@ -433,12 +434,12 @@ def _halt_message(halt: BaseException, outcome: Outcome) -> Message:
     return Message("Stopped early: {reason}.", reason=halt)
 
 
-def skipped_rows(outcome: Outcome) -> Message:
+def skipped_rows(outcome: RunOutcome) -> Message:
     return Message("{rows} could not be judged", rows=count_rows(outcome.skipped))
 
 
 def finish(
-    outcome: Outcome,
+    outcome: RunOutcome,
     judged: Iterable[JudgmentDone],
     output: Path | None,
     show: Callable[[], None] | None,
@@ -499,7 +500,7 @@ def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> 
     return None
 
 
-def judgments_of(outcome: Outcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
+def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
     """What was judged, as reports read it."""
     labels = {one.name: one.label for one in outcome.run.judges}
     return Reiterable(
@@ -507,7 +508,9 @@ def judgments_of(outcome: Outcome, judged: Iterable[JudgmentDone]) -> Reiterable
     )
 
 
-def _show(outcome: Outcome, report: Report, show: Callable[[], None], output: Path | None) -> None:
+def _show(
+    outcome: RunOutcome, report: Report, show: Callable[[], None], output: Path | None
+) -> None:
     """A few rows one by one; of many, the figures and where the rows are."""
     many = report.total > _MOST_SHOWN
     if not many:

@@ -18,7 +18,7 @@ from adjudge.catalog.criteria import criteria_of, read_criteria, ready_made
 from adjudge.catalog.entry import Kind
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import (
-    Judgments,
+    JudgmentSpool,
     RunDisplay,
     data_entry,
     eval_file_from_flags,
@@ -63,7 +63,7 @@ from adjudge.messages import Message
 from adjudge.pooling.composite import composite
 from adjudge.reading.reiterable import Reiterable
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.outcome import Outcome
+from adjudge.results.outcome import RunOutcome
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Order, PairwiseEntry
 from adjudge.runs.execute import JudgmentDone
@@ -231,7 +231,9 @@ def compare(
     return finish(outcome, judgments, asked.output, shown)
 
 
-def _judged(file: EvalFile, asked: JudgeOptions, flags: Flags) -> tuple[Outcome, Judgments | None]:
+def _judged(
+    file: EvalFile, asked: JudgeOptions, flags: Flags
+) -> tuple[RunOutcome, JudgmentSpool | None]:
     """What came of it; no judgments where only the cost was asked for, which is printed."""
     outcome = outcome_for(prepare_run(file, flags), flags)
     if flags.dry_run:

@@ -90,7 +90,7 @@ _PASSWORD = re.compile(
 
 @light_dataclass(frozen=True)
 class Kept:
-    """What is resumed."""
+    """A run that can be resumed, as its folder keeps it."""
 
     what: EvalFile | str
     """An eval file, or the name of a command that has none."""
@@ -114,7 +114,7 @@ def facts_to_keep(what: EvalFile | str, *, but: Sequence[str] = ()) -> dict[str,
         "project": written(replace(project, prices=None)),
         **({"eval": _write_eval(what)} if isinstance(what, EvalFile) else {"command": what}),
     }
-    _remember(record)
+    remember(record)
     return {FACT: record}
 
 
@@ -205,8 +205,10 @@ def is_known(record: object) -> bool:
     return stat.S_ISREG(about.st_mode) and (os.name != "posix" or about.st_uid == os.getuid())
 
 
-def _remember(record: object) -> None:
-    """Where the user's cache folder cannot be written to, it is asked about when it is resumed."""
+def remember(record: object) -> None:
+    """That this user has given just this here. Where the user's cache folder cannot be written to,
+    it is asked about the next time.
+    """
     with suppress(OSError, SetupError):
         mark = _mark(record)
         mark.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from adjudge.domain.label import LabelScale, labels
 from adjudge.domain.verdict import TIE
 from adjudge.labels.scales import keys_of, read_fields
-from adjudge.labels.session import Progress, ShownRow
+from adjudge.labels.session import LabelProgress, ShownRow
 from adjudge.messages import Message, render
 from adjudge.view.terminal import clean
 
@@ -29,7 +29,7 @@ def width() -> int:
     return max(_NARROWEST, min(shutil.get_terminal_size((80, 24)).columns, _WIDEST)) - 1
 
 
-def screen(shown: ShownRow, scale: LabelScale, progress: Progress, language: str) -> str:
+def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language: str) -> str:
     """The row, the question and the keys."""
     lines = [
         "-" * width(),

@@ -71,7 +71,11 @@ class LazyCommands(click.Group):
         """Our own, in the order people meet them; ``adjudge plugins`` lists the others."""
         return list(HELP)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+    def get_command(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        cmd_name: str,
+    ) -> click.Command | None:
         """The command, loaded now."""
         found = COMMANDS.get(cmd_name)
         # What was loaded stays, so the garbage collector need not look at it.
@@ -121,7 +125,11 @@ class LazyCommands(click.Group):
         ]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002
+        formatter: click.HelpFormatter,
+    ) -> None:
         """From the table: no command is loaded to be listed."""
         with formatter.section("Commands"):
             formatter.write_dl(list(HELP.items()))

@@ -23,7 +23,7 @@ from rich.progress import (
 from rich.table import Table
 
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import Group, argument, as_json
+from adjudge.cli.options import CommandGroup, argument, as_json
 from adjudge.cli.output import output
 from adjudge.domain.message import Capabilities
 from adjudge.errors import SetupError
@@ -38,7 +38,7 @@ from adjudge.view.terminal import Screen
 _LOG = logging.getLogger("adjudge.plugins")
 
 
-@click.group(cls=Group, invoke_without_command=True)
+@click.group(cls=CommandGroup, invoke_without_command=True)
 @as_json
 @click.pass_context
 def models(context: click.Context, as_json: bool) -> int:
@@ -185,7 +185,7 @@ _CONDITIONS = {str(one): one for one in (Message("damaged"), Message("unreadable
 
 
 def _weights_state(name: str) -> str:
-    """In a word."""
+    """Whether a model's weights are here and whole, in a word."""
     trouble = condition(name).trouble
     return _CONDITIONS.get(trouble.partition(" (")[0], trouble) or Message("pulled")
 

@@ -97,7 +97,7 @@ class Command(_WithLanguage):
         super().format_options(ctx, formatter)
 
 
-class Group(_WithLanguage, click.Group):
+class CommandGroup(_WithLanguage, click.Group):
     """A command of several commands."""
 
     command_class = Command
@@ -433,7 +433,7 @@ dry_run = click.option(
 
 
 @light_dataclass(frozen=True)
-class Spending:
+class SpendingOptions:
     """What every command that asks models can be told."""
 
     resume: bool
@@ -453,14 +453,14 @@ class Spending:
 
 
 @light_dataclass(frozen=True)
-class RunFlags(Spending):
+class RunFlags(SpendingOptions):
     """What a command can be told that asks models, and judges no rows."""
 
     run: Path | None
 
 
 @light_dataclass(frozen=True)
-class RowFlags(Spending):
+class RowFlags(SpendingOptions):
     """What every command that judges rows can be told, with an eval file or without."""
 
     model: tuple[str, ...]

@@ -13,7 +13,7 @@ from adjudge.runs.execute import Stopping
 from adjudge.runs.partition import Partition, Progress
 
 
-class Parts:
+class WorkerDisplay:
     """What is seen of workers while they judge, and what they have done in the end."""
 
     def __init__(self, watch: Watch, folder: Path | None, *, quiet: bool) -> None:

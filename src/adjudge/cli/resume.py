@@ -21,10 +21,12 @@ from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import RunError
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, render, term
+from adjudge.runs.code_in import code_in
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
 from adjudge.runs.eval_file import CascadeEntry, EvalFile, JudgeEntry, RagEntry
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ModelEntry, ServerEntry
+from adjudge.runs.variables import ENV_FILE
 from adjudge.view.terminal import clean
 
 _MODELS = ("model", "judge", "writer")
@@ -222,6 +224,16 @@ def _what_option_does(name: str, value: object) -> Iterator[tuple[Message, str]]
 
 
 def _what_file_does(file: EvalFile) -> Iterator[tuple[Message, str]]:
+    for code in code_in(file):
+        yield _RUNS, code
+    for target in file.target:
+        if target.url or target.model:
+            yield _ASKS, target.url or target.model or ""
+        yield from _what_it_sends(target)
+        for prompt in target.prompts or file.prompts:
+            yield _READS, _place(file.beside(prompt))
+    if file.beside(ENV_FILE).is_file():
+        yield _READS, _place(file.beside(ENV_FILE))
     if file.data.path:
         yield _READS, _place(file.source)
     for path in file.output_paths:

@@ -15,6 +15,7 @@ from click import UsageError
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.cluster import check_alone, cluster_options
+from adjudge.cli.confirm_code import confirm_code
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import (
     RunDisplay,
@@ -63,11 +64,12 @@ from adjudge.exporters.export import check_export, export, export_format
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.outcome import Outcome
+from adjudge.results.outcome import RunOutcome
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.rows_again import may_be_reused
+from adjudge.runs.variables import use_env_file
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_report import show_report
 
@@ -98,6 +100,8 @@ class RunOptions(RowFlags):
     workers: int | None
     store: str | None
     max_concurrency: int | None
+    target: tuple[str, ...]
+    yes: bool
 
     def file(self, source: Path | EvalFile) -> EvalFile:
         """The eval file with what the command line says of its models, rows and gates.
@@ -106,7 +110,17 @@ class RunOptions(RowFlags):
         """
         project = current_project()
         use_prices(self.prices or project.prices_path)
-        file = source if isinstance(source, EvalFile) else load_eval(source, project, self.data)
+        if isinstance(source, EvalFile):
+            use_env_file(source.path.parent)
+            file = source
+        else:
+            use_env_file(source.parent)
+            file = load_eval(source, project, self.data)
+            confirm_code(replace(file, target=()) if self.target else file, yes=self.yes)
+        if self.target:
+            from adjudge.runs.target_entry import targets_typed
+
+            file = replace(file, target=targets_typed(self.target))
         file = replace(file, language=self.language or file.language)
         use_language(file.language)
         if self.model:
@@ -180,6 +194,19 @@ class RunOptions(RowFlags):
         "Ask this model instead of the file's; with several, every judge is asked with each, "
         "and a cascade takes them as steps."
     ),
+)
+@click.option(
+    "--target",
+    multiple=True,
+    help=(
+        "Who answers the rows, instead of the file's target: a model, a command, an address or "
+        "file.py:function; repeatable."
+    ),
+)
+@click.option(
+    "--yes",
+    is_flag=True,
+    help="Run the commands and the code that the file names without asking, as in CI.",
 )
 @server
 @at_once
@@ -357,9 +384,11 @@ def _format(file: EvalFile, path: Path) -> str | None:
 
 def _spread(made: EvalRun, wanted: RunOptions, display: RunDisplay) -> None:
     """Have a cluster answer what it can; what follows finds the answers in the run's ledger."""
-    from adjudge.cli.parts import Parts  # none of this is loaded by those who stay on this machine
+    from adjudge.cli.parts import (
+        WorkerDisplay,  # none of this is loaded by those who stay on this machine
+    )
 
-    told = Parts(display.watch, made.folder, quiet=display.quiet)
+    told = WorkerDisplay(display.watch, made.folder, quiet=display.quiet)
     on, cache = wanted.on or "", not wanted.no_cache
     try:
         if on.startswith(("postgres://", "postgresql://")):
@@ -388,7 +417,7 @@ def _adopt(folder: Path) -> None:
     adopt_partitions(folder)
 
 
-def _tell(outcome: Outcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:
+def _tell(outcome: RunOutcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:
     if not as_json:
         _show(outcome, folder, written)
         return
@@ -404,7 +433,7 @@ def _compare(before: Path | None, after: Path) -> None:
     show_comparison(before, after)
 
 
-def _show(outcome: Outcome, folder: Path, written: Sequence[Path]) -> None:
+def _show(outcome: RunOutcome, folder: Path, written: Sequence[Path]) -> None:
     """A line per criteria, and where everything is that this run has made."""
     report = outcome.report()
     show_report(report, Screen(language()))

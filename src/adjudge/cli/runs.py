@@ -13,7 +13,7 @@ from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import (
     PATH,
-    Group,
+    CommandGroup,
     argument,
     as_json,
     cluster,
@@ -52,7 +52,7 @@ _folder = argument("folder", "A run folder.", type=PATH)
 _parent = argument("parent", "Where to look.", type=PATH, default=Path("runs"))
 
 
-@click.group(cls=Group, no_args_is_help=True)
+@click.group(cls=CommandGroup, no_args_is_help=True)
 def runs() -> None:
     """Look at run folders: list, show, diff, recover, gc."""
 

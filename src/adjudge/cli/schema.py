@@ -6,10 +6,10 @@ import json
 
 import click
 
-from adjudge.cli.options import Group
+from adjudge.cli.options import CommandGroup
 
 
-@click.group(cls=Group, no_args_is_help=True)
+@click.group(cls=CommandGroup, no_args_is_help=True)
 def schema() -> None:
     """Print the JSON schemas of what adjudge prints."""
 

@@ -66,7 +66,11 @@ def known_encoding(given: str) -> str:
         return check_encoding(given)
 
 
-def writable(context: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:  # noqa: ARG001
+def writable(
+    context: click.Context,  # noqa: ARG001
+    parameter: click.Parameter,  # noqa: ARG001
+    path: Path | None,
+) -> Path | None:
     """A name whose ending says how to write the file."""
     ending = path.suffix.lower() if path is not None else ""
     if path is not None and ending in _OF_RUNS:

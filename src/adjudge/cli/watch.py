@@ -66,7 +66,7 @@ class Watch:
         votes took is added up.
         """
         self._done += 1
-        self._failed += result.status is not Status.SCORED
+        self._failed += result.status not in (Status.SCORED, Status.SKIPPED)
         self._spent = spent
         if spent is None and self._shown:
             for vote in result.votes:

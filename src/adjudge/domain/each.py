@@ -56,7 +56,8 @@ class OfEach(Choice):
 class ChoiceOfEach(OfEach):
     """The verdict in writing: the options in the order of the texts."""
 
-    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on parts
+    # there is no advice on parts
+    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
         """JSON schema of an answer."""
         return object_schema({"answers": _numbered(self.options)})
 
@@ -101,7 +102,8 @@ class ChoiceOfLists(ChoiceOfEach):
         """The questions that are asked in one call, each with the field whose texts it is about."""
         return [(one.field, one.criteria) for one in self.lists]
 
-    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on parts
+    # there is no advice on parts
+    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
         """JSON schema of an answer."""
         return object_schema(
             {one.field: _numbered(one.criteria.option_names) for one in self.lists}

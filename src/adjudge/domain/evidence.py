@@ -68,7 +68,8 @@ class SupportQuestion(Choice):
     quoted: ClassVar[bool] = True
     repair: ClassVar[str] = "repair_evidence"
 
-    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on a sentence
+    # there is no advice on a sentence
+    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
         """JSON schema of an answer."""
         return object_schema(
             {"explanation": {"type": "string"}, "evidence": _QUOTES, "selected_option": _OPTION}
@@ -86,7 +87,8 @@ class SupportOfEach(OfEach, SupportQuestion):
     about: ClassVar[str] = "{} sentences"
     repair: ClassVar[str] = "repair_sentences"
 
-    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on sentences
+    # there is no advice on sentences
+    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
         """JSON schema of an answer."""
         said = {"number": {"type": "integer"}, "evidence": _QUOTES, "selected_option": _OPTION}
         return object_schema({"sentences": {"type": "array", "items": object_schema(said)}})
@@ -110,7 +112,8 @@ class ClaimsQuestion(OfEach):
     about: ClassVar[str] = "claims of {} sentences"
     repair: ClassVar[str] = "repair_claims"
 
-    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002 - there is no advice on sentences
+    # there is no advice on sentences
+    def schema(self, *, feedback: bool = False) -> Schema:  # noqa: ARG002
         """JSON schema of an answer."""
         one = object_schema({"sentence": {"type": "integer"}, "claim": {"type": "string"}})
         return object_schema({"claims": {"type": "array", "items": one}})

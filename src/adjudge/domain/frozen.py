@@ -27,7 +27,8 @@ class FrozenDict(dict[str, V], Generic[V]):
     def _refuse(self, *_: object) -> NoReturn:
         raise TypeError("this mapping cannot be changed")
 
-    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
+    __setitem__ = __delitem__ = __ior__ = _refuse
+    clear = pop = popitem = setdefault = update = _refuse  # type: ignore[assignment]
 
     def __reduce__(self) -> tuple[type[FrozenDict[V]], tuple[dict[str, V]]]:
         return (FrozenDict, (dict(self),))

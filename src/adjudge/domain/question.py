@@ -251,7 +251,8 @@ class Comparison(_Asked):
         if isinstance(value, bool):  # whose place would that be?
             return None
         number = isinstance(value, SupportsIndex) or (isinstance(value, str) and value.isdecimal())
-        place = int(value) if number else -1  # type: ignore[call-overload]  # checked in the line before
+        # checked in the line before
+        place = int(value) if number else -1  # type: ignore[call-overload]
         return Compared(self.order[place]) if 0 <= place < len(self.order) else None
 
     def ranking_of(self, ranks: Sequence[int | None]) -> Ranking | None:

@@ -22,7 +22,7 @@ from adjudge.errors import SetupError
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-StatusName = Literal["scored", "abstained", "failed"]
+StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired"]
 FLAGS: tuple[Flag, ...] = get_args(Flag)

@@ -39,6 +39,8 @@ class Status(StrEnum):
     SCORED = "scored"
     ABSTAINED = "abstained"
     FAILED = "failed"
+    SKIPPED = "skipped"
+    """It was not to be judged: what had to hold before did not."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -77,7 +79,8 @@ _UNSURE = Message("no step of the cascade was sure enough to be accepted")
 class Result(HtmlRepr):
     """What every kind of result has."""
 
-    instance: Instance = None  # type: ignore[assignment]  # what a judge of one's own returns may leave both out
+    # what a judge of one's own returns may leave both out
+    instance: Instance = None  # type: ignore[assignment]
     criteria: Criteria = None  # type: ignore[assignment]
     status: Status = Status.SCORED
     votes: tuple[Vote, ...] = ()
@@ -97,6 +100,8 @@ class Result(HtmlRepr):
     """
     steps: tuple[StepTaken, ...] = ()
     """Of a cascade: the steps that were asked, in their order."""
+    made_by: tuple[Vote, ...] = ()
+    """What a target was asked for the text that is judged, where its cost belongs here."""
 
     @property
     def decided_by(self) -> str | None:
@@ -161,6 +166,8 @@ class Result(HtmlRepr):
         """
         if self.status is Status.SCORED:
             return None
+        if self.status is Status.SKIPPED:
+            return self.explanation
         if self.steps and self.status is Status.ABSTAINED and self.steps[-1].verdict is not None:
             return _UNSURE
         return next((vote.reason for vote in self.votes if vote.reason), None)
@@ -203,7 +210,8 @@ class Result(HtmlRepr):
             judge=judge,
             index=index,
             id=self.instance.id,
-            fields=self.instance.fields,  # type: ignore[arg-type]  # an Instance holds its lists as tuples
+            # an Instance holds its lists as tuples
+            fields=self.instance.fields,  # type: ignore[arg-type]
             input=self.instance.input,
             criterion=self.criteria.name,
             status=self.status.value,
@@ -221,7 +229,7 @@ class Result(HtmlRepr):
             steps=tuple(one.record() for one in self.steps),
             detail=self.detail(),
             votes=tuple(vote.record() for vote in self.votes) if votes else None,
-            used=used_by(self.votes),
+            used=used_by((*self.made_by, *self.votes)),
             named=named_by(self.votes),
         )
 
@@ -300,6 +308,7 @@ class DirectInstanceResult(_DirectFields):
         fallback: str | None = None,
         notes: tuple[str, ...] = (),
         steps: tuple[StepTaken, ...] = (),
+        made_by: tuple[Vote, ...] = (),
         mean_score: float | None = None,
         feedback: str | None = None,
         positional_bias: PositionalBias | None = None,
@@ -325,6 +334,7 @@ class DirectInstanceResult(_DirectFields):
             fallback=fallback,
             notes=notes,
             steps=steps,
+            made_by=made_by,
             mean_score=mean_score,
             feedback=feedback,
             positional_bias=positional_bias,

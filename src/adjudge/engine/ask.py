@@ -32,6 +32,7 @@ from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.gateway.model import Model, Replying
 from adjudge.gateway.open import OpenModel
 from adjudge.prompts.render import render, render_repair
+from adjudge.prompts.target import asks_target, render_target
 from adjudge.verdicts.read import read_ballot, read_written
 from adjudge.verdicts.reading import Reading
 
@@ -61,6 +62,8 @@ async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
 
 def prompt_for(ballot: Ballot) -> Prompt:
     """What the model is shown, as the ballot says."""
+    if asks_target(ballot):
+        return render_target(ballot)
     return likelihood_prompt(ballot) if ballot.mode == "likelihood" else render(ballot)
 
 
@@ -68,6 +71,8 @@ def requests_for(ballot: Ballot) -> list[Request]:
     """What is sent for a vote when nothing has to be asked for again."""
     if ballot.mode == "likelihood":
         return [request for _, request in likelihood_requests(ballot)]
+    if asks_target(ballot):
+        return [_request(ballot, render_target(ballot), None)]
     return [_request(ballot, render(ballot), ballot.question.schema(feedback=ballot.feedback))]
 
 

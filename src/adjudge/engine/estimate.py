@@ -45,7 +45,11 @@ class Known:
         finalize(self, self._planned.close)
         self._planned.execute("CREATE TABLE planned (key BLOB PRIMARY KEY) WITHOUT ROWID")
 
-    def recall(self, ballots: Sequence[Ballot], keys: Sequence[bytes]) -> Sequence[Vote | None]:  # noqa: ARG002
+    def recall(
+        self,
+        ballots: Sequence[Ballot],
+        keys: Sequence[bytes],  # noqa: ARG002
+    ) -> Sequence[Vote | None]:
         """The vote that was cast on each before, or None."""
         return [None] * len(ballots)
 
@@ -75,7 +79,7 @@ class _Share:
 
 
 @light_dataclass(frozen=True)
-class Estimate:
+class CostEstimate:
     """Calls, tokens and money, each as (low, high)."""
 
     rows: int
@@ -94,8 +98,8 @@ class Estimate:
     in_batches: int = 0
     """Ballots that the run's open batches have asked: in neither calls, tokens nor money."""
 
-    def __add__(self, other: Estimate) -> Estimate:
-        return Estimate(
+    def __add__(self, other: CostEstimate) -> CostEstimate:
+        return CostEstimate(
             self.rows + other.rows,
             self.answered + other.answered,
             (self.calls[0] + other.calls[0], self.calls[1] + other.calls[1]),
@@ -122,7 +126,9 @@ class Questions(Generic[I]):
     """Whether a cache would answer a ballot."""
 
 
-def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: PriceTable) -> Estimate:
+def estimate(
+    judge: Questions[I], items: Iterable[I], known: Known, prices: PriceTable
+) -> CostEstimate:
     """What ``items`` would take.
 
     At the lower end the next ballots of each are asked, and decide; at the upper end all are.
@@ -150,7 +156,7 @@ def estimate(judge: Questions[I], items: Iterable[I], known: Known, prices: Pric
             _add(shares, judge, known, missing, left)
             rounds = max(rounds, min(len(left), 1 + len(left) - len(missing)))
     low, high = _usage(shares, "low"), _usage(shares, "high")
-    return Estimate(
+    return CostEstimate(
         rows,
         answered,
         (sum(one.calls for one in low.values()), sum(one.calls for one in high.values())),

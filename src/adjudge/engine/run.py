@@ -110,7 +110,8 @@ class LiveVotes:
     async def _answered(self, vote: Vote) -> Vote:
         return vote
 
-    async def _answer_and_keep(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002 - a ledger needs the key
+    # a ledger needs the key
+    async def _answer_and_keep(self, key: bytes, ballot: Ballot) -> Vote:  # noqa: ARG002
         return await self._judge.ask(ballot)
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:

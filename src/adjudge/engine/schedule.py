@@ -69,7 +69,7 @@ class Plans(Protocol[I_contra, R_co]):
         ...
 
 
-class Answers(Protocol):
+class VoteSource(Protocol):
     """Where votes come from: a model, or what it said before."""
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
@@ -118,7 +118,7 @@ class DeferredItems:
 async def judge_each(
     judge: Plans[I, R],
     items: Iterable[I],
-    answers: Answers,
+    answers: VoteSource,
     on_result: OnResult[R],
     deferred: DeferredItems | None = None,
 ) -> int:
@@ -152,7 +152,7 @@ class _Work(Generic[I, R]):
 
     judge: Plans[I, R]
     items: Iterator[I]
-    answers: Answers
+    answers: VoteSource
     on_result: OnResult[R]
     deferred: DeferredItems | None
     count: int = 0
@@ -208,7 +208,7 @@ class _Work(Generic[I, R]):
         return votes, asked
 
 
-async def _votes_on(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
+async def _votes_on(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     known = answers.recall(ballots)
     unknown = [ballot for ballot, vote in zip(ballots, known, strict=True) if vote is None]
     new = iter(
@@ -219,7 +219,7 @@ async def _votes_on(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vot
     return [vote if vote is not None else next(new) for vote in known]
 
 
-async def _answer_all(answers: Answers, ballots: Sequence[Ballot]) -> Sequence[Vote]:
+async def _answer_all(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     if not ballots:
         return ()
     asked = [asyncio.create_task(answers.answer(ballot)) for ballot in ballots]

@@ -137,7 +137,8 @@ class Session:
     sampling: Sampling = Sampling()
 
 
-_current: ContextVar[Session] = ContextVar("session", default=Session())  # noqa: B039 - it is frozen
+# it is frozen
+_current: ContextVar[Session] = ContextVar("session", default=Session())  # noqa: B039
 session = _current.get
 """The session of whoever calls: it travels with the stream's tasks, also through functions of the
 user's.

@@ -77,7 +77,7 @@ def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:
 
 
 def _kind(one: JudgmentRecord, ends: Ends) -> str:
-    if one.status == "abstained":
+    if one.status in ("abstained", "skipped"):
         return "skipped"
     if not one.scored:
         return "error"

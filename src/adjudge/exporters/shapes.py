@@ -184,7 +184,7 @@ class AggregateShape(TypedDict):
 
     row: int
     id: str | None
-    status: Literal["scored", "abstained", "failed"]
+    status: Literal["scored", "abstained", "failed", "skipped"]
     aggregated_score: float | None
     lower_bound: float
     upper_bound: float

@@ -37,6 +37,7 @@ from adjudge.gateway.registry import (
     is_url,
     key_for,
 )
+from adjudge.gateway.targets.target import Target
 from adjudge.messages import Message
 from adjudge.plugins import resolve
 
@@ -195,7 +196,7 @@ def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, Open
     None is the embedded model.
     """
     chosen = default_model() if models is None else models
-    several: list[ModelLike] = list(chosen) if isinstance(chosen, list | tuple) else [chosen]  # type: ignore[list-item]
+    several = list(chosen) if isinstance(chosen, list | tuple) else [cast("ModelLike", chosen)]
     if not several:
         raise SetupError("no model was given: name one, such as models=['openai/gpt-4o-mini']")
     opened = [one if isinstance(one, OpenModel) else open_model(one) for one in several]
@@ -262,6 +263,8 @@ class _Server:
 def _provider(id: ModelLike, server: _Server) -> Model:
     if isinstance(id, str):
         return _by_server(id.strip(), server)
+    if isinstance(id, Target):
+        return id
     if hasattr(id, "complete") and (inspect.iscoroutinefunction(id.complete) or not callable(id)):
         return Guarded(id)
     if callable(

@@ -11,15 +11,21 @@ from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
+from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
 
 _MILLION = 1_000_000
-_FREE = ("local/", "scripted", "replay/", "ollama/")
+TARGET = "target/"
+"""How the names begin of applications that are asked like models."""
+_FREE = ("local/", "scripted", "replay/", "ollama/", TARGET)
 """What runs on the user's own machine, or not at all."""
+_OWN_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
+"""How the names end of hosts that nobody else can reach."""
 VARIABLE = "ADJUDGE_PRICES"
 _NUMBERED = re.compile(r" \d+$")
 """How a panel tells models of one name apart."""
@@ -94,7 +100,7 @@ class PriceTable:
                 self.prices[best]
                 if fitting
                 else Price(0.0, 0.0)
-                if name.startswith(_FREE)
+                if name.startswith(_FREE) or _is_own_server(name)
                 else None
             )
         return self._found[model]
@@ -103,6 +109,23 @@ class PriceTable:
         """What ``usage`` comes to, or None where the price is not known."""
         price = self.of(model)
         return price.cost(usage) if price else None
+
+
+def _is_own_server(name: str) -> bool:
+    """Whether a model is named by the address of a server on this machine or in a private
+    network.
+    """
+    if not name.startswith(("http://", "https://")):
+        return False
+    try:
+        host = urlsplit(name).hostname or ""
+    except ValueError:
+        return False
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host.endswith(_OWN_HOSTS)
+    return address.is_private or address.is_loopback or address.is_link_local
 
 
 @cache

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from adjudge.aio.files import locked
 from adjudge.domain.frozen import plain
@@ -62,7 +63,7 @@ class ImportTally:
     """Unreadable votes that count as a verdict, since the user said so."""
 
     def count(self, row: RecordedRow, status: str) -> None:
-        """One more judgment."""
+        """Add a judgment to the counts."""
         self.judges[row.judge] += 1
         self.judgments += 1
         self.statuses[status] += 1
@@ -181,6 +182,7 @@ class ImportedRun:
     def _mark(self, row: RecordedRow, identity: str, mark: Mark) -> None:
         names = {"choice": "option", "comparison": "winner", "rating": "score"}
         name = names[row.question.kind]
+        answer: Any = str(mark.answer) if name == "option" else mark.answer
         label = Label(
             row=identity,
             id=row.id,
@@ -191,7 +193,7 @@ class ImportedRun:
             judge_visible=mark.judge_visible,
             note=mark.note,
             at=mark.at or row.at or time.time(),
-            **{name: str(mark.answer) if name == "option" else mark.answer},  # type: ignore[arg-type]
+            **{name: answer},
         )
         known = hash((identity, label.id, label.criteria, label.annotator, label.answer))
         if known in self._seen:  # a file with several judges repeats the right answer for each

@@ -87,12 +87,12 @@ class ForeignRecord:
         return seconds(self.value(*names))
 
     def values(self, *names: str) -> Sequence[Json]:
-        """The items of a list."""
+        """The items of the list of the first of these names; none where it is not a list."""
         found = self.value(*names)
         return found if isinstance(found, list | tuple) else ()
 
     def nested(self, *names: str) -> ForeignRecord:
-        """An object."""
+        """The object of the first of these names, as a record."""
         return self._inside(self.value(*names), *names)
 
     def parsed(self, *names: str) -> ForeignRecord:

@@ -92,7 +92,8 @@ def _label(said: JsonObject, where: str) -> Label:
         for name, fits in _LABEL.items():
             if name in said and not fits(said[name]):
                 raise SetupError("{name} is {value!r}", name=name, value=said[name])
-        return Label(**{name: said[name] for name in _LABEL if name in said})  # type: ignore[arg-type]  # checked above
+        known = {name: said[name] for name in _LABEL if name in said}
+        return Label(**known)  # type: ignore[arg-type]  # checked above
     except (SetupError, TypeError) as error:
         raise RunError(
             "{where}: a label cannot be read: {error}", where=where, error=error

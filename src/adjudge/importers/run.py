@@ -120,27 +120,11 @@ def import_file(
                 title=chosen.title,
                 reasons=join("; ", log.skipped) if log.skipped else Message("it is empty"),
             )
-        for note in direction_notes(run.questions(), options.less_is_better):
+        for note in (
+            *direction_notes(run.questions(), options.less_is_better),
+            *_notes(tally, options),
+        ):
             log.note(note)
-        if tally.votes["unreadable"] or tally.recounted:
-            policy = options.unreadable
-            log.note(
-                Message(
-                    "unreadable replies: {unreadable} ({meaning})",
-                    unreadable=policy,
-                    meaning=UNREADABLE_POLICIES[policy],
-                )
-            )
-        if tally.undescribed:
-            log.note(
-                plural(
-                    "{count} judgment is by a question that the run does not describe: it cannot "
-                    "be labelled",
-                    "{count} judgments are by questions that the run does not describe: they "
-                    "cannot be labelled",
-                    tally.undescribed,
-                )
-            )
         bad = [one for file in files for one in file.bad]
         if bad:
             log.skip(Message("rows that cannot be read"), len(bad))
@@ -164,6 +148,23 @@ def import_file(
             {IMPORTED: report.to_dict(), "report": {"data": named, "notes": report.notes}, **whole}
         )
     return report
+
+
+def _notes(tally: ImportTally, options: ImportOptions) -> Iterator[Message]:
+    if tally.votes["unreadable"] or tally.recounted:
+        yield Message(
+            "unreadable replies: {unreadable} ({meaning})",
+            unreadable=options.unreadable,
+            meaning=UNREADABLE_POLICIES[options.unreadable],
+        )
+    if tally.undescribed:
+        yield plural(
+            "{count} judgment is by a question that the run does not describe: it cannot be "
+            "labelled",
+            "{count} judgments are by questions that the run does not describe: they cannot be "
+            "labelled",
+            tally.undescribed,
+        )
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ class LabelMeaning:
 
     question: RecordedQuestion
     words: frozenset[str]
-    """All labels."""
+    """Every label in the file."""
     every: bool
     """Whether all records have one, so that the rows are no selection; else somebody may have
     picked them.

@@ -13,7 +13,7 @@ from typing import TypeAlias
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
 Texts: TypeAlias = dict[str, str | tuple[str, ...]]
-"""Fields of an instance."""
+"""The text fields of an instance."""
 _LONGEST_CELL = 1_000_000
 _NOTHING = ("", "nan", "null")
 _YES, _NO = ("1", "1.0", "true", "yes", "pass"), ("0", "0.0", "false", "no", "fail")

@@ -7,6 +7,7 @@ from __future__ import annotations
 from deepeval.metrics import BaseMetric
 from deepeval.test_case import LLMTestCase
 
+from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.criteria import Criteria
 from adjudge.errors import RunError
 from adjudge.integrations.neighbours import Asked, TextJudge, Verdict
@@ -35,19 +36,16 @@ class AdjudgeMetric(BaseMetric):  # type: ignore[misc]
     def __name__(self) -> str:
         return self._asked.name
 
-    def measure(
+    async def a_measure(
         self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False
     ) -> float:
         """The score; a RunError where there is no verdict.
 
         What begins with ``_`` is DeepEval's own.
         """
-        return self._keep(self._asked.verdict(_cells(test_case)))
-
-    async def a_measure(
-        self, test_case: LLMTestCase, _show_indicator: bool = True, _in_component: bool = False
-    ) -> float:
         return self._keep(await self._asked.averdict(_cells(test_case)))
+
+    measure = sync_edge(a_measure)
 
     def is_successful(self) -> bool:
         """Whether the score reaches the threshold; without one it does not."""

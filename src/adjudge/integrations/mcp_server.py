@@ -87,13 +87,13 @@ class CriteriaList(BaseModel):
     criteria: list[CriteriaLine]
 
 
-class Findings(BaseModel):
+class FindingList(BaseModel):
     """What is likely to go wrong with criteria."""
 
     findings: list[dict[str, str]]
 
 
-class Runs(BaseModel):
+class RunList(BaseModel):
     """The runs that may be looked at."""
 
     runs: list[dict[str, object]]
@@ -111,7 +111,7 @@ class RunFigures(BaseModel):
     calls: dict[str, int]
 
 
-class RunRows(BaseModel):
+class RowList(BaseModel):
     """Some judgments of a run."""
 
     run: str
@@ -121,7 +121,7 @@ class RunRows(BaseModel):
     note: str = NOTE
 
 
-class Calibrations(BaseModel):
+class CalibrationList(BaseModel):
     """What people's labels say of a run's numbers."""
 
     calibrations: list[dict[str, object]]
@@ -183,13 +183,13 @@ def _add_criteria(made: MCPServer, service: JudgingService) -> None:
             ]
         )
 
-    async def lint_criteria(criteria: CriteriaArgument) -> Findings:
+    async def lint_criteria(criteria: CriteriaArgument) -> FindingList:
         """Look for what is likely to go wrong with criteria before a model is asked."""
         pairwise = isinstance(criteria, dict) and criteria.get("kind") == "pairwise"
         found = await _told(
             lambda: lint(service.criteria(criteria, "pairwise" if pairwise else "direct"))
         )
-        return Findings(
+        return FindingList(
             findings=[
                 {"severity": one.severity, "field": one.field, "message": one.message}
                 for one in found
@@ -203,9 +203,9 @@ def _add_criteria(made: MCPServer, service: JudgingService) -> None:
 def _add_runs(made: MCPServer, root: Path) -> None:
     index = RunIndex(root)
 
-    async def list_runs() -> Runs:
+    async def list_runs() -> RunList:
         """List the runs that may be looked at, the newest first."""
-        return Runs(runs=await _told(index.runs))
+        return RunList(runs=await _told(index.runs))
 
     async def run_status(run: str) -> RunFigures:
         """Say what a run comes to: its state, each criterion's mean, failures and calls."""
@@ -218,7 +218,7 @@ def _add_runs(made: MCPServer, root: Path) -> None:
         words: str = "",
         limit: int = 10,
         after: str = "",
-    ) -> RunRows:
+    ) -> RowList:
         """Show judgments of a run, the worst first, at most 20 at a time; ``after`` is the ``next``
         of the page before.
         """
@@ -228,15 +228,15 @@ def _add_runs(made: MCPServer, root: Path) -> None:
                 run, judge=judge, status=status, words=words, limit=most, after=after
             )
         )
-        return RunRows.model_validate(
+        return RowList.model_validate(
             {**found.to_dict(), "rows": [_row(one) for one in found.rows]}
         )
 
-    async def calibration(run: str) -> Calibrations:
+    async def calibration(run: str) -> CalibrationList:
         """Say what people's labels make of a run's numbers: the corrected ones, or why there are
         none.
         """
-        return Calibrations(calibrations=await _told(lambda: index.calibration(run)))
+        return CalibrationList(calibrations=await _told(lambda: index.calibration(run)))
 
     for tool in (list_runs, run_status, run_rows, calibration):
         made.add_tool(tool, annotations=_READS)

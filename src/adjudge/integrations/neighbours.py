@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from adjudge.aio.event_loop import sync_edge
 from adjudge.data.columns import Columns, column_in
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -142,14 +143,6 @@ class Asked:
             return self.judge.name
         return self.criteria.name if isinstance(self.criteria, Criteria) else str(self.criteria)
 
-    def verdict(self, cells: Cells) -> Verdict:
-        """Judge one text now; also inside a running event loop."""
-        instance = instance_of(cells)
-        if isinstance(self.judge, AspectCritic):
-            return Verdict(self.judge.evaluate(instance))
-        assert self.criteria is not None
-        return Verdict(self.judge.evaluate([instance], self.criteria)[0])
-
     async def averdict(self, cells: Cells) -> Verdict:
         """Judge one text and return its verdict."""
         instance = instance_of(cells)
@@ -157,6 +150,8 @@ class Asked:
             return Verdict(await self.judge.aevaluate(instance))
         assert self.criteria is not None
         return Verdict((await self.judge.aevaluate([instance], self.criteria))[0])
+
+    verdict = sync_edge(averdict)
 
 
 def instance_of(cells: Cells) -> Instance:

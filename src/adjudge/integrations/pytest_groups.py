@@ -74,7 +74,7 @@ def _number(value: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Case:
+class GroupCase:
     """One text to judge, as a test gave it."""
 
     id: str
@@ -89,7 +89,7 @@ class Group:
     """The test without its parameters."""
     settings: GroupSettings
     line: int
-    cases: dict[str, list[Case]] = field(default_factory=dict)
+    cases: dict[str, list[GroupCase]] = field(default_factory=dict)
     """Test → its cases: a test that runs again gives them anew."""
     marked_alike: bool = True
     """Whether all its tests say the same of it: one group is judged by one criteria."""
@@ -131,7 +131,7 @@ class Judging(Protocol):
         ...
 
 
-class Judge:
+class JudgeFixture:
     """What the ``judge`` fixture is."""
 
     def __init__(self, session: Judging, undecided: Callable[[str], None]) -> None:
@@ -159,7 +159,7 @@ class Judge:
 class Collect:
     """What the ``judged`` fixture is."""
 
-    def __init__(self, cases: list[Case], test: str) -> None:
+    def __init__(self, cases: list[GroupCase], test: str) -> None:
         self._cases, self._test = cases, test
 
     def __call__(
@@ -180,10 +180,10 @@ class Collect:
         """
         name = id or (f"{self._test} #{len(self._cases) + 1}" if self._cases else self._test)
         beside = {**texts_beside(user_input, reference, contexts), **fields}
-        self._cases.append(Case(name, dict(Instance({**beside, "response": response}).fields)))
+        self._cases.append(GroupCase(name, dict(Instance({**beside, "response": response}).fields)))
 
 
-class Worker(Protocol):
+class XdistWorker(Protocol):
     """A worker, as the process that leads sees it."""
 
     config: pytest.Config

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 if TYPE_CHECKING:
-    from adjudge.integrations.pytest_groups import Collect, Group, Judge, Worker
-    from adjudge.integrations.pytest_session import Decision, JudgedRun, JudgingSession
+    from adjudge.integrations.pytest_decisions import Decision, JudgedRun
+    from adjudge.integrations.pytest_groups import Collect, Group, JudgeFixture, XdistWorker
+    from adjudge.integrations.pytest_session import JudgingSession
 
 OUTCOME, INCONCLUSIVE = "adjudge.outcome", "inconclusive"
 T = TypeVar("T")
@@ -105,11 +106,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def judge(request: pytest.FixtureRequest) -> Judge:
+def judge(request: pytest.FixtureRequest) -> JudgeFixture:
     """Judge a text now: ``judge("Is the reply polite?", reply).must_pass()``."""
-    from adjudge.integrations.pytest_groups import Judge
+    from adjudge.integrations.pytest_groups import JudgeFixture
 
-    return Judge(_judging(request.config), _undecided(request.config, request.node))
+    return JudgeFixture(_judging(request.config), _undecided(request.config, request.node))
 
 
 @pytest.fixture
@@ -272,7 +273,7 @@ def _worker(config: pytest.Config) -> Mapping[str, object]:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Worker) -> None:
+def pytest_configure_node(node: XdistWorker) -> None:
     """All keep their answers in one place."""
     node.workerinput[_FOLDER] = str(_run_folder(node.config))
 

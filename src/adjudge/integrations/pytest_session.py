@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import copysign
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,13 +21,18 @@ from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
 from adjudge.gateway.open import ModelLike, default_model
 from adjudge.gateway.providers.replay import NOT_RECORDED
 from adjudge.integrations.pytest_cassette import Cassette, join_parts, recording, replayed
+from adjudge.integrations.pytest_decisions import (
+    GATE_ORDER,
+    Decision,
+    JudgedRun,
+    describe_difference,
+    worst_of,
+)
 from adjudge.integrations.pytest_purse import Purse, cost_of
-from adjudge.integrations.pytest_text import JudgedText, Render, Undecided
+from adjudge.integrations.pytest_text import JudgedText, Undecided
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message, join, plural, render, term
-from adjudge.results.gate import GateResult
-from adjudge.results.outcome import Outcome
-from adjudge.results.paired import pairing_message
+from adjudge.messages import Message, join, render
+from adjudge.results.outcome import RunOutcome
 from adjudge.runs.build import judges, open_entry
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import (
@@ -51,132 +55,6 @@ if TYPE_CHECKING:
     from adjudge.integrations.pytest_groups import Group, GroupSettings
 
 _FILES = (".yaml", ".yml", ".json")
-_ORDER = ("failed", "inconclusive", "holds")
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What was decided of a group."""
-
-    title: Message
-    verdict: str
-    """"holds", "failed" or "inconclusive"."""
-    message: Message
-    properties: Sequence[tuple[str, object]] = ()
-    test: str = ""
-    """The test function whose cases they are."""
-
-
-@dataclass(frozen=True)
-class NotWorse:
-    """Whether a run is not worse than another; false where it is."""
-
-    gates: tuple[GateResult, ...]
-    _render: Render = field(default=str, repr=False, compare=False)
-
-    def __bool__(self) -> bool:
-        return all(gate.verdict == "holds" for gate in self.gates)
-
-    def __repr__(self) -> str:
-        return self._render(join("; ", map(describe_difference, self.gates)))
-
-
-@dataclass(frozen=True)
-class JudgedRun:
-    """An eval file that was carried out."""
-
-    outcome: Outcome
-    folder: Path
-    root: Path
-    _undecided: Undecided = field(repr=False, compare=False)
-    _session: JudgingSession = field(repr=False, compare=False)
-
-    def must_hold(self) -> None:
-        """Fail the test unless every gate of the file holds."""
-        self._decide(self.outcome.report().gates)
-
-    def not_worse_than(
-        self, other: str | Path, margin: float = 0.0, confidence: float = 0.95
-    ) -> NotWorse:
-        """Row by row, against the run in the folder ``other``: true, false, or the test ends
-        undecided.
-        """
-        from adjudge.results.paired_gate import paired_gates
-        from adjudge.results.setup import Setup
-
-        setup = replace(
-            Setup.of_run(run_info(self.folder)),
-            against=str(self.root / other),
-            margin=margin,
-            confidence=confidence,
-        )
-        gates = tuple(paired_gates(setup, self.folder))
-        found = NotWorse(gates, self._session.render)
-        if worst_of(gates) == "inconclusive":
-            self._undecided(repr(found))
-        return found
-
-    def _decide(self, gates: Sequence[GateResult]) -> None:
-        if not gates:
-            raise SetupError(
-                "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
-            )
-        reasons = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
-        if worst_of(gates) == "failed":
-            raise AssertionError(self._session.render(reasons))
-        if reasons:
-            self._undecided(reasons)
-
-
-def worst_of(gates: Sequence[GateResult]) -> str:
-    """The verdict that counts."""
-    return next(
-        (verdict for verdict in _ORDER if verdict in {gate.verdict for gate in gates}),
-        "inconclusive",
-    )
-
-
-def describe_difference(gate: GateResult) -> Message:
-    """The difference in points, and which rows it is of."""
-    if gate.pairing is None:
-        return _points(gate)
-    if not gate.pairing.paired:
-        return gate.sentence()
-    return join("; ", (_points(gate), pairing_message(gate.pairing)))
-
-
-def _points(gate: GateResult) -> Message:
-    """ "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
-    shared = plural("{count} shared row", "{count} shared rows", gate.rows - gate.missing)
-    if not gate.same_judge:
-        shared = Message("{shared}, by another judge", shared=shared)
-    if gate.value is None or not gate.sure:
-        return Message(
-            "{name}: cannot be told from {against}, {shared}",
-            name=gate.name,
-            against=gate.against,
-            shared=shared,
-        )
-    return Message(
-        "{name}: {differs} by {points:.1f} points ({level:.0f} % {lower}…{upper}), {shared}",
-        name=gate.name,
-        differs=_differs(gate.value),
-        points=abs(100 * gate.value),
-        level=100 * (gate.confidence or 0),
-        lower=_signed(100 * gate.lower),
-        upper=_signed(100 * gate.upper),
-        shared=shared,
-    )
-
-
-def _differs(value: float) -> Message:
-    if not value:
-        return term("difference", "differs")
-    return term("difference", "worse") if value < 0 else term("difference", "better")
-
-
-def _signed(value: float) -> Message:
-    return Message("{sign}{size:.1f}", sign="−" if copysign(1, value) < 0 else "+", size=abs(value))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,14 +100,14 @@ class JudgingSession:
         """
         instance = Instance(fields)
         key = content_hash(criteria, instance.fields, votes, self.models)[:16]
-        entry = self._entry(criteria, "judge", votes)
+        entry = _entry(criteria, "judge", votes)
         file = self._file(entry, self.folder / f"judge-{key}", (instance,), Gates())
         found: list[Result] = []
         self._execute(
             file,
             lambda event: found.append(event.result) if isinstance(event, JudgmentDone) else None,
         )
-        self._check_recorded(found)
+        _check_recorded(found, self.replay)
         return JudgedText(found[0], undecided, self.render)
 
     def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
@@ -248,7 +126,7 @@ class JudgingSession:
             models=self._entries if self.models else file.models or own,
             run=str((self.folder / name).absolute()),
         )
-        return JudgedRun(self._execute(file), self.folder / name, self.root, undecided, self)
+        return JudgedRun(self._execute(file), self.folder / name, self.root, undecided, self.render)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
         """Judge the golden cases of a criteria file; with ``update``, what is chosen becomes what
@@ -284,7 +162,7 @@ class JudgingSession:
 
         self._execute(file, heard)
         results = [found[row] for row in sorted(found)]
-        self._check_recorded(results)
+        _check_recorded(results, self.replay)
         return goldens.tried(results)
 
     def decide(self, group: Group) -> Decision:
@@ -292,7 +170,7 @@ class JudgingSession:
 
         What goes wrong is a failed decision, not the session's end.
         """
-        settings, folder = group.settings, self.folder / self._slug(group.name)
+        settings, folder = group.settings, self.folder / _slug(group.name)
         title = (
             Message("judged: at least {score:.2f}", score=settings.at_least)
             if settings.at_least is not None
@@ -333,17 +211,17 @@ class JudgingSession:
             )
         gates = self._gates(settings, group.name)
         if gates.fail_under is None and gates.not_worse_than is None:
-            return Decision(title, "inconclusive", self._not_compared())
-        entry = self._entry(settings.criteria, group.name.rpartition("::")[2], settings.votes)
+            return Decision(title, "inconclusive", _not_compared(self.baseline))
+        entry = _entry(settings.criteria, group.name.rpartition("::")[2], settings.votes)
         results: list[Result] = []
         outcome = self._execute(
             self._file(entry, folder, rows, gates),
             lambda event: results.append(event.result) if isinstance(event, JudgmentDone) else None,
         )
-        self._check_recorded(results)
+        _check_recorded(results, self.replay)
         return self._decision(title, outcome, folder)
 
-    def _decision(self, title: Message, outcome: Outcome, folder: Path) -> Decision:
+    def _decision(self, title: Message, outcome: RunOutcome, folder: Path) -> Decision:
         report = outcome.report()
         first = report.gates[0]
         summary = report.sections[0].summary if report.sections else None
@@ -358,14 +236,14 @@ class JudgingSession:
             "lock": " ".join(run_info(folder).identities.values()),
         }
         worst_first = sorted(
-            report.gates, key=lambda gate: _ORDER.index(gate.verdict)
+            report.gates, key=lambda gate: GATE_ORDER.index(gate.verdict)
         )  # pytest's summary cuts off the end
         told = [
             describe_difference(gate) if gate.measure == "difference" else gate.sentence()
             for gate in worst_first
         ]
         if self.baseline is not None and not any(gate.against for gate in report.gates):
-            told.append(self._not_compared())
+            told.append(_not_compared(self.baseline))
         named = [
             (f"adjudge.{name}", value) for name, value in properties.items() if value is not None
         ]
@@ -376,10 +254,9 @@ class JudgingSession:
             named,
         )
 
-    def _not_compared(self) -> Message:
-        return Message("the baseline {baseline} has no run of it", baseline=self.baseline)
-
-    def _execute(self, file: EvalFile, listen: Callable[[Event], object] | None = None) -> Outcome:
+    def _execute(
+        self, file: EvalFile, listen: Callable[[Event], object] | None = None
+    ) -> RunOutcome:
         folder = file.run_folder
         assert folder is not None
         if self.replay is not None:
@@ -388,7 +265,7 @@ class JudgingSession:
             )  # before a model is opened, whose errors name the place of an eval file
         with self._turn(folder):
             run = EvalRun(file, tuple(judges(file, self._open)), folder)
-            outcome = Outcome(run)
+            outcome = RunOutcome(run)
             outcome.check_gates()
 
             budget, interrupted = self._purse.left(folder), False
@@ -415,21 +292,6 @@ class JudgingSession:
         place.mkdir(parents=True, exist_ok=True)
         with locked(place / "turn.lock"):
             yield
-
-    def _check_recorded(self, results: Sequence[Result]) -> None:
-        """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the
-        judge's.
-        """
-        if self.replay and any(
-            NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes
-        ):
-            raise AssertionError(
-                Message(
-                    "no reply was recorded for this request in {replay}: record anew with "
-                    "--judged-record",
-                    replay=self.replay,
-                )
-            )
 
     def _open(self, entry: ModelEntry) -> ModelLike:
         if self.replay is not None:
@@ -466,27 +328,6 @@ class JudgingSession:
             rows=rows,
         )
 
-    @staticmethod
-    def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
-        """A sentence and a ready-made aspect pass or fail; criteria with options of their own
-        choose one.
-        """
-        if not isinstance(criteria, str | Criteria):
-            raise SetupError(
-                "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
-            )
-        said = (CriteriaEntry(criteria),)
-        sentence = isinstance(criteria, str) and (
-            criteria in aspects("en") or len(criteria.split()) > 1
-        )
-        if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
-            return AspectEntry(
-                kind="aspect", name=name, criteria=said, strictness=votes, early_stop=votes > 1
-            )
-        return DirectEntry(
-            kind="direct", name=name, criteria=said, strictness=votes, early_stop=votes > 1
-        )
-
     def _gates(self, settings: GroupSettings, group: str) -> Gates:
         against = str(self.root / settings.not_worse_than) if settings.not_worse_than else None
         before = self._before(group)
@@ -509,9 +350,50 @@ class JudgingSession:
                 "FOLDER of one",
                 baseline=self.baseline,
             )
-        return self.baseline / self._slug(group)
+        return self.baseline / _slug(group)
 
-    @staticmethod
-    def _slug(group: str) -> str:
-        """The folder of a group, the same in every session."""
-        return f"{group.rpartition('::')[2]}-{content_hash(group)[:8]}"
+
+def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
+    """A sentence and a ready-made aspect pass or fail; criteria with options of their own
+    choose one.
+    """
+    if not isinstance(criteria, str | Criteria):
+        raise SetupError(
+            "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
+        )
+    said = (CriteriaEntry(criteria),)
+    sentence = isinstance(criteria, str) and (
+        criteria in aspects("en") or len(criteria.split()) > 1
+    )
+    if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
+        return AspectEntry(
+            kind="aspect", name=name, criteria=said, strictness=votes, early_stop=votes > 1
+        )
+    return DirectEntry(
+        kind="direct", name=name, criteria=said, strictness=votes, early_stop=votes > 1
+    )
+
+
+def _slug(group: str) -> str:
+    """The folder of a group, the same in every session."""
+    return f"{group.rpartition('::')[2]}-{content_hash(group)[:8]}"
+
+
+def _check_recorded(results: Sequence[Result], replay: Path | None) -> None:
+    """Of a replay, a question that was never recorded is a mistake of ours, and no doubt of the
+    judge's.
+    """
+    if replay and any(
+        NOT_RECORDED in (vote.reason or "") for result in results for vote in result.votes
+    ):
+        raise AssertionError(
+            Message(
+                "no reply was recorded for this request in {replay}: record anew with "
+                "--judged-record",
+                replay=replay,
+            )
+        )
+
+
+def _not_compared(baseline: Path | None) -> Message:
+    return Message("the baseline {baseline} has no run of it", baseline=baseline)

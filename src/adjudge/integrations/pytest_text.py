@@ -16,6 +16,7 @@ _STATUSES = {
     Status.SCORED: term("verdict", "scored"),
     Status.ABSTAINED: term("verdict", "abstained"),
     Status.FAILED: term("verdict", "failed"),
+    Status.SKIPPED: term("verdict", "skipped"),
 }
 Undecided = Callable[[str], None]
 """Ends a test that cannot be decided."""

@@ -98,7 +98,8 @@ class CaseBatches:
             )
         except HALTS as halt:
             answers = [halt] * len(cases)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - somebody's own code: it fails the case that it is raised for
+        # somebody's own code: it fails the case that it is raised for
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             if len(cases) > 1:
                 await asyncio.gather(*(self._judge([case]) for case in cases))
                 return
@@ -107,7 +108,8 @@ class CaseBatches:
             for case in cases:
                 case.answer.cancel()
             raise
-        except BaseException as error:  # noqa: BLE001 - such as an interrupt: it is raised where the answers are awaited
+        # such as an interrupt: it is raised where the answers are awaited
+        except BaseException as error:  # noqa: BLE001
             answers = [error] * len(cases)
         for case, answer in zip(cases, answers, strict=True):
             case.settle(answer)

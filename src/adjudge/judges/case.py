@@ -226,7 +226,8 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """The prompt of the first vote, where a model was asked."""
         return prompt_of(votes) if self.panel else NOTHING
 
-    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - judges of one's own may need it
+    # judges of one's own may need it
+    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
         """What a reader of the result must know."""
         return notes_on(votes, self.temperatures)
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from adjudge.aio.event_loop import sync_edge
 from adjudge.catalog.criteria import is_risk
 from adjudge.domain.criteria import ANY_INTEGER, Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
-from adjudge.domain.message import ChatMessage, Prompt, Usage
+from adjudge.domain.message import ChatMessage, Prompt, Role, Usage
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
 from adjudge.domain.question import Choice, Rating, question_of
@@ -327,7 +328,8 @@ class DirectJudge(ModelSettings, Direct):
             ballot, feedback=self.generate_feedback, persona=self.judge_description_prompt
         )
 
-    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002 - as the base class has it
+    # as the base class has it
+    def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
         """What a reader of the result must know."""
         return notes_on(votes, self.temperatures, persona=self.generate_synthetic_persona)
 
@@ -396,7 +398,7 @@ class DirectJudge(ModelSettings, Direct):
         if ballot.id in self._personas:
             return replace(self._personas[ballot.id], usage=Usage(), latency=0.0)
         turns = ballot.instance.fields.items()
-        prompt = Prompt(tuple(ChatMessage(role, str(text)) for role, text in turns))  # type: ignore[arg-type]
+        prompt = Prompt(tuple(ChatMessage(cast("Role", role), str(text)) for role, text in turns))
         vote = await ask_with(ballot, self.panel[ballot.model], prompt, read_persona)
         if vote.valid:
             self._personas[ballot.id] = vote

@@ -272,7 +272,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     def _ballot(self, looked: Looked, claim: str, model: str, sample: int) -> Ballot:
         likelihood = (self.mode or self.panel[model].mode) == "likelihood"
         whole = {} if likelihood or looked.text.strip() == claim else {self.text_field: looked.text}
-        instance = Instance({**self._sources(looked), **whole, _ONE: claim})
+        sources = {self.source_field: looked.fragments, **_question(looked)}
+        instance = Instance({**sources, **whole, _ONE: claim})
         question = SupportQuestion(SUPPORTS, POINTS, sources=self.source_field)
         return self.ballot_for(
             self._criteria(_ONE), instance, question, "evidence", model, sample, self.mode
@@ -281,7 +282,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     def _joint_ballot(
         self, looked: Looked, claims: Sequence[str], model: str, sample: int
     ) -> Ballot:
-        instance = Instance({**self._sources(looked), _SEVERAL: claims})
+        sources = {self.source_field: looked.fragments, **_question(looked)}
+        instance = Instance({**sources, _SEVERAL: claims})
         question = SupportOfEach(SUPPORTS, POINTS, sources=self.source_field, count=len(claims))
         return self.ballot_for(
             self._criteria(_SEVERAL), instance, question, "evidence_joint", model, sample
@@ -289,26 +291,25 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
     def _claims_ballots(self, looked: Looked) -> list[Ballot]:
         """Asked of the first model, once for all votes."""
+        first, criteria = next(iter(self.panel)), self._criteria(_SEVERAL)
         return [
-            self._claims_ballot(looked, some)
+            self.ballot_for(
+                criteria,
+                Instance({**_question(looked), _SEVERAL: some}),
+                ClaimsQuestion((), count=len(some)),
+                _CLAIMS,
+                first,
+                0,
+            )
             for some in shared_out(tuple(dict.fromkeys(looked.claims)))
         ]
 
-    def _claims_ballot(self, looked: Looked, sentences: Sequence[str]) -> Ballot:
-        asked = {_QUESTION: looked.question} if looked.question else {}
-        instance = Instance({**asked, _SEVERAL: sentences})
-        question = ClaimsQuestion((), count=len(sentences))
-        return self.ballot_for(
-            self._criteria(_SEVERAL), instance, question, _CLAIMS, next(iter(self.panel)), 0
-        )
-
-    def _sources(self, looked: Looked) -> dict[str, str | Sequence[str]]:
-        """What is the same for all ballots of a row comes first."""
-        asked = {_QUESTION: looked.question} if looked.question else {}
-        return {self.source_field: looked.fragments, **asked}
-
     def _criteria(self, judged: str) -> Criteria:
         return replace(self.criteria, to_evaluate_field=judged)
+
+
+def _question(looked: Looked) -> dict[str, str]:
+    return {_QUESTION: looked.question} if looked.question else {}
 
 
 def worded(

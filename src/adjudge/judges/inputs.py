@@ -146,7 +146,8 @@ def mapping_instance(cells: Cells) -> Instance:
         fields = texts_of(beside)
     except ValueError as error:
         raise SetupError(str(error)) from None
-    return Instance(fields or beside, named, {"row": dict(cells)})  # type: ignore[arg-type]  # what it refuses, it names
+    # what it refuses, it names
+    return Instance(fields or beside, named, {"row": dict(cells)})  # type: ignore[arg-type]
 
 
 def comparison_instance(item: Row | Cells) -> Instance:

@@ -22,7 +22,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.backends.ray.place import On
-from adjudge.engine.estimate import Estimate, Known, Questions, estimate
+from adjudge.engine.estimate import CostEstimate, Known, Questions, estimate
 from adjudge.engine.run import Ask, Asker, Run, RunLike, vote_source
 from adjudge.engine.schedule import DeferredItems, judge_each
 from adjudge.engine.session import OpenRun, opened_session, session
@@ -330,10 +330,9 @@ class Judge(ABC, Generic[I, R]):
         async with vote_source(wanted.asker, wanted.run, wanted.budget) as answers:
 
             async def pooled(number: int, result: R, ballots: Sequence[Ballot]) -> None:
-                result = (
-                    self._after_failure(result) if result.status is not Status.SCORED else result
-                )
-                await answers.keep_judgment(number, result, ballots)
+                if result.status not in (Status.SCORED, Status.SKIPPED):
+                    result = self._after_failure(result)
+                await answers.keep_judgment(number, result, self.kept_ballots(ballots))
                 wanted.on_result(number, result)
 
             with opened_session(replace(session(), judge=self, votes=answers)):
@@ -343,13 +342,15 @@ class Judge(ABC, Generic[I, R]):
 
     def estimate(
         self, items: Iterable[I], known: Known | None = None, prices: PriceTable | None = None
-    ) -> Estimate:
+    ) -> CostEstimate:
         """What judging ``items`` would take, before anything is asked.
 
         ``known`` says what a run was answered already.
         """
         answered, key = known or Known(), self.vote_keys()
-        all_votes = replace(self, early_stop=False) if self.early_stop else self  # type: ignore[type-var]
+        all_votes = self
+        if self.early_stop:
+            all_votes = replace(self, early_stop=False)  # type: ignore[type-var]
         judge = Questions(
             self,
             all_votes.plan_all,
@@ -358,9 +359,19 @@ class Judge(ABC, Generic[I, R]):
         )
         return estimate(judge, items, answered, prices or PriceTable.load())
 
+    def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
+        """Those whose votes belong to the result."""
+        return ballots
+
     def plan_all(self, item: I) -> Sequence[Ballot]:
         """All ballots that may be asked about an item, by a judge that does not stop early."""
         return self.plan(item, ())
+
+    def plan_if_allowed(self, item: I) -> Sequence[Ballot]:
+        """The same, also of an item that is judged only if something holds that is not known
+        yet.
+        """
+        return self.plan_all(item)
 
     def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run
@@ -387,7 +398,8 @@ class Judge(ABC, Generic[I, R]):
             if name[0] != "_" and name not in _NO_SETTINGS
         }
 
-    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - judges whose items bring them say which
+    # judges whose items bring them say which
+    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002
         """The criteria that ``items`` bring along, each once."""
         return []
 

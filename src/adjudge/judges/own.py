@@ -48,7 +48,8 @@ async def run_own_judge(
     except ModelError as error:
         outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
         return Vote(ballot=ballot, outcome=outcome, reason=str(error))
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a judge of somebody's own: its failure is one failed vote
+    # a judge of somebody's own: its failure is one failed vote
+    except (Exception, SystemExit) as error:  # noqa: BLE001
         return Vote(
             ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=f"{type(error).__name__}: {error}"
         )

@@ -81,7 +81,8 @@ def _with_engines(
     """
     if isinstance(models, list | tuple):
         return [_opened(one) if _is_engine(one) else one for one in models]
-    return _opened(models) if _is_engine(models) else models  # type: ignore[return-value]  # narrowed by what its class has
+    # narrowed by what its class has
+    return _opened(models) if _is_engine(models) else models  # type: ignore[return-value]
 
 
 def _is_engine(model: object) -> TypeGuard[UnitxtEngine]:

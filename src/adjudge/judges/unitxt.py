@@ -254,7 +254,8 @@ class _Call:
                 ask_with(self.ballot, self.model, prompt, _as_it_is), self.loop
             )
             self.votes.append(self.pending.result())
-        except Exception as error:  # noqa: BLE001 - kept as it is, since unitxt rewrites the one it is passed
+        # kept as it is, since unitxt rewrites the one it is passed
+        except Exception as error:  # noqa: BLE001
             self.failure = error
             raise RuntimeError(Message("no answer: {error}", error=error)) from None
         if not self.votes[-1].valid:
@@ -316,7 +317,8 @@ async def _judged(
     except asyncio.CancelledError:
         call.stop()
         raise
-    except Exception as error:  # noqa: BLE001 - somebody else's code: its failure is one failed vote
+    # somebody else's code: its failure is one failed vote
+    except Exception as error:  # noqa: BLE001
         return _failed(ballot, call, error)
     return _read(ballot, call, found, question)
 

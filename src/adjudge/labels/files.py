@@ -117,8 +117,8 @@ class RunRows:
         self, criteria: str, what: str, which: str, *values: object
     ) -> tuple[str, str | None, int]:
         query = (
-            f"SELECT identity, id, responses FROM rows WHERE criteria = ? AND {which} GROUP BY "  # noqa: S608
-            "identity LIMIT 2"
+            "SELECT identity, id, responses FROM rows "  # noqa: S608
+            f"WHERE criteria = ? AND {which} GROUP BY identity LIMIT 2"
         )
         found = self._table.execute(query, (criteria, *values)).fetchall()
         if len(found) != 1:

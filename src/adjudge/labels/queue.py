@@ -132,7 +132,8 @@ class RowIndex:
         return self._rows("random", "ORDER BY lot LIMIT ? OFFSET ?", (count, after))
 
     def _rows(self, design: Design, which: str, values: tuple[object, ...]) -> list[QueuedRow]:
-        query = f"SELECT identity, id, judge, number FROM rows {which}"  # noqa: S608 - constant texts
+        # constant texts
+        query = f"SELECT identity, id, judge, number FROM rows {which}"  # noqa: S608
         return [
             QueuedRow(identity, id, judge, number, design)
             for identity, id, judge, number in self._table.execute(query, values)

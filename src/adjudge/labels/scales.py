@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.label import LabelScale
@@ -185,19 +186,19 @@ def _of_sentences(judge: Mapping[str, object]) -> Iterator[LabelScale]:
 
 def criteria_of(said: Mapping[str, object]) -> Criteria:
     """The criteria that a run stored."""
-    options = [CriteriaOption(**_mapping(one)) for one in _list(said.get("options"))]  # type: ignore[arg-type]
-    examples = [CriteriaExample(**_mapping(one)) for one in _list(said.get("examples"))]  # type: ignore[arg-type]
-    rest = {name: value for name, value in said.items() if name not in ("options", "examples")}
+    options = tuple(CriteriaOption(**one) for one in _mappings(said.get("options")))
+    examples = tuple(CriteriaExample(**one) for one in _mappings(said.get("examples")))
+    rest: dict[str, Any] = {**said, "options": options, "examples": examples}
     try:
-        return Criteria(**rest, options=tuple(options), examples=tuple(examples))  # type: ignore[arg-type]
+        return Criteria(**rest)
     except TypeError as error:
         raise RunError(
             "the run holds criteria that adjudge did not write: {error}", error=error
         ) from error
 
 
-def _list(value: object) -> Sequence[object]:
-    return value if isinstance(value, list | tuple) else ()
+def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
+    yield from map(_mapping, value if isinstance(value, list | tuple) else ())
 
 
 def _mapping(value: object) -> Mapping[str, object]:

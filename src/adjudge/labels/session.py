@@ -55,7 +55,7 @@ class ShownRow(NamedTuple):
     """Which of the row's own responses is shown at each place; empty where none are compared."""
 
 
-class Progress(NamedTuple):
+class LabelProgress(NamedTuple):
     """How far an annotator is."""
 
     done: int
@@ -97,11 +97,11 @@ class Labelling:
         """The permutation that rows are taken from."""
         return self._draw
 
-    def progress(self) -> Progress:
+    def progress(self) -> LabelProgress:
         """Rows that are labelled, of those that are this annotator's to label."""
         own, others = self._labelled()
         done = len(own & self._plan.keys())
-        return Progress(done, done + len(self._open(own, others)))
+        return LabelProgress(done, done + len(self._open(own, others)))
 
     def pace(self) -> float | None:
         """Seconds that this annotator took for a row of late; None until a few are labelled."""
@@ -256,7 +256,8 @@ class Labelling:
                 compared=compared,
             )
         order = list(range(len(texts)))
-        random.Random(f"{self._draw.seed}:{self._who.name}:{row.identity}").shuffle(order)  # noqa: S311 - no secret
+        seed = f"{self._draw.seed}:{self._who.name}:{row.identity}"
+        random.Random(seed).shuffle(order)  # noqa: S311 - no secret
         return ShownRow(
             row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order)
         )

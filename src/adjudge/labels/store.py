@@ -35,7 +35,8 @@ _VERSION = 1
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
 _REALS = ("score", "at", "drawn_at")
-_ADD = f"INSERT INTO labels ({_NAMES}, checksum) VALUES ({','.join('?' * (len(_COLUMNS) + 1))})"  # noqa: S608 - names of ours
+_MARKS = ",".join("?" * (len(_COLUMNS) + 1))
+_ADD = f"INSERT INTO labels ({_NAMES}, checksum) VALUES ({_MARKS})"  # noqa: S608 - names of ours
 _WHICH = (
     "(:criteria IS NULL OR criteria = :criteria) AND (:annotator IS NULL OR annotator = :annotator)"
 )
@@ -155,14 +156,18 @@ class LabelStore:
         ``judge_visible``: the annotator has seen the judge's verdict since. What they say then is
         no blind label, so that the one taken back goes on correcting (``of_each_copy``).
         """
-        nothing = {
-            "option": None,
-            "score": None,
-            "winner": None,
-            "note": "",
-            "judge_visible": judge_visible,
-        }
-        self.add(replace(label, state="withdrawn", at=time.time(), **nothing))  # type: ignore[arg-type]
+        self.add(
+            replace(
+                label,
+                state="withdrawn",
+                at=time.time(),
+                option=None,
+                score=None,
+                winner=None,
+                note="",
+                judge_visible=judge_visible,
+            )
+        )
 
     def draw(self, criteria: str, seed: int | None = None) -> Draw:
         """The draw of a criterion's rows, made now with ``seed`` unless there is one: another seed

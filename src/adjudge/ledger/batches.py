@@ -241,11 +241,8 @@ class BatchTable:
             for name in COLUMNS["batch_ballots"]
         )
         set_to = f"state = '{state}', reply = ?, checksum = {CHECKSUM_SQL}({values})"
-        return f"UPDATE batch_ballots SET {set_to} WHERE batch = ? AND state = 'sent'", (  # noqa: S608
-            reply,
-            reply,
-            batch,
-        )
+        sent = f"SET {set_to} WHERE batch = ? AND state = 'sent'"
+        return f"UPDATE batch_ballots {sent}", (reply, reply, batch)
 
     def let_go(self, batch: str) -> Statement:
         """What has a batch's requests forgotten, as if it had never been."""
@@ -270,8 +267,8 @@ def asked_in(connection: sqlite3.Connection, ballots: Sequence[bytes]) -> set[by
         return set()
     marks = ",".join("?" * len(ballots))
     asked = (
-        f"SELECT ballot FROM batch_ballots WHERE ballot IN ({marks}) AND state IN ('sent', "  # noqa: S608
-        f"'answered') AND NOT ({_ADRIFT})"
+        f"SELECT ballot FROM batch_ballots WHERE ballot IN ({marks}) "  # noqa: S608
+        f"AND state IN ('sent', 'answered') AND NOT ({_ADRIFT})"
     )
     return {key for (key,) in connection.execute(asked, ballots)}
 

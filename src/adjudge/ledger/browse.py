@@ -25,7 +25,7 @@ from adjudge.stats.intervals import Interval, rows_interval
 
 Sort = Literal["worst", "row"]
 SORTS: tuple[Sort, ...] = get_args(Sort)
-STATUSES = ("failed", "abstained", "scored")
+STATUSES = ("failed", "abstained", "scored", "skipped")
 PAGE = 50
 LOOKED_AT = 20_000
 """Judgments that one page looks through at most for verdicts, flags and words."""
@@ -41,8 +41,9 @@ _MOST_SCORES = 100_000
 """Scores of whose mean an interval is computed: of more it is narrower than ±0.004."""
 _CASEFOLD = "casefolded"
 _HAS_WORDS = (
-    f"(instr({_CASEFOLD}(coalesce(id, '')), :words) OR EXISTS (SELECT 1 FROM json_tree(instance) "  # noqa: S608 - texts of ours
-    f"WHERE type = 'text' AND instr({_CASEFOLD}(value), :words)))"
+    f"(instr({_CASEFOLD}(coalesce(id, '')), :words) OR "  # noqa: S608 - texts of ours
+    f"EXISTS (SELECT 1 FROM json_tree(instance) WHERE type = 'text' "
+    f"AND instr({_CASEFOLD}(value), :words)))"
 )
 
 
@@ -219,7 +220,8 @@ def _look(
     )
     order = "score, number" if segment.by_score else "number"
     query = (
-        f"SELECT number, score, {_matching(filters)} FROM judgments WHERE {where} ORDER BY {order}"  # noqa: S608 - texts of ours
+        f"SELECT number, score, {_matching(filters)} "  # noqa: S608 - texts of ours
+        f"FROM judgments WHERE {where} ORDER BY {order}"
     )
     values = {
         **{
@@ -408,8 +410,8 @@ def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
 def _order(connection: sqlite3.Connection, judge: str) -> OrderFigures | None:
     of = "json_extract(result, '$.positional_bias.{}')".format
     query = (
-        f"SELECT count({of('detected')}), total({of('detected')}), avg({of('flip_rate')}), "  # noqa: S608
-        f"avg({of('noise_rate')}) "
+        f"SELECT count({of('detected')}), total({of('detected')}), "  # noqa: S608
+        f"avg({of('flip_rate')}), avg({of('noise_rate')}) "
         "FROM judgments WHERE judge = ?"
     )
     rows, turned, flips, noise = connection.execute(query, (judge,)).fetchone()

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar, cast
 
+from adjudge.domain.check_result import CheckDetail
 from adjudge.domain.evidence_record import EvidenceDetail
 from adjudge.domain.frozen import NOTHING, json_text, plain
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
@@ -64,6 +65,7 @@ KINDS: tuple[type[Detail], ...] = (
     EvidenceDetail,
     RagDetail,
     CandidateDetail,
+    CheckDetail,
 )
 _REQUIRED: Mapping[type[Detail], frozenset[str]] = {
     kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING)

@@ -368,7 +368,8 @@ def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
         f"{replied}, sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), 0, "
         f"{', '.join(in_batches)}"
     )
-    rows = connection.execute(f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model")  # noqa: S608 - constant text
+    query = f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model"  # noqa: S608
+    rows = connection.execute(query)
     return {model: Usage(*numbers) for model, *numbers in rows}
 
 

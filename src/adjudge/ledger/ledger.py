@@ -91,8 +91,8 @@ _MOST_WAITING = 5000
 _KEEP_VOTE = insert("votes", "ABORT")
 _RECALL = f"{select('votes')} WHERE ballot IN ({{}}) AND outcome <> 'model_error' ORDER BY number"
 _KNOWN = (
-    "SELECT ballots, status, id, json_extract(result, '$.votes_valid') FROM judgments "  # noqa: S608 - constant text
-    f"WHERE judge = ? AND number = ? AND {checksum_matches('judgments')}"
+    "SELECT ballots, status, id, json_extract(result, '$.votes_valid') "  # noqa: S608
+    f"FROM judgments WHERE judge = ? AND number = ? AND {checksum_matches('judgments')}"
 )
 _NOTE = insert("meta")
 _KEEP_JUDGMENT = insert("judgments")

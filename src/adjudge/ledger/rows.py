@@ -91,7 +91,8 @@ def with_checksum(*values: object) -> tuple[object, ...]:
 
 def select(table: str) -> str:
     """The beginning of a query for whole rows, which ``checked`` takes."""
-    return f"SELECT {', '.join(COLUMNS[table])}, checksum FROM {table}"  # noqa: S608 - names of ours
+    # names of ours
+    return f"SELECT {', '.join(COLUMNS[table])}, checksum FROM {table}"  # noqa: S608
 
 
 def insert(table: str, conflict: str = "REPLACE") -> str:

@@ -204,7 +204,8 @@ class Llama:
     def _post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
         url = self._server.listening_address + path
-        request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310 - our own server on loopback
+        # our own server on loopback
+        request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310
         with _DIRECT.open(request, timeout=60) as response:
             data: dict[str, Any] = json.load(response)
             return data

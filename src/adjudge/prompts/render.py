@@ -51,7 +51,8 @@ _ABOUT_SENTENCES = tuple(
 _SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
-    autoescape=False,  # noqa: S701 - prompts are no HTML; evaluated text is fenced before it comes here
+    # prompts are no HTML; evaluated text is fenced before it comes here
+    autoescape=False,  # noqa: S701
     trim_blocks=True,
     lstrip_blocks=True,
 )
@@ -97,7 +98,8 @@ def load(name: str, language: str) -> Template:
         (role, _ENVIRONMENT.from_string(text))
         for role, text in zip(parts[::2], parts[1::2], strict=True)
     ]
-    return Template(name, frozenset(names), tuple(sections))  # type: ignore[arg-type]  # the pattern admits roles only
+    # the pattern admits roles only
+    return Template(name, frozenset(names), tuple(sections))  # type: ignore[arg-type]
 
 
 @cache

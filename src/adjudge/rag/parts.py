@@ -151,7 +151,7 @@ def parts_of(check: str, row: RowTexts, criteria: Criteria, relevant: Relevant) 
     return list(_PARTS[check](row, criteria, relevant))
 
 
-def _relevance(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:  # noqa: ARG001 - all have one shape
+def _relevance(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
     for number, text in enumerate(row.fragments, 1):
         yield RagPart(
             criteria.name,
@@ -179,7 +179,7 @@ def _disagree(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator
         yield RagPart(criteria.name, second, other, others=(first,), case=case)
 
 
-def _cites(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:  # noqa: ARG001
+def _cites(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
     """A sentence with all that it cites, since each may say a part of it; a mark that points
     nowhere by itself.
     """
@@ -206,7 +206,7 @@ def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Itera
     against all else.
     """
 
-    def parts(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:  # noqa: ARG001
+    def parts(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
         for number, text in enumerate(row.answer if source == "reference" else row.reference, 1):
             held = {
                 name: row.fragments if name == "contexts" else row.text(name)

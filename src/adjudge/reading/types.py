@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, field, fields, replace
 from difflib import get_close_matches
 from functools import cache
-from typing import Generic, Protocol, TypeVar, cast, overload
+from importlib import import_module
+from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.messages import Message, join
 from adjudge.reading.values import Place, Scalar, list_of, mapping, nearest, what
@@ -312,6 +314,55 @@ class Kinds(Generic[T]):
         return schema | {
             "properties": {**cast(Schema, schema["properties"]), self.by: {"const": kind}}
         }
+
+
+@light_dataclass(frozen=True)
+class LazyType:
+    """A type that is loaded when a file has a value of it."""
+
+    module: str
+    name: str
+
+    def _type(self) -> Any:
+        return getattr(import_module(self.module), self.name)
+
+    def read(self, value: object, place: Place) -> Any:
+        return self._type().read(value, place)
+
+    def schema(self) -> Schema:
+        found: Schema = self._type().schema()
+        return found
+
+
+class Json:
+    """Any JSON, as YAML writes it."""
+
+    def read(self, value: object, place: Place) -> JsonValue:
+        if isinstance(value, Mapping):
+            return {str(name): self.read(one, place.at(str(name))) for name, one in value.items()}
+        if isinstance(value, list):
+            return [self.read(one, place) for one in value]
+        meant = getattr(value, "meant", value)
+        is_word = isinstance(value, str) and value not in ("true", "false")  # such as no
+        if meant is None or (
+            isinstance(meant, bool | int | float) and not (isinstance(meant, bool) and is_word)
+        ):
+            return meant
+        return str(value)
+
+    def schema(self) -> Schema:
+        return {}
+
+
+class JsonNames:
+    """An object whose values are any JSON."""
+
+    def read(self, value: object, place: Place) -> tuple[tuple[str, JsonValue], ...]:
+        given = mapping(value, place)
+        return tuple((name, Json().read(each, place.at(name))) for name, each in given.items())
+
+    def schema(self) -> Schema:
+        return {"type": "object"}
 
 
 @cache

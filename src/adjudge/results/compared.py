@@ -8,7 +8,7 @@ from adjudge.messages import Message, plural
 from adjudge.results.counts import count_rows
 from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
-from adjudge.stats.difference import ComparisonOutcome
+from adjudge.stats.difference import ComparisonOutcome, VoteNoise
 from adjudge.trust.comparison import RunComparison
 
 
@@ -76,7 +76,11 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
             found.rows,
             smallest=found.difference.smallest,
         )
-    noise = found.noise
+    yield from _noise(found.noise)
+    yield from found.notes
+
+
+def _noise(noise: VoteNoise | None) -> Iterator[str]:
     if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
         narrower = noise.with_votes[5] < noise.half_width  # not where as many were asked already
         yield Message(
@@ -90,7 +94,6 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
             if narrower
             else "",
         )
-    yield from found.notes
 
 
 def _outcome(outcome: ComparisonOutcome, run: str) -> Message:

@@ -28,12 +28,12 @@ _HIDDEN = ("definition", "expression", "name", "config", "weights", "weights_fro
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeCards:
-    """The judges of one run."""
+    """A card for each judge of one run."""
 
     run: str
     cards: tuple[JudgeCard, ...]
     judged: str
-    """When, as a date."""
+    """The date on which it was judged."""
     labelled: tuple[str, str] | None
     """From when to when; None where no label says it."""
     usage: Usage

@@ -8,7 +8,7 @@ from adjudge.messages import Message, term
 
 
 class HasLimits(Protocol):
-    """An interval."""
+    """What has the two ends of an interval."""
 
     @property
     def lower(self) -> float | None: ...

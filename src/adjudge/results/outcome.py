@@ -24,17 +24,17 @@ from adjudge.results.payments import payment_notes
 from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of
-from adjudge.runs.build import ReadyJudge
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone
+from adjudge.runs.ready_judge import ReadyJudge
 
 if TYPE_CHECKING:
     from adjudge.trust.comparison import RunComparison
 
 
 @dataclass
-class Outcome:
-    """As far as the run has come."""
+class RunOutcome:
+    """Accumulates a run's events into a report and an exit code."""
 
     run: EvalRun
     fail_under: FailUnder | None = None

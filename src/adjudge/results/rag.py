@@ -31,7 +31,7 @@ _NONE = -1
 
 
 @dataclass(frozen=True)
-class Spread:
+class Distribution:
     mean: float
     median: float
     deviation: float | None
@@ -51,8 +51,8 @@ class DimensionSummary:
     counts: tuple[int, ...]
     """How often each score was given."""
     missing: int
-    raw: Spread | None
-    normalized: Spread | None
+    raw: Distribution | None
+    normalized: Distribution | None
     agreement: float | None
     """Mean share of the valid votes that agree with the score; None with one vote per row."""
     confident: Interval | None = None
@@ -95,7 +95,7 @@ class DimensionSummary:
 class RagSummary:
     overall: Summary
     """Counts, mean composite with its interval, cost; the bounds are those of the composites."""
-    spread: Spread | None
+    spread: Distribution | None
     histogram: tuple[int, ...]
     """Composites by tenths; 1.0 is in the last."""
     rules: Mapping[str, int]
@@ -243,7 +243,7 @@ def summarise_rag(results: Iterable[RagResult]) -> RagSummary:
     return tally.summary()
 
 
-def _spread(values: Sequence[float]) -> Spread | None:
+def _spread(values: Sequence[float]) -> Distribution | None:
     if not values:
         return None
     import statistics
@@ -254,7 +254,7 @@ def _spread(values: Sequence[float]) -> Spread | None:
         if len(values) > 1
         else [values[0]] * 3
     )
-    return Spread(
+    return Distribution(
         math.fsum(values) / len(values),
         statistics.median(values),
         deviation,

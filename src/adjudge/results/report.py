@@ -26,7 +26,7 @@ from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.results.rag_row import rule_of
-from adjudge.results.setup import Change, Figure, ReportedJudge, Setup
+from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.results.summary import GateConfidence, Summary, Tally
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from adjudge.results.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.results.evidence import EvidenceSummary, EvidenceTally
     from adjudge.results.rag import RagSummary, RagTally
+    from adjudge.results.repeats import Repeats, RepeatTally
     from adjudge.trust.calibration import Calibration
     from adjudge.trust.comparison import RunComparison
 
@@ -52,20 +53,21 @@ class Section(JudgeCriterion):
     contests: ContestSummary | None = None
     cascade: CascadeSummary | None = None
     evidence: EvidenceSummary | None = None
+    repeats: tuple[Repeats, ...] = ()
 
-    def figures(self) -> Iterator[Figure]:
+    def figures(self) -> Iterator[NamedFigure]:
         """What can be compared with another run."""
         if self.contests:
             yield from (
-                Figure(one.name, one.name, one.winrate)
+                NamedFigure(one.name, one.name, one.winrate)
                 for one in self.contests.systems
                 if one.winrate is not None
             )
         elif self.summary.mean is not None:
-            yield Figure(
+            yield NamedFigure(
                 self.criteria or self.judge, self.criteria or self.judge, self.summary.mean
             )
-        yield from (Figure(*one) for one in (self.rag.figures() if self.rag else ()))
+        yield from (NamedFigure(*one) for one in (self.rag.figures() if self.rag else ()))
 
     def to_dict(self) -> dict[str, object]:
         """This section as a JSON-ready dict."""
@@ -85,6 +87,7 @@ class Section(JudgeCriterion):
                 "positional_bias": order and order.to_dict(),
             }
         found |= {"cascade": self.cascade.to_dict()} if self.cascade else {}
+        found |= {"repeats": [one.to_dict() for one in self.repeats]} if self.repeats else {}
         return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
 
 
@@ -177,10 +180,20 @@ class Report(HtmlRepr):
         parts = [
             (one.name, part)
             for one in self.sections
-            for part in (one.cascade, one.evidence)
+            for part in (one.cascade, one.evidence, *one.repeats)
             if part
         ]
-        return [*(part.sentence(name) for name, part in parts), *self.setup.learnt]
+        skipped = [
+            plural(
+                "{name}: {count} row was not judged, since its checks do not pass",
+                "{name}: {count} rows were not judged, since their checks do not pass",
+                one.summary.skipped,
+                name=one.name,
+            )
+            for one in self.sections
+            if one.summary.skipped
+        ]
+        return [*skipped, *(part.sentence(name) for name, part in parts), *self.setup.learnt]
 
     @property
     def compared_told(self) -> list[str]:
@@ -247,7 +260,7 @@ class Report(HtmlRepr):
             ),
         }
 
-    def changes(self, one: Section) -> list[Change]:
+    def changes(self, one: Section) -> list[FigureChange]:
         """What a section has come to since the run that this one is compared with."""
         return self.setup.baseline.changes(one.judge, one.figures())
 
@@ -264,6 +277,7 @@ class _SectionTally:
         self._cascade = CascadeTally() if self._steps else None
         self._tally = Tally(sureness)
         self._evidence: EvidenceTally | None = None
+        self._repeats: RepeatTally | None = None
         self._rag = _rag_tally(first.judge, setup, sureness) if first.detail.kind == "rag" else None
         self._contests: ContestTally | None = None
         if first.detail.kind == "pairwise":
@@ -275,13 +289,19 @@ class _SectionTally:
 
     def add(self, one: JudgmentRecord) -> None:
         self._tally.add(one)
+        if one.status == "skipped":
+            return
         if self._evidence is None and one.detail.kind in ("evidence", "rag"):
             from adjudge.results.evidence import (
                 EvidenceTally,
             )  # not loaded where no sentence is looked up
 
             self._evidence = EvidenceTally()
-        for more in (self._rag, self._contests, self._cascade, self._evidence):
+        if self._repeats is None and "repeat" in one.input:
+            from adjudge.results.repeats import RepeatTally  # not loaded where nothing is repeated
+
+            self._repeats = RepeatTally()
+        for more in (self._repeats, self._rag, self._contests, self._cascade, self._evidence):
             if more:
                 more.add(one)
 
@@ -291,7 +311,14 @@ class _SectionTally:
         cascade = self._cascade.summary(self._steps) if self._cascade else None
         evidence = self._evidence.summary() if self._evidence else None
         return Section(
-            self.judge, self.criteria, self._tally.summary(), rag, contests, cascade, evidence
+            self.judge,
+            self.criteria,
+            self._tally.summary(),
+            rag,
+            contests,
+            cascade,
+            evidence,
+            self._repeats.summary() if self._repeats else (),
         )
 
 
@@ -337,7 +364,7 @@ class ReportTally:
         for model, usage in one.used.items():
             self._used[model] = self._used.get(model, Usage()) + usage
         self._notes.update(dict.fromkeys(one.notes))
-        self._worst.append(one)
+        self._worst += [one] if one.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
             self._worst = self._shown()
 

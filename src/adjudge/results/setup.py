@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from adjudge.runs.folder import RunInfo
 
 
-class Figure(NamedTuple):
+class NamedFigure(NamedTuple):
     """A mean or a win rate: what it is kept by in any language, what people
     call it, and its value.
     """
@@ -35,7 +35,7 @@ class Figure(NamedTuple):
     value: float
 
 
-class Change(NamedTuple):
+class FigureChange(NamedTuple):
     """A figure, before and now."""
 
     name: str
@@ -66,7 +66,7 @@ class Baseline:
     """The folder wherever one stands, for its rows."""
 
     @classmethod
-    def of(cls, run: Path, figures: Iterable[tuple[str, Figure]]) -> Baseline:
+    def of(cls, run: Path, figures: Iterable[tuple[str, NamedFigure]]) -> Baseline:
         """Of the figures of that run, each with its judge."""
         found: dict[str, float] = {}
         for judge, one in figures:
@@ -87,9 +87,11 @@ class Baseline:
         """What a run folder keeps of it."""
         return {"run": self.run, "figures": dict(self.figures), "place": self.place}
 
-    def changes(self, judge: str, figures: Iterable[Figure]) -> list[Change]:
+    def changes(self, judge: str, figures: Iterable[NamedFigure]) -> list[FigureChange]:
         known = ((one, self._before(judge, one.key)) for one in figures)
-        return [Change(one.name, before, one.value) for one, before in known if before is not None]
+        return [
+            FigureChange(one.name, before, one.value) for one, before in known if before is not None
+        ]
 
     def _before(self, judge: str, name: str) -> float | None:
         return self.figures.get(f"{judge}: {name}", self.figures.get(name))

@@ -68,6 +68,10 @@ class Summary:
     reasons: Mapping[str, int] = field(default_factory=dict)
     """Why results have no score, the most frequent reason first."""
 
+    skipped: int = 0
+    """Judgments that were not to be made, since the checks of the row did not pass; attempted does
+    not count them.
+    """
     models: Mapping[str, ModelMean] = field(default_factory=dict)
     """Of a panel: what each model by itself comes to."""
 
@@ -85,6 +89,7 @@ class Summary:
         """This summary as a JSON-ready dict."""
         return {
             **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
+            **({"skipped": self.skipped} if self.skipped else {}),
             "interval": interval_dict(self.interval),
             **some_of(self, "options", "reasons"),
             **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
@@ -142,10 +147,14 @@ class Tally:
         self._points: dict[str, float | None] = {}
         self._reasons: Counter[str] = Counter()
         self._models: dict[str, list[float]] = {}
+        self._skipped = 0
 
     def add(self, one: JudgmentRecord) -> None:
-        self._counts[one.status] += 1
         self._usage += one.usage
+        if one.status == "skipped":
+            self._skipped += 1
+            return
+        self._counts[one.status] += 1
         self._excluded.update(one.left_out)
         self._add_models(one)
         if not one.scored:
@@ -201,6 +210,7 @@ class Tally:
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
+            skipped=self._skipped,
             models=self._panel(),
         )
 

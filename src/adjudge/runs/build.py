@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from adjudge.catalog.aspects import aspect, aspects
-from adjudge.data.conversations import Per, parts_of
 from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
@@ -19,65 +18,35 @@ from adjudge.errors import SetupError
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
+from adjudge.gateway.registry import is_known
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.reading.types import Record, Schema
+from adjudge.reading.user_code import beside, is_there, load_code
 from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry, criteria_said
 from adjudge.runs.eval_file import (
     FROM_LABELS,
     AspectEntry,
     CascadeEntry,
+    CheckEntry,
     DirectEntry,
     EvalFile,
     EvidenceEntry,
-    FailUnder,
     JudgeEntry,
     PairwiseEntry,
+    PythonEntry,
     RagEntry,
 )
 from adjudge.runs.project import ModelEntry
+from adjudge.runs.ready_judge import ReadyJudge
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
-
-
-@light_dataclass(frozen=True)
-class ReadyJudge:
-    """A judge of an eval file, made."""
-
-    name: str
-    judge: Judge[Any, Any]
-    label: str
-    """What its judgments are filed under."""
-    criteria: tuple[Criteria, ...] = ()
-    """What it judges by, one after the other; empty where the judge itself knows."""
-    fail_under: FailUnder | None = None
-    compares: bool = False
-    """Whether it compares responses, which gives no score."""
-    first_step: Judge[Any, Any] | None = None
-    """Of a cascade, whose steps all take the same."""
-    columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
-    """Of a judge of RAG rows: which column was taken for which field, by the first row, those
-    named, and the source.
-    """
-
-    per: Per = "row"
-    """What it judges of a row."""
-
-    def items(self, instance: Instance) -> list[Any]:
-        """What ``judge.plan`` takes, one for each result that the instance will have."""
-        judge = self.first_step or self.judge
-        parts = [instance] if self.per == "row" else parts_of(instance, self.per)
-        if not isinstance(judge, CaseJudge):
-            return list(parts)
-        return [
-            judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria
-        ]
 
 
 def instances(
@@ -125,7 +94,9 @@ def needed_fields(file: EvalFile) -> list[str]:
     """What the criteria read: every row must have it."""
     read: list[str] = []
     for entry in file.judges:
-        if isinstance(entry, DirectEntry):
+        if isinstance(entry, PythonEntry) and entry.compares:
+            read += ["response"]
+        elif isinstance(entry, DirectEntry | PythonEntry):
             asked = criteria_said(entry.criteria, "direct", file.language, file.beside)
             read += [
                 name
@@ -134,9 +105,12 @@ def needed_fields(file: EvalFile) -> list[str]:
             ]
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
+        elif isinstance(entry, CheckEntry):
+            read += [one.field for one in entry.checks]
         else:
             read += _fields_of(file, entry)[0] if isinstance(entry, RagEntry) else ["response"]
-    return [name for name in dict.fromkeys(read) if name not in file.given]
+    answered = ("response", "contexts", "tool_call") if file.target else ()
+    return [name for name in dict.fromkeys(read) if name not in file.given and name not in answered]
 
 
 def _accompanied(given: Mapping[str, str | Sequence[str]], instance: Instance) -> Instance:
@@ -154,10 +128,14 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
 
     def model(entry: ModelEntry) -> ModelLike:
         if entry not in shared:
-            shared[entry] = (opened or open_entry)(entry)
+            own = is_there(entry.model, file.path.parent) and not is_known(entry.model)
+            shared[entry] = _own_model(file, entry) if own else (opened or open_entry)(entry)
         return shared[entry]
 
-    made = [ready for entry in file.judges for ready in _ready(file, entry, model)]
+    each = [(entry, ready) for entry in file.judges for ready in _ready(file, entry, model)]
+    made = [_after_checks(file, entry, ready, each) for entry, ready in each]
+    if file.target:
+        made = _after_targets(file, made, model)
     for name, count in Counter(ready.name for ready in made).items():
         if count > 1:
             raise SetupError(
@@ -169,6 +147,46 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     return made
 
 
+def _after_checks(
+    file: EvalFile,
+    entry: JudgeEntry,
+    ready: ReadyJudge,
+    each: Sequence[tuple[JudgeEntry, ReadyJudge]],
+) -> ReadyJudge:
+    if entry.after is None:
+        return ready
+    from adjudge.runs.after_checks import after_checks
+
+    try:
+        return after_checks(ready, [one for own, one in each if own.after is None])
+    except SetupError as error:
+        raise Place(str(file.path), line=entry.line).wrong("{error}", error=error) from error
+
+
+def _after_targets(
+    file: EvalFile, made: Sequence[ReadyJudge], model: OpenEntry
+) -> list[ReadyJudge]:
+    """Judges of answers that a target gives first."""
+    from adjudge.runs.target_entry import variants_of
+    from adjudge.runs.targets import SharedAnswers, answered_first
+
+    answers = SharedAnswers()
+    try:
+        variants = variants_of(file, model)
+        return [
+            answered_first(ready, variants, answers, first=number == 0)
+            for number, ready in enumerate(made)
+        ]
+    except SetupError as error:
+        raise Place(str(file.path), field="target").wrong("{error}", error=error) from error
+
+
+def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
+    """A function of the user's, ``prompt -> text``."""
+    function = load_code(beside(entry.model, file.path.parent))
+    return open_model(cast(ModelLike, function), **_settings(entry))
+
+
 def open_entry(
     entry: ModelEntry, *, cache: Cache | bool = False, api_key: str | None = None
 ) -> OpenModel:
@@ -177,15 +195,19 @@ def open_entry(
     A key of its own is given beside it: none belongs in a file.
     """
     key = api_key if api_key is not None or entry.api_key_env is None else key_in(entry.api_key_env)
+    return open_model(
+        entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **_settings(entry)
+    )
+
+
+def _settings(entry: ModelEntry) -> dict[str, Any]:
+    """What is said of how it is asked."""
     given = {
         one.name: getattr(entry, one.name)
         for one in fields(entry)
         if one.name not in ("model", "api_key_env", "headers")
     }
-    settings = {name: value for name, value in given.items() if value is not None}
-    return open_model(
-        entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **settings
-    )
+    return {name: value for name, value in given.items() if value is not None}
 
 
 def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
@@ -206,6 +228,8 @@ def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJud
 
 def _asks_nobody(entry: JudgeEntry) -> bool:
     """Whether no model is needed, so that none has to be there."""
+    if isinstance(entry, CheckEntry):
+        return True
     if isinstance(entry, EvidenceEntry):
         return entry.method == "rules" and not entry.claims
     if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
@@ -357,12 +381,14 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
 
 def _also(file: EvalFile) -> list[str]:
     """Fields that are taken where a row has them: ids of documents, for measures that read them."""
-    return [
+    also = [
         name
         for one in file.judges
         if isinstance(one, RagEntry) and one.measures
         for name in _fields_of(file, one)[1]
     ]
+    checks = [one for entry in file.judges if isinstance(entry, CheckEntry) for one in entry.checks]
+    return [*also, *(name for one in checks for name in one.check.reads)]
 
 
 def _fields_of(file: EvalFile, entry: RagEntry) -> tuple[list[str], list[str]]:
@@ -407,6 +433,33 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
     return [ready_judge(file, entry, entry.name or "evidence", judge)]
 
 
+# nobody is asked
+def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001
+    from adjudge.judges.checks import CheckJudge
+
+    name = entry.name or "checks"
+    checks = [one.ready(file.path.parent) for one in entry.checks]
+    judge = CheckJudge(checks, name=name, threshold=entry.threshold)
+    return [
+        replace(ready_judge(file, entry, name, judge), criteria=judge.criteria, each_row=judge.rows)
+    ]
+
+
+def _python(file: EvalFile, entry: PythonEntry, models: Models) -> list[ReadyJudge]:
+    from adjudge.runs.own_judge import own_judge
+
+    common = {**_common(file, entry), "self_consistency": entry.strictness}
+    judge = own_judge(file, entry, models, common)
+    name = entry.name or entry.judge.rpartition(":")[2]
+    if not isinstance(judge, CaseJudge):
+        return [ready_judge(file, entry, name, judge)]
+    criteria = criteria_said(entry.criteria, judge.kind, file.language, file.beside)
+    name = entry.name or ", ".join(one.name for one in criteria)
+    return [
+        replace(ready_judge(file, entry, name, judge), criteria=criteria, compares=entry.compares)
+    ]
+
+
 @light_dataclass(frozen=True)
 class JudgeKind:
     """A kind of judge in eval files: its keys, and how judges are made of them."""
@@ -431,6 +484,8 @@ DIRECT = JudgeKind(DirectEntry, _direct)
 PAIRWISE = JudgeKind(PairwiseEntry, _pairwise)
 RAG = JudgeKind(RagEntry, _rag)
 EVIDENCE = JudgeKind(EvidenceEntry, _evidence)
+CHECK = JudgeKind(CheckEntry, _checks)
+PYTHON = JudgeKind(PythonEntry, _python)
 _KINDS: Parts[JudgeKind] = Parts("judges")
 
 
@@ -467,7 +522,12 @@ def ready_judge(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, 
 
 def _compares(file: EvalFile) -> bool:
     """Whether rows hold several responses each. They cannot do both."""
-    compared = [isinstance(entry, PairwiseEntry) for entry in file.judges]
+    compared = [
+        isinstance(one, PairwiseEntry) or (isinstance(one, PythonEntry) and one.compares)
+        for one in file.judges
+    ]
+    if file.target:
+        return False
     if any(compared) and not all(compared):
         line = file.judges[compared.index(True)].line
         raise Place(str(file.path), line=line).wrong(

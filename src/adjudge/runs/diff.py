@@ -181,8 +181,8 @@ class RunDiff:
     def only_in(self, side: Side) -> Iterator[JudgedRow]:
         """The judgments that only one run has."""
         wanted = (
-            f"SELECT {', '.join(_COLUMNS)} FROM judged WHERE side = ? AND partner IS NULL ORDER "  # noqa: S608
-            "BY place"
+            f"SELECT {', '.join(_COLUMNS)} FROM judged "  # noqa: S608
+            "WHERE side = ? AND partner IS NULL ORDER BY place"
         )
         for values in self._table.execute(wanted, (side,)):
             yield _judged(*values)
@@ -221,8 +221,9 @@ def run_diff(
                 _values(side, systems.as_in_the_first_run(row), systems, cluster, id)
                 for row in records_of(folder)
             )
+            marks = ",".join("?" * 16)
             table.executemany(
-                f"INSERT INTO judged VALUES (NULL,{','.join('?' * 16)},NULL,NULL,NULL)",  # noqa: S608 - only marks
+                f"INSERT INTO judged VALUES (NULL,{marks},NULL,NULL,NULL)",  # noqa: S608
                 rows,
             )
         if id and not table.execute("SELECT 1 FROM judged WHERE named = 2 LIMIT 1").fetchone():
@@ -376,16 +377,17 @@ def _pair(table: sqlite3.Connection) -> None:
     the same other fields, if both runs have as many of them.
     """
     alone = "SELECT line FROM judged WHERE named GROUP BY line HAVING count(DISTINCT side) = 1"
-    table.execute(f"UPDATE judged SET named = 0 WHERE named AND line IN ({alone})")  # noqa: S608 - ids of one run alone
+    # ids of one run alone
+    table.execute(f"UPDATE judged SET named = 0 WHERE named AND line IN ({alone})")  # noqa: S608
     _join(table, "id", "line, name, content", "named")
     _join(table, "id", "line, name, beside", "named AND beside IS NOT NULL")
     _join(table, "id", "line, name, question", "named AND question IS NOT NULL")
     _join(table, "id", "line, name", "named")
-    several = (
-        "SELECT side, line, name FROM judged WHERE named GROUP BY side, line, name HAVING "
-        "count(*) > 1"
+    table.execute(
+        "UPDATE judged SET shared = 1 WHERE named AND (side, line, name) IN "
+        "(SELECT side, line, name FROM judged WHERE named "
+        "GROUP BY side, line, name HAVING count(*) > 1)"
     )
-    table.execute(f"UPDATE judged SET shared = 1 WHERE named AND (side, line, name) IN ({several})")  # noqa: S608
     by_id = "line IN (SELECT line FROM judged WHERE way = 'id' GROUP BY line)"
     unnamed = f"NOT (named AND {by_id})"  # ids of which none is in both runs name no rows
     _join(
@@ -423,8 +425,8 @@ def _join(table: sqlite3.Connection, way: Way, keys: str, which: str, count: str
     """
     names = keys.replace("kind", "coalesce(beside, x'') AS kind")
     script = (
-        f"CREATE TEMP TABLE free AS SELECT place, side, {names} FROM judged WHERE partner "  # noqa: S608 - texts of ours
-        f"IS NULL AND {which};"
+        f"CREATE TEMP TABLE free AS SELECT place, side, {names} "  # noqa: S608 - texts of ours
+        f"FROM judged WHERE partner IS NULL AND {which};"
         f"CREATE TEMP TABLE kind AS SELECT {keys}, sum(side = 0) AS own, sum(side = 1) AS "
         f"others FROM free GROUP BY {keys} "
         f"HAVING own AND others AND ({count});"

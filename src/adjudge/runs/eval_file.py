@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Literal, Protocol, TypeVar, get_args
+from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 
 from adjudge.data.conversations import PER, Per
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
@@ -20,7 +21,9 @@ from adjudge.plugins import Parts
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import (
     Flag,
+    JsonNames,
     Kinds,
+    LazyType,
     Many,
     Names,
     Number,
@@ -37,6 +40,11 @@ from adjudge.reading.types import (
 from adjudge.reading.values import Place, load_yaml, text_in, unfolded_size
 from adjudge.runs.criteria_entry import CriteriaEntry, CriteriaType
 from adjudge.runs.project import ModelEntry, Project, StepEntry
+from adjudge.runs.variables import with_variables
+
+if TYPE_CHECKING:
+    from adjudge.checks.check import Expectation
+    from adjudge.runs.target_entry import TargetEntry
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
@@ -125,7 +133,8 @@ class JudgeEntry:
     kind: str = key(
         Text(),
         "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
-        "dimensions; evidence: sentence by sentence.",
+        "dimensions; evidence: sentence by sentence; check: without a model; python: a class "
+        "of yours.",
     )
     name: str | None = key(
         Text(), "What reports call it; by default the name of its criteria.", None
@@ -147,6 +156,11 @@ class JudgeEntry:
         "What is judged of a row: all of it, or each turn of its conversation, or the "
         "conversation.",
         "row",
+    )
+    after: Literal["checks"] | None = key(
+        Word[Literal["checks"]](("checks",)),
+        "checks: ask only about rows whose required checks pass; without required ones, all.",
+        None,
     )
     fail_under: FailUnder | None = key(
         _BARS,
@@ -294,6 +308,33 @@ class EvidenceEntry(JudgeEntry):
 
 
 @light_dataclass(frozen=True, kw_only=True)
+class CheckEntry(JudgeEntry):
+    """What a program can tell without a model."""
+
+    checks: tuple[Expectation, ...] = key(
+        LazyType("adjudge.checks.kinds", "EXPECTATIONS"),
+        "What is expected of each row: contains, regex, json, similarity and others.",
+    )
+    threshold: float = key(
+        _SHARE, "The share of the checks, by their weights, that is enough to pass.", 1.0
+    )
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class PythonEntry(JudgeEntry):
+    """A judge of one's own."""
+
+    judge: str = key(Text(), "Its class: file.py:Class beside this file, or module:Class.")
+    options: tuple[tuple[str, JsonValue], ...] = key(
+        JsonNames(), "What the class is made with, by the names of its parameters.", ()
+    )
+    criteria: tuple[CriteriaEntry, ...] = key(
+        Many(CriteriaType("direct")), "What it judges by, where its base class takes criteria.", ()
+    )
+    compares: bool = key(Flag(), "Whether it compares the responses of a row.", False)
+
+
+@light_dataclass(frozen=True, kw_only=True)
 class BudgetEntry:
     """Where a run stops; it can be resumed later."""
 
@@ -344,7 +385,9 @@ class EvalFile:
     data: DataEntry = key(
         Record(DataEntry, short="path"), "The rows to judge: a path, or more about it."
     )
-    judges: tuple[JudgeEntry, ...] = key(Many(Kinds("kind", JUDGE_KINDS)), "One or several.")
+    judges: tuple[JudgeEntry, ...] = key(
+        Many(Kinds("kind", JUDGE_KINDS)), "One or several; none where checks are enough.", ()
+    )
     language: str = key(
         Word(LANGUAGES), "Of prompts, explanations, ready-made criteria and reports.", "en"
     )
@@ -357,6 +400,21 @@ class EvalFile:
     )
     outputs: tuple[str, ...] = key(Many(Text(OUTPUTS)), "Files that are written at the end.", ())
     gates: Gates = key(Record(Gates), "What must be reached.", Gates())
+    checks: tuple[Expectation, ...] = key(
+        LazyType("adjudge.checks.kinds", "EXPECTATIONS"),
+        "What a program can tell of each row without a model; like a judge of kind: check.",
+        (),
+    )
+    target: tuple[TargetEntry, ...] = key(
+        LazyType("adjudge.runs.target_entry", "TARGETS"),
+        "Where answers come from when rows have none: a model, a command, an endpoint or a "
+        "function.",
+        (),
+    )
+    prompts: tuple[str, ...] = key(
+        Many(Text()), "Prompts for the targets that are models: files with {column}.", ()
+    )
+    repeat: int = key(_COUNT, "How often each row is answered.", 1)
     on_bad_row: Literal["report", "stop"] = key(
         Word(("report", "stop")), "What happens when a row cannot be read.", "report"
     )
@@ -422,6 +480,7 @@ def parse_eval(
             "&" in content and unfolded_size(place.value) > _MOST_VALUES
         ):  # without anchors nothing unfolds
             raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
+        place = replace(place, value=with_variables(place.value, place, but=("headers",)))
         found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
         raise SetupError("{path}: is nested too deep", path=path) from error
@@ -436,7 +495,12 @@ def _with_data(value: object, data: Path | None) -> object:
 
 
 def _completed(file: EvalFile, project: Project, *, said_language: bool) -> EvalFile:
-    """The file with what it leaves open."""
+    """The file with what it leaves open; checks of the whole file are its first judge."""
+    if not file.judges and not file.checks:
+        raise Place(str(file.path), line=1).wrong("the key {name!r} is missing", name="judges")
+    if file.checks:
+        own = CheckEntry(kind="check", checks=file.checks, line=file.checks[0].place.line)
+        file = replace(file, judges=(own, *file.judges), checks=())
     models = file.models or ((ModelEntry(model=project.model),) if project.model else ())
     return replace(
         file,
@@ -467,5 +531,6 @@ def schema() -> Schema:
     about = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "adjudge eval file",
+        "anyOf": [{"required": ["judges"]}, {"required": ["checks"]}],
     }
     return {**about, **Record(EvalFile).schema()}

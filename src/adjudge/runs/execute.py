@@ -20,7 +20,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
-from adjudge.engine.estimate import Estimate
+from adjudge.engine.estimate import CostEstimate
 from adjudge.engine.run import Run, open_run
 from adjudge.engine.schedule import DeferredItems
 from adjudge.engine.session import Call, OnCall, OpenRun, opened_session, session
@@ -30,8 +30,9 @@ from adjudge.gateway.layers.budget import Budget, caller
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
-from adjudge.runs.build import ReadyJudge, instances, judges, open_entry
+from adjudge.runs.build import instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
+from adjudge.runs.ready_judge import ReadyJudge
 
 _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
@@ -200,7 +201,7 @@ class EvalRun:
 
     def estimate(
         self, listen: Listen = _nobody, *, fork_of: Path | None = None, retry_failed: bool = False
-    ) -> Estimate:
+    ) -> CostEstimate:
         """What is left of it would take; nothing is asked.
 
         ``listen`` is told of the rows that could not be judged.

@@ -7,6 +7,7 @@ from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from adjudge.checks.check import Expectation
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import plain
 from adjudge.domain.instance import Instance, PairwiseInstance
@@ -88,6 +89,10 @@ def written(value: object) -> object:
         return written(value.what)
     if isinstance(value, Criteria | Aspect):
         return _LOOKED_UP
+    if isinstance(value, Expectation):
+        from adjudge.checks.kinds import say  # not loaded where nothing is checked
+
+        return say(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {
             name: written(each)
@@ -112,7 +117,8 @@ def _found_criteria(judge: JudgeEntry) -> list[object] | None:
 def _with_criteria(judge: JudgeEntry, kept: list[dict[str, Any]] | None) -> JudgeEntry:
     if kept is None:
         return judge
-    return replace(judge, criteria=tuple(CriteriaEntry(_criterion(one)) for one in kept))  # type: ignore[call-arg]
+    criteria = tuple(CriteriaEntry(_criterion(one)) for one in kept)
+    return replace(judge, criteria=criteria)  # type: ignore[call-arg]
 
 
 def _criterion(kept: Mapping[str, Any]) -> Criteria | Aspect:

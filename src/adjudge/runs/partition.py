@@ -38,10 +38,11 @@ from adjudge.ledger.stores.shared import Buffer, SharedLedger
 from adjudge.ledger.stores.store import RowRange, Store
 from adjudge.messages import Message
 from adjudge.plugins import Parts
-from adjudge.runs.build import ReadyJudge, instances
+from adjudge.runs.build import instances
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, load_eval, with_models
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Listen, VoteCast
 from adjudge.runs.project import ModelEntry, find_project
+from adjudge.runs.ready_judge import ReadyJudge
 
 _ROWS_AT_ONCE = 1000
 """Rows that are held in memory, and judged by one judge after the other."""

@@ -64,7 +64,7 @@ def spread(
 
 def judge_chunks(work: Work, tell: Tell) -> None:
     """Have the workers judge, and tell how far they are."""
-    tally = Tally(tell)
+    tally = WorkerTally(tell)
     hearing = Hearing(tally.done, tally.news)
     with event_loop.stopping_told(lambda: tell(Stopping())):
         event_loop.run(work.judge(hearing))
@@ -157,7 +157,7 @@ class _Told:
     """By processes of this worker that died."""
 
 
-class Tally:
+class WorkerTally:
     """Adds up what all workers have done: chunks that are done, and how far those are that are
     under way.
     """

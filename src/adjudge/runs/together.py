@@ -40,7 +40,7 @@ from adjudge.runs.partition import (
     partitions,
     told_elsewhere,
 )
-from adjudge.runs.spread import Tally, Tell
+from adjudge.runs.spread import Tell, WorkerTally
 
 _ROWS = 256
 _LOOK_AGAIN = 1.0
@@ -113,12 +113,12 @@ class _Worker:
         store.join(self._holder, self._writer)
         with event_loop.stopping_told(lambda: tell(Stopping())):
             try:
-                event_loop.run(self._serve(_Ranges(made.file, made.limit), Tally(tell)))
+                event_loop.run(self._serve(_Ranges(made.file, made.limit), WorkerTally(tell)))
             finally:
                 store.give_back(self._holder)
                 self._limits.settle(self._spent)
 
-    async def _serve(self, rows: _Ranges, tally: Tally) -> None:
+    async def _serve(self, rows: _Ranges, tally: WorkerTally) -> None:
         async with self._judge.opened() as session:
             loop, told = asyncio.get_running_loop(), asyncio.create_task(_tell_news(session, tally))
             lost = partial(loop.call_soon_threadsafe, session.run.open_budget.stop, _LOST)
@@ -148,7 +148,7 @@ def _offered(rows: Sequence[tuple[int, Instance]]) -> tuple[RowRange, str]:
     return RowRange(rows[0][0], rows[-1][0]), sha256(shown.encode()).hexdigest()[:16]
 
 
-async def _tell_news(session: OpenPartitionJudge, tally: Tally) -> None:
+async def _tell_news(session: OpenPartitionJudge, tally: WorkerTally) -> None:
     while True:
         await asyncio.sleep(_NEWS)
         tally.news(0, session.news())

@@ -279,13 +279,14 @@ async def _chunks(pipe: IO[bytes] | None) -> AsyncIterator[bytes]:
 
 def _stop(process: Process, launch: Launch) -> Process | None:
     """Tell it to end; the command that helps with it, where there is one."""
-    stopping = (
-        subprocess.Popen(launch.stop[0], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603
-        if launch.stop
-        else None
-    )
+    stopping = _run_unheard(launch.stop[0]) if launch.stop else None
     _signal(process, launch.end_with)
     return stopping
+
+
+def _run_unheard(command: Sequence[str]) -> Process:
+    """A command of ours that reads and says nothing."""
+    return subprocess.Popen(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)  # noqa: S603
 
 
 async def _gone(process: Process, talk: _Talk, stopping: Process | None, launch: Launch) -> None:
@@ -309,7 +310,7 @@ def _sweep(commands: Sequence[Sequence[str]], times: int) -> None:
         if number:
             sleep(_BETWEEN_SWEEPS)
         for command in commands:
-            subprocess.run(command, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, check=False)  # noqa: S603
+            _run_unheard(command).wait()
 
 
 def _wait(process: Process) -> None:

@@ -85,7 +85,8 @@ def _own_mounts(libc: ctypes.CDLL) -> bool:
         ("uid_map", f"{user} {user} 1"),
         ("gid_map", f"{group} {group} 1"),
     ):
-        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123 - as short as it can be
+        # as short as it can be
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:  # noqa: PTH123
             file.write(text)
     return True
 

@@ -19,6 +19,7 @@ class NoSandbox(Wall):
 
     name: str = "none"
 
-    def launch(self, folder: Path, limits: Limits) -> Launch:  # noqa: ARG002 - the child keeps to them by itself
+    # the child keeps to them by itself
+    def launch(self, folder: Path, limits: Limits) -> Launch:  # noqa: ARG002
         """How the process is started in this scratch folder."""
         return Launch(python.command(CHILD, folder), folder)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Request, Usage
-from adjudge.engine.estimate import Estimate, Known, tokens_of
+from adjudge.engine.estimate import CostEstimate, Known, tokens_of
 from adjudge.engine.written import writing_ballot, writing_key
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
@@ -21,7 +21,7 @@ from adjudge.strategy.writer import Conversations
 _LONGEST_TEXT = 1000
 """Tokens that a candidate is likely to have at most, and with the reasons against it once more."""
 _PLACEHOLDER = "x = 1\n" * 500
-_NOTHING = Estimate(0, 0, (0, 0), (0, 0), (0.0, 0.0))
+_NOTHING = CostEstimate(0, 0, (0, 0), (0, 0), (0.0, 0.0))
 
 
 def forecast(
@@ -29,7 +29,7 @@ def forecast(
     writer: Conversations | None,
     known: Known | None = None,
     prices: PriceTable | None = None,
-) -> Estimate:
+) -> CostEstimate:
     """Functions of the caller's own, and models that are called as tools, are not in it."""
     strategy, table = agent.strategy, prices or PriceTable.load()
     candidates = range(strategy.num_candidates)
@@ -46,7 +46,7 @@ def forecast(
 
 def _written(
     model: OpenModel, request: Request, tries: int, known: Known, prices: PriceTable
-) -> Estimate:
+) -> CostEstimate:
     """One candidate. A try that failed is in the conversation of the next."""
     ballot = writing_ballot(model, request)
     answered = known.recall([ballot], [writing_key(model, ballot, known.wordings)])[0] is not None
@@ -57,7 +57,7 @@ def _written(
     earlier = sum(2 * _LONGEST_TEXT * number for number in range(tries))
     most = Usage(left, left * high + earlier, left * _LONGEST_TEXT)
     spent = [prices.cost(model.name, usage) for usage in (fewest, most)]
-    return Estimate(
+    return CostEstimate(
         0,
         int(answered),
         (fewest.calls, most.calls),
@@ -69,14 +69,14 @@ def _written(
 
 def _judged(
     part: QualitativeCriteria | QuantitativeCriteria, agent: Agent, times: float, prices: PriceTable
-) -> Estimate:
+) -> CostEstimate:
     """By one criterion; none of it has to be, since no candidate may come so far."""
     judged = {"text" if agent.writes == "text" else "code": _PLACEHOLDER}
     once = part.estimate(
         [Instance({"task": agent.task, **judged} if agent.task else judged)], prices=prices
     )
     calls, tokens, usd = (end[1] * times for end in (once.calls, once.tokens, once.usd))
-    return Estimate(0, 0, (0, round(calls)), (0, round(tokens)), (0.0, usd), once.unpriced)
+    return CostEstimate(0, 0, (0, round(calls)), (0, round(tokens)), (0.0, usd), once.unpriced)
 
 
 def _tokens(usage: Usage) -> int:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from adjudge.aio import event_loop
+from adjudge.aio.event_loop import sync_call
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.errors import SetupError
@@ -39,19 +39,12 @@ class Improvement:
         return str(text)
 
 
-def improve(
+async def aimprove(
     instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3
 ) -> Improvement:
     """Rewrite a text by the judge's feedback, up to ``rounds`` times; stops when there is nothing
     left to change.
     """
-    return event_loop.run(aimprove(instance, judge, criteria, rounds))
-
-
-async def aimprove(
-    instance: InstanceLike, judge: DirectJudge, criteria: CriteriaLike, rounds: int = 3
-) -> Improvement:
-    """``improve`` for async code."""
     at_least("rounds", rounds, 1)
     if not judge.generate_feedback:
         raise SetupError(
@@ -68,3 +61,6 @@ async def aimprove(
         versions.append(replace(versions[-1], fields={**versions[-1].fields, judged: text}))
         results += await judge.aevaluate(versions[-1:], asked)
     return Improvement(tuple(versions), tuple(results))
+
+
+improve = sync_call(aimprove)

@@ -14,7 +14,7 @@ from adjudge.aio import event_loop
 from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Prompt
-from adjudge.engine.estimate import Estimate, Known
+from adjudge.engine.estimate import CostEstimate, Known
 from adjudge.engine.run import RunFolder, everything_in
 from adjudge.engine.session import collecting_keys
 from adjudge.errors import SandboxError, SetupError
@@ -161,7 +161,7 @@ class Runtime:
         *,
         inputs: Mapping[str, object] | None = None,
         known: Known | None = None,
-    ) -> Estimate:
+    ) -> CostEstimate:
         """What ``jit`` would take; nothing is asked.
 
         ``known`` says what a run was answered already.

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
 from adjudge.domain.rounding import above
 from adjudge.errors import SetupError
@@ -171,7 +171,7 @@ class Strategy:
 def _several(parts: T | Sequence[T] | None) -> tuple[T, ...]:
     if parts is None:
         return ()
-    return tuple(parts) if isinstance(parts, list | tuple) else (parts,)  # type: ignore[return-value]
+    return tuple(parts) if isinstance(parts, list | tuple) else (cast("T", parts),)
 
 
 def _kind(part: object) -> str:

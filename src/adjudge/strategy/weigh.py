@@ -145,7 +145,8 @@ async def _ask(
     except (RunError, ModelError) as error:
         raise_if_halted()  # the end of the whole run is not this candidate's
         return _Said(None, tuple(heard), str(error), unanswered=True)
-    except Exception as error:  # noqa: BLE001 - a function of somebody's own: its failure is one candidate's failure
+    # a function of somebody's own: its failure is one candidate's failure
+    except Exception as error:  # noqa: BLE001
         return _Said(
             None,
             tuple(heard),

@@ -61,7 +61,8 @@ def from_function(function: Callable[..., object], *arguments: object) -> Write:
     """
     takes = _parameters(function)
 
-    async def write(place: int, tries: Sequence[Try]) -> Written:  # noqa: ARG001 - the function does not know its place
+    # the function does not know its place
+    async def write(place: int, tries: Sequence[Try]) -> Written:  # noqa: ARG001
         feedback = "\n".join(tries[-1].feedback) if tries else None
         try:
             written = await call_contained(function, *(*arguments, feedback)[:takes])

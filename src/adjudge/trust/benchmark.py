@@ -25,7 +25,7 @@ from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreemen
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.judge_figures import (
     Effort,
-    JudgedRow,
+    LabelledJudgment,
     confidence_figures,
     consistency,
     effort_of,
@@ -333,24 +333,24 @@ def _judged(
     scale: LabelScale,
     labels: Sequence[Label],
     only: str | None,
-) -> tuple[Rows, list[JudgedRow]]:
+) -> tuple[Rows, list[LabelledJudgment]]:
     def votes(record: JudgmentRecord) -> Votes:
         return votes_of(ledger, judge, record.index)
 
     rows = Rows(
         scale, by_row(labels), read_votes=votes, contestants=Contestants.of_judge(ledger, judge)
     )
-    judged: list[JudgedRow] = []
+    judged: list[LabelledJudgment] = []
     for record in records(ledger, judge=judge):
         if only is not None and not fnmatchcase(str(record.id), only):
             continue
         before = len(rows.labelled)
         rows.add(record)
-        judged += [JudgedRow(row, record) for row in rows.labelled[before:]]
+        judged += [LabelledJudgment(row, record) for row in rows.labelled[before:]]
     return rows, judged
 
 
-def _scores(judged: Sequence[JudgedRow], missing: str) -> Iterator[tuple[str, float]]:
+def _scores(judged: Sequence[LabelledJudgment], missing: str) -> Iterator[tuple[str, float]]:
     """What a ranking compares judges by, row by row, with failures as the policy counts them."""
     for one in judged:
         if one.right is not None:
@@ -359,7 +359,7 @@ def _scores(judged: Sequence[JudgedRow], missing: str) -> Iterator[tuple[str, fl
             yield one.row.identity, float(missing == "tie" and one.row.truth == TIE)
 
 
-def _disagreements(judged: Sequence[JudgedRow], measure: Measure) -> Iterator[Disagreement]:
+def _disagreements(judged: Sequence[LabelledJudgment], measure: Measure) -> Iterator[Disagreement]:
     """Of numbers, which are seldom equal, the rows on which both are furthest apart."""
     wrong = [one for one in judged if one.right is False]
     if measure.is_number:

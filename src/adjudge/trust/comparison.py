@@ -430,37 +430,29 @@ def _notes(
     if found.estimate.reason and pairing.paired:
         yield found.estimate.reason
     if series.missing:
-        yield (
-            Message(
-                "{missing} of {rows} rows have no number in one of the runs",
-                missing=series.missing,
-                rows=series.missing + series.scores.rows,
-            )
+        yield Message(
+            "{missing} of {rows} rows have no number in one of the runs",
+            missing=series.missing,
+            rows=series.missing + series.scores.rows,
         )
     if pairing.shared:
-        yield (
-            Message(
-                "{shared} rows share their id with others: those of one id were paired in their "
-                "order, and count as one",
-                shared=pairing.shared,
-            )
+        yield Message(
+            "{shared} rows share their id with others: those of one id were paired in their "
+            "order, and count as one",
+            shared=pairing.shared,
         )
     if pairing.other_questions:
-        yield (
-            Message(
-                "{other_questions} of {paired} pairs have another question in either run: are "
-                "these the same rows?",
-                other_questions=pairing.other_questions,
-                paired=pairing.paired,
-            )
+        yield Message(
+            "{other_questions} of {paired} pairs have another question in either run: are "
+            "these the same rows?",
+            other_questions=pairing.other_questions,
+            paired=pairing.paired,
         )
     same_texts = not series.other_texts
     if series.scores.rows and same_texts and not same_judge:
-        yield (
-            Message(
-                "the texts are the same and the judges differ: this is a difference between the "
-                "judges, not between the texts"
-            )
+        yield Message(
+            "the texts are the same and the judges differ: this is a difference between the "
+            "judges, not between the texts"
         )
     elif not same_judge:
         yield Message(
@@ -470,24 +462,20 @@ def _notes(
     if corrected is not None or not labels or same_texts:
         return
     if labels < LEAST_LABELS:
-        yield (
-            Message(
-                "{labels} rows have labels in both runs; {fewest} are the fewest that correct "
-                "the difference",
-                labels=labels,
-                fewest=LEAST_LABELS,
-            )
+        yield Message(
+            "{labels} rows have labels in both runs; {fewest} are the fewest that correct "
+            "the difference",
+            labels=labels,
+            fewest=LEAST_LABELS,
         )
     else:
         differ = sum(map(bool, series.labelled))
-        yield (
-            Message(
-                "people say otherwise of {differ} of {labels} labelled rows; {fewest} are the "
-                "fewest that correct it",
-                differ=differ,
-                labels=labels,
-                fewest=LEAST_DISCORDANT,
-            )
+        yield Message(
+            "people say otherwise of {differ} of {labels} labelled rows; {fewest} are the "
+            "fewest that correct it",
+            differ=differ,
+            labels=labels,
+            fewest=LEAST_DISCORDANT,
         )
 
 

@@ -22,7 +22,7 @@ from adjudge.trust.rows import LabelledRow, Votes, vote_option
 
 
 @dataclass(frozen=True)
-class JudgedRow:
+class LabelledJudgment:
     """A labelled row, and the judgment that it is about."""
 
     row: LabelledRow
@@ -65,7 +65,7 @@ def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
     return Estimate(fmean(values), limits.lower, limits.upper, len(values), "rows", level)
 
 
-def consistency(rows: Sequence[JudgedRow], level: float) -> Estimate:
+def consistency(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
     """How often two votes of one model on the same question agree, mean over the rows that were
     asked more than once.
     """
@@ -82,7 +82,7 @@ def _alike(votes: Votes) -> float | None:
     return fmean(pairs) if pairs else None
 
 
-def order_effect(rows: Sequence[JudgedRow], level: float) -> Estimate:
+def order_effect(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
     """How often the verdict turns when the responses, or options, are listed
     the other way round.
     """
@@ -91,7 +91,7 @@ def order_effect(rows: Sequence[JudgedRow], level: float) -> Estimate:
     return mean_of(known, level, Message("asked in one order: add --check-positional-bias"))
 
 
-def vote_agreement(rows: Sequence[JudgedRow], level: float) -> Estimate:
+def vote_agreement(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
     """How often a single vote says what people say, mean over the rows: what pooling several adds
     to, or takes from.
     """
@@ -108,7 +108,7 @@ def vote_agreement(rows: Sequence[JudgedRow], level: float) -> Estimate:
 
 
 def confidence_figures(
-    rows: Sequence[JudgedRow], draws: Draws, level: float
+    rows: Sequence[LabelledJudgment], draws: Draws, level: float
 ) -> dict[str, Estimate]:
     """How far stated confidence is from being right: the calibration error
     (ECE) and Brier's score.
@@ -145,7 +145,7 @@ class Effort:
         return None if self.usd is None or not self.rows else 1000 * self.usd / self.rows
 
 
-def effort_of(rows: Sequence[JudgedRow]) -> Effort:
+def effort_of(rows: Sequence[LabelledJudgment]) -> Effort:
     """By what the votes recorded."""
     votes = [vote for one in rows for vote in one.row.votes]
     used, seconds = used_by(votes), sum(vote.latency for vote in votes)
@@ -165,7 +165,7 @@ def effort_of(rows: Sequence[JudgedRow]) -> Effort:
     )
 
 
-def reasons_of(rows: Sequence[JudgedRow]) -> dict[str, int]:
+def reasons_of(rows: Sequence[LabelledJudgment]) -> dict[str, int]:
     """Why rows have no verdict, the most frequent first."""
     failed = (one.record for one in rows if one.row.verdict is None)
     return dict(Counter(one.reason or one.status for one in failed).most_common())

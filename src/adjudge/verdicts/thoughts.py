@@ -12,7 +12,8 @@ _NAMES = (
 )
 _CLOSING = re.compile(
     rf"""<\s*+/\s*+{_NAMES}\s*+>|[◁⊲]/\s*+think(?:ing)?\s*+[▷⊳]|\[/THINK(?:ING)?\]
-    |<\|\s*+(?:/|end_(?:of_)?)think(?:ing)?\s*+\|>|<\|\s*+(?:/|end_(?:of_)?)thought\s*+\|>|<unused95>""",
+    |<\|\s*+(?:/|end_(?:of_)?)think(?:ing)?\s*+\|>|<\|\s*+(?:/|end_(?:of_)?)thought\s*+\|>
+    |<unused95>""",
     re.VERBOSE | re.IGNORECASE,
 )
 _OPENING = re.compile(

@@ -32,7 +32,8 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
-    r"""\W*+(?:\.{3}|…|<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}|string|str|integer|int|number|float|boolean|your\b.*
+    r"""\W*+(?:\.{3}|…|<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}|string|str|integer|int|number|float
+    |boolean|your\b.*
     |one\ of\b.*|option(?:\ name)?|the\ .*\ option|x|n
     |(?:an?\ )?(?:integer|number)\b.*|\d+\s*(?:-|–|to|до|\.\.)\s*\d+|from\ \d+.*|от\ \d+.*
     |(?:insert|put|option|verdict|answer|score)\b.{0,30}\ here

@@ -60,7 +60,7 @@ class ShownSentence:
 
 
 @dataclass(frozen=True)
-class Part:
+class TextPart:
     """A stretch of a text, marked or not."""
 
     text: str
@@ -82,7 +82,7 @@ class ShownFragment:
 class ShownEvidence:
     """An answer looked up in its fragments, for every kind of page."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[TextPart, ...]
     fragments: tuple[ShownFragment, ...]
     counts: Mapping[str, int]
     invented: Mapping[str, int]
@@ -121,7 +121,7 @@ def evidence_of(one: JudgmentRecord) -> ShownEvidence | None:
 
 def _parts(
     text: str, sentences: Sequence[SentenceRecord], fragments: Sequence[str], *, rules: bool
-) -> Iterator[Part]:
+) -> Iterator[TextPart]:
     end = number = 0
     for kept in sentences:
         start, stop = kept.start, kept.end
@@ -129,13 +129,13 @@ def _parts(
             continue
         number += 1
         if text[end:start]:
-            yield Part(text[end:start])
-        yield Part(
+            yield TextPart(text[end:start])
+        yield TextPart(
             text[start:stop], _sentence(number, text[start:stop], kept, fragments, rules=rules)
         )
         end = stop
     if text[end:]:
-        yield Part(text[end:])
+        yield TextPart(text[end:])
 
 
 def _sentence(
@@ -195,7 +195,8 @@ def evidence_html(one: JudgmentRecord, language: str) -> Markup:
     none were looked up.
     """
     shown = evidence_of(one)
-    return Markup(_page(language, html=True).render(shown=shown, row=one.row) if shown else "")  # noqa: S704 - the template escapes
+    page = _page(language, html=True).render(shown=shown, row=one.row) if shown else ""
+    return Markup(page)  # noqa: S704 - the template escapes
 
 
 def evidence_style() -> str:

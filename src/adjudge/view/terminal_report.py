@@ -1,4 +1,4 @@
-"""A report in a terminal."""
+"""Prints a report in a terminal."""
 
 from __future__ import annotations
 

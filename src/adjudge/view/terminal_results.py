@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from rich.table import Table
 from rich.text import Text
 
+from adjudge.domain.check_result import CheckResult
 from adjudge.domain.results import (
     AspectResult,
     DirectInstanceResult,
@@ -37,6 +39,23 @@ def show_results(given: Iterable[AspectResult], critic: AspectCritic, screen: Sc
     screen.show(_one(results[0], screen) if len(results) == 1 else _many(results, screen))
     for model, reason in _excluded(results).items():
         screen.say(Message("excluded {model}: {reason}", model=model, reason=reason), "yellow")
+
+
+def show_checks(given: Iterable[CheckResult], screen: Screen) -> None:
+    """A line for each row and check: whether it passes, and what was found."""
+    table = screen.table((Message("row"), Message("check"), Message("verdict"), Message("found")))
+    rows: Counter[str] = Counter()
+    for result in given:
+        rows[result.criteria.name] += 1
+        found = result.reason if result.verdict is None else result.explanation
+        screen.add_row(
+            table,
+            result.instance.id or rows[result.criteria.name],
+            _shorten(result.criteria.name, screen),
+            _option(result.verdict, screen),
+            _shorten(found, screen),
+        )
+    screen.show(table)
 
 
 def show_judgments(given: Iterable[MultiCriteriaDirectInstanceResult], screen: Screen) -> None:

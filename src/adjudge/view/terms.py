@@ -12,6 +12,7 @@ STATUSES: Mapping[str, Message] = {
     "scored": term("status", "scored"),
     "abstained": term("status", "abstained"),
     "failed": term("status", "failed"),
+    "skipped": term("status", "skipped"),
 }
 _FIELDS: Mapping[str, Message] = {
     "user_input": Message("question"),

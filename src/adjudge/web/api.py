@@ -302,13 +302,15 @@ def _json(data: object, status: int = 200) -> Response:
     return Response(json_bytes(data), status, media_type="application/json")
 
 
-def _explain(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as handlers are called
+# as handlers are called
+def _explain(request: Request, error: Exception) -> Response:  # noqa: ARG001
     status, kind = next(
         (found for one, found in _STATUSES.items() if isinstance(error, one)), (400, "request")
     )
     return problem(status, kind, str(error))
 
 
-def _refuse(request: Request, error: Exception) -> Response:  # noqa: ARG001 - as handlers are called
+# as handlers are called
+def _refuse(request: Request, error: Exception) -> Response:  # noqa: ARG001
     assert isinstance(error, HTTPException)
     return problem(error.status_code, _KINDS.get(error.status_code, "method"), str(error.detail))

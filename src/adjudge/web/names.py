@@ -62,6 +62,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "scored": term("page", "scored"),
         "abstained": term("page", "abstained"),
         "failed": term("page", "failed"),
+        "skipped": term("page", "skipped"),
     },
     "tab": {
         "changed": Message("Changed"),

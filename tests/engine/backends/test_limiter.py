@@ -9,7 +9,7 @@ import pytest
 from adjudge.aio import event_loop
 from adjudge.engine.backends import limiter as module
 from adjudge.engine.backends.limiter import Lease, LeasedPace, Limiter, LimiterLostError
-from adjudge.engine.backends.ray.cluster import check_address
+from adjudge.engine.backends.ray.connect import check_address
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget

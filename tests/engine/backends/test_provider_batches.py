@@ -23,7 +23,7 @@ from adjudge import open_model
 from adjudge.domain.message import ChatMessage
 from adjudge.domain.vote import Outcome
 from adjudge.engine import ask
-from adjudge.engine.backends.batch import backend, collect, post
+from adjudge.engine.backends.batch import backend, collect, send
 from adjudge.errors import (
     BatchesOpen,
     BudgetSpent,
@@ -675,7 +675,7 @@ def test_vouching_for_the_wrong_key_pays_for_nothing(
 def test_what_was_never_sent_may_be_sent_with_any_key(
     tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    batches.on["upload"] = lambda: monkeypatch.setattr(post, "_TRIES", 1)
+    batches.on["upload"] = lambda: monkeypatch.setattr(send, "_TRIES", 1)
     with monkeypatch.context() as now:
         now.setattr(OpenAIBatches, "upload", _broken)
         with pytest.raises(RunError, match="could not be sent"):

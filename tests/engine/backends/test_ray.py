@@ -101,7 +101,7 @@ def test_the_command_says_what_the_workers_did(tmp_path: Path) -> None:
 
 
 OWN_THEN_OTHER = """
-from adjudge.engine.backends.ray.cluster import check_address, connected
+from adjudge.engine.backends.ray.connect import check_address, connected
 with connected("ray"):
     pass
 check_address("ray://10.0.0.7:10001")

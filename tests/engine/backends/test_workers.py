@@ -12,7 +12,7 @@ import pytest
 
 from adjudge import judge_dataset
 from adjudge.domain.instance import Instance
-from adjudge.engine.backends.ray import cluster
+from adjudge.engine.backends.ray import connect
 from adjudge.engine.backends.ray.place import Cluster, keep_facts, kept_facts
 from adjudge.engine.backends.ray.worker import Worker
 from adjudge.errors import HALTS, BudgetSpent, RunError, RunStopped, SetupError
@@ -110,7 +110,7 @@ def test_a_cluster_that_cannot_be_used_leaves_no_folder_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str, on: str
 ) -> None:
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
-    monkeypatch.setattr(cluster, "find_spec", lambda name: None if name == missing else object())
+    monkeypatch.setattr(connect, "find_spec", lambda name: None if name == missing else object())
     with pytest.raises(SetupError, match=r"pip install 'adjudge\[ray\]'"):
         AspectCritic("It is short.", models="scripted").evaluate(["x"], on=on, run=tmp_path / "run")
     assert not (tmp_path / "run").exists()
@@ -132,7 +132,7 @@ def test_a_cluster_where_nobody_listens_is_refused_at_once(address: str) -> None
         with pytest.raises(
             RunError, match=re.escape(f"the Ray cluster at {named} cannot be reached")
         ):
-            cluster.check_reached(named)
+            connect.check_reached(named)
         listener.listen()
-        cluster.check_reached(named)
-    cluster.check_reached("local")
+        connect.check_reached(named)
+    connect.check_reached("local")

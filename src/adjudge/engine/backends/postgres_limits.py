@@ -94,7 +94,7 @@ class PostgresLimits:
     def settle(self, spent: Spent) -> None:
         """This process ends: what it was given and did not spend is free again."""
         self._thread.shutdown(wait=True)
-        with self._store.opened() as connection, connection.transaction():
+        with self._store.server.opened() as connection, connection.transaction():
             connection.execute(_ONE_AT_A_TIME, (self._store.run,))
             self._settle(connection, self._holder, spent)
 
@@ -113,7 +113,7 @@ class PostgresLimits:
     def _moved(self, model: str, move: Callable[[Lane, float], T]) -> T:
         """What comes of moving a model's lane, which no other process does meanwhile."""
         key = (self._store.run, model)
-        with self._store.opened() as connection, connection.transaction():
+        with self._store.server.opened() as connection, connection.transaction():
             connection.execute(_NEW_LANE, key)
             lane = Lane(*(connection.execute(_LANE, key).fetchone() or ()))
             (now,) = connection.execute(_NOW).fetchone() or (0.0,)
@@ -123,7 +123,7 @@ class PostgresLimits:
 
     def _granted(self, likely: Spent, most: Spent) -> Budget | None:
         run = self._store.run
-        with self._store.opened() as connection, connection.transaction():
+        with self._store.server.opened() as connection, connection.transaction():
             connection.execute(_ONE_AT_A_TIME, (run,))
             part = self._part(connection, likely, most)
             if part is None and self._reclaimed(connection):

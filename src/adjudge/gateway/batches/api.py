@@ -17,7 +17,7 @@ from typing import ClassVar, TypedDict
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
-from adjudge.gateway.http import MAX_REPLY, Endpoint, account_told, clock_ahead, error_for
+from adjudge.gateway.http import MAX_REPLY, Endpoint, error_for
 from adjudge.gateway.providers.base import HttpProvider, mapping
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
@@ -118,11 +118,6 @@ class BatchApi(ABC):
         """A digest of who asks where: a batch can be read only by the account that sent it."""
         return self.provider.connection.digest("adjudge batch account", self.provider_name)
 
-    @property
-    def organisation(self) -> str:
-        """Whose key it is, as the provider last told; empty where it does not tell."""
-        return account_told(self.endpoint)
-
     async def gives(self, id: str) -> bool:
         """Whether the provider has this batch for the key that asks: another key of the account
         that sent it is as good.
@@ -135,7 +130,8 @@ class BatchApi(ABC):
             return False
         return True
 
-    def opening(self, mark: str) -> bytes:  # noqa: ARG002 - where the name of a batch stands in its body
+    # where the name of a batch stands in its body
+    def opening(self, mark: str) -> bytes:  # noqa: ARG002
         """What comes before the first request."""
         return b""
 
@@ -143,7 +139,8 @@ class BatchApi(ABC):
     def line(self, id: str, request: Request) -> bytes:
         """A request as it stands among the others."""
 
-    async def upload(self, path: Path) -> str:  # noqa: ARG002 - most take the requests with what creates the batch
+    # most take the requests with what creates the batch
+    async def upload(self, path: Path) -> str:  # noqa: ARG002
         """Send the file with the requests ahead, where that is done, which costs nothing yet: what
         the provider calls it.
         """
@@ -175,7 +172,8 @@ class BatchApi(ABC):
             found += more
         return [one for one in found if one.created is None or one.created >= since]
 
-    async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002 - where the requests tell
+    # where the requests tell
+    async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002
         """The batches that may be the one of this name, which was sent since then; with names of
         ours, no others.
         """
@@ -203,13 +201,11 @@ class BatchApi(ABC):
     def lines(self, path: Path) -> Iterator[BatchAnswer]:
         """What came of each request, in any order. What cannot be read says nothing."""
         for record in self.records(path):
-            if (line := self._line(record)) is not None:
+            line = None
+            with suppress(KeyError, TypeError, AttributeError, ValueError):
+                line = self.read(record)
+            if line is not None:
                 yield line
-
-    def _line(self, record: Json) -> BatchAnswer | None:
-        with suppress(KeyError, TypeError, AttributeError, ValueError):
-            return self.read(record)
-        return None
 
     def records(self, path: Path) -> Iterator[Json]:
         """The records of a results file, one a line; a last line that was cut off is none."""
@@ -226,13 +222,6 @@ class BatchApi(ABC):
     def endpoint(self) -> Endpoint:
         """In whose name errors speak."""
         return self.provider.endpoint
-
-    @property
-    def clock_ahead(self) -> float | None:
-        """Seconds by which the provider's clock is ahead of ours, by its last answer; None where it
-        does not tell.
-        """
-        return clock_ahead(self.endpoint)
 
     def answered(self, id: str, body: object) -> BatchAnswer:
         """A request with the provider's usual answer."""

@@ -46,11 +46,13 @@ class CommandBatches(OpenAIBatches):
     async def upload(self, path: Path) -> str:  # noqa: ARG002 - it is read where it lies
         return ""
 
-    async def gives(self, id: str) -> bool:  # noqa: ARG002 - its results say nothing of who made them
+    # its results say nothing of who made them
+    async def gives(self, id: str) -> bool:  # noqa: ARG002
         """Another command may ask another model: no."""
         return False
 
-    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - the files are named after it
+    # the files are named after it
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
         places = {"{input}": str(path), "{output}": str(_beside(path, "out"))}
         words = [places.get(word, word) for word in self._words]
         files = [str(_beside(path, ending)) for ending in ("pid", "exit", "log")]
@@ -80,11 +82,13 @@ class CommandBatches(OpenAIBatches):
             id, Phase.ENDED, "gone"
         )  # what it wrote is whole lines, and the rest is asked again
 
-    async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002 - there is no such list
+    # there is no such list
+    async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002
         """None: it is found by its files."""
         return [], ""
 
-    async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002 - its file has the name
+    # its file has the name
+    async def sent(self, mark: str, path: Path, since: float) -> list[Remote]:  # noqa: ARG002
         """By the files beside the requests."""
         return [await self.look(str(path))] if _beside(path, "pid").exists() else []
 
@@ -94,7 +98,8 @@ class CommandBatches(OpenAIBatches):
         if pid and _alive(_beside(Path(id), "pid")):
             os.killpg(pid, 15)
 
-    async def fetch(self, remote: Remote, folder: Path) -> list[Path]:  # noqa: ARG002 - it is here already
+    # it is here already
+    async def fetch(self, remote: Remote, folder: Path) -> list[Path]:  # noqa: ARG002
         """Where the command was told to write."""
         output = _beside(Path(remote.id), "out")
         return [output] if output.exists() else []

@@ -62,7 +62,8 @@ class AnthropicBatches(BatchApi):
         """``{custom_id, params}``."""
         return f'{{"custom_id": "{id}", "params": {self.provider.encoded(request)}}}'.encode()
 
-    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - there is no place for it
+    # there is no place for it
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
         return self._remote(await send_file(await self.provider.at("/messages/batches"), path))
 
     async def look(self, id: str) -> Remote:
@@ -130,7 +131,8 @@ class OpenRouterBatches(BatchApi):
     def line(self, id: str, request: Request) -> bytes:
         return f'{{"custom_id": "{id}", "body": {self.provider.encoded(request)}}}'.encode()
 
-    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - there is no place for it
+    # there is no place for it
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
         """Send the body; some pages of the documentation have another path for it."""
         try:
             return self._remote(await send_file(await self._at(""), path))
@@ -146,7 +148,8 @@ class OpenRouterBatches(BatchApi):
     async def look(self, id: str) -> Remote:
         return self._remote(await get_json(await self._at(f"/{id}?results=false"), of_error=True))
 
-    async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002 - there is no second one
+    # there is no second one
+    async def page(self, after: str) -> tuple[list[Remote], str]:  # noqa: ARG002
         """The only one, which holds the newest."""
         return [
             self._remote(one)
@@ -233,7 +236,8 @@ class GeminiBatches(BatchApi):
             f'{{"batch": {{"display_name": {name}, "input_config": {{"requests": {{"requests": ['
         ).encode()
 
-    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it stands in the file
+    # it stands in the file
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
         at = await self.provider.at(
             f"/models/{self.provider.connection.model}:batchGenerateContent"
         )

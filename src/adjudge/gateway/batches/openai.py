@@ -55,7 +55,8 @@ class OpenAIBatches(BatchApi):
         sent = await upload(await self.provider.at(self.upload_path), path, self._fields(path))
         return str(sent["id"])
 
-    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it is there already
+    # it is there already
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
         """Of the file that was uploaded."""
         wanted: Json = {
             "input_file_id": uploaded,
@@ -66,7 +67,8 @@ class OpenAIBatches(BatchApi):
             wanted["metadata"] = {MARK: mark}
         return self._remote(await post_json(await self.provider.at("/batches"), wanted))
 
-    def _fields(self, path: Path) -> dict[str, str]:  # noqa: ARG002 - some want the file's name as a field
+    # some want the file's name as a field
+    def _fields(self, path: Path) -> dict[str, str]:  # noqa: ARG002
         return {"purpose": self.purpose}
 
     async def look(self, id: str) -> Remote:
@@ -187,7 +189,8 @@ class MistralBatches(OpenAIBatches):
     def line(self, id: str, request: Request) -> bytes:
         return f'{{"custom_id": "{id}", "body": {self._body(request)}}}'.encode()
 
-    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002 - it is there already
+    # it is there already
+    async def create(self, mark: str, path: Path, uploaded: str) -> Remote:  # noqa: ARG002
         """Of the file that was uploaded."""
         model = self.provider.connection.model
         wanted: Json = {

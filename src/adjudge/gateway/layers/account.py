@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, field, replace
 from typing import Any, TypedDict
 
 from adjudge.domain.message import Amounts, Reply, Request, Usage
+from adjudge.gateway.prices import TARGET
 
 _BYTES_PER_TOKEN = 4
 _FEWEST_BYTES_PER_TOKEN = 2
@@ -39,6 +40,38 @@ def most_tokens(request: Request) -> tuple[int, int]:
     return prompt, request.max_tokens or LONGEST_ANSWER
 
 
+class RequestSizes:
+    """How long a model's requests are likely to be: as its largest turned out so far."""
+
+    def __init__(self) -> None:
+        self._larger: dict[str, tuple[float, float]] = {}
+        """Model → how many times as long as expected its prompts and its answers were at most."""
+
+    def known(self, model: str) -> tuple[float, float] | None:
+        """What was learnt of a model; None before its first answer."""
+        return self._larger.get(model)
+
+    def learn(self, model: str, request: Request, usage: Usage) -> None:
+        """How a model's prompts and answers turn out."""
+        prompt, answer = expected_tokens(request)
+        longer, wordier = self._larger.get(model, (0.0, 0.0))
+        self._larger[model] = (
+            max(longer, usage.prompt_tokens / prompt),
+            max(wordier, usage.completion_tokens / answer),
+        )
+
+    def likely(self, model: str, request: Request) -> Usage:
+        """What a request will take."""
+        prompt, answer = expected_tokens(request)
+        longer, wordier = self._larger.get(model, (1.0, 1.0))
+        return Usage(1, round(prompt * longer), round(answer * wordier))
+
+    def most(self, model: str, request: Request) -> Usage:
+        """What a request takes at most; no less than is likely."""
+        likely, (prompt, answer) = self.likely(model, request), most_tokens(request)
+        return Usage(1, max(prompt, likely.prompt_tokens), max(answer, likely.completion_tokens))
+
+
 def token_count(value: object) -> int:
     """A count of tokens as a server sent it: 0 where it is missing, NO_COUNT where no request can
     have taken that.
@@ -58,10 +91,12 @@ def token_sum(*values: object) -> int:
     return NO_COUNT if NO_COUNT in counts else sum(counts)
 
 
-def measured(request: Request, reply: Reply) -> Reply:
+def measured(model: str, request: Request, reply: Reply) -> Reply:
     """The reply with a usage that can be added up: counts that are missing or cannot be true are
-    estimated, and marked so.
+    estimated, and marked so. An application has none to count.
     """
+    if model.startswith(TARGET):
+        return reply
     usage = believable(reply, len(_bytes(request.prompt.text)))
     return reply if usage is reply.usage else replace(reply, usage=usage)
 

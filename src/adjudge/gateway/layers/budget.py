@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from time import monotonic
 
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request, Usage
-from adjudge.errors import BudgetSpent, ModelUnusable, RunStopped, SetupError
+from adjudge.errors import BudgetSpent, SetupError
 from adjudge.gateway.layers.account import (
     Account,
     AccountData,
+    RequestSizes,
     Spent,
-    expected_tokens,
     measured,
-    most_tokens,
 )
+from adjudge.gateway.layers.halt import Halt, Haltable
+from adjudge.gateway.layers.lease import CallLease, Keep
 from adjudge.gateway.model import Replying
 from adjudge.gateway.prices import PriceTable
+
+_LEASE = 256
+"""Requests that are written into the ledger at once, before they are sent."""
+_LEASE_SHARE = 16
+"""No more than this part of what is left is leased at once: so much a kill may cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,22 @@ class Budget:
             usd, None if calls is None else int(calls), None if tokens is None else int(tokens)
         )
 
+    def block(self, spent: Spent, likely: Spent) -> int:
+        """How many requests to lease at once: a small part of what is left, so that a kill costs
+        little.
+        """
+        left = (
+            (self.max_calls, spent.calls, 1),
+            (self.max_tokens, spent.tokens, likely.tokens),
+            (self.max_usd, spent.usd, likely.usd),
+        )
+        most = [
+            (limit - used) / (each * _LEASE_SHARE)
+            for limit, used, each in left
+            if limit is not None and each > 0
+        ]
+        return max(1, int(min([_LEASE, *most])))
+
     def __post_init__(self) -> None:
         for name in ("max_usd", "max_calls", "max_tokens"):
             value = getattr(self, name)
@@ -67,21 +88,14 @@ class Budget:
                 )
 
 
-_LEASE = 256
-"""Requests that are written into the ledger at once, before they are sent."""
-_LEASE_SHARE = 16
-"""No more than this part of what is left is leased at once: so much a kill may cost."""
-Halt = BudgetSpent | RunStopped | ModelUnusable
 More = Callable[[Spent, Spent], Awaitable[Budget | None]]
 """What a request is likely to take and takes at most → what may be spent on top; None where nothing
 is left.
 """
-Keep = Callable[[AccountData], Awaitable[None]]
-"""Writes an account to the disk."""
 
 
-class OpenBudget:
-    """Counts what is spent and raises BudgetSpent at the limit. Lives on the home loop."""
+class OpenBudget(Haltable):
+    """Counts what is spent and raises BudgetSpent at the limit."""
 
     def __init__(
         self,
@@ -90,21 +104,24 @@ class OpenBudget:
         account: Account | None = None,
         keep: Keep | None = None,
     ) -> None:
+        super().__init__()
         self.budget = budget or Budget()
         self._limited = self.budget != Budget()
         self.prices = prices or PriceTable.load()
-        self.account, self._keep = account or Account(), keep
+        self.account = account or Account()
         self._spent: Spent | None = None
-        self._begun = self._leased = self.account.settled
-        self._leasing: asyncio.Task[None] | None = None
-        self._line: deque[asyncio.Future[None]] = deque()
-        self._entering = 0
+        self.lease = keep and CallLease(
+            self.account,
+            keep,
+            lambda likely: self.budget.block(self.spent, likely) if self._limited else _LEASE,
+            self.raise_if_halted,
+        )
+        """Of a run whose ledger knows of every request."""
         self._reserved, self._in_batches = Spent(), Spent()
         """What requests under way may take, and what batches may that were sent and not collected
         yet.
         """
-        self._larger: dict[str, tuple[float, float]] = {}
-        """Model → how many times as long as expected its prompts and its answers were at most."""
+        self.sizes = RequestSizes()
         self._asking: Counter[str] = Counter()
         """Model → its requests under way."""
         self.more: More | None = None
@@ -115,8 +132,6 @@ class OpenBudget:
         """Whether a request that does not fit is not the end of the run: others may be answered
         without one.
         """
-        self._halt: Halt | None = None
-        self._waiting: set[asyncio.Future[None]] = set()
 
     @property
     def spent(self) -> Spent:
@@ -132,20 +147,6 @@ class OpenBudget:
         """Spend what ``more`` gives, which is a part of the whole."""
         self.more, self._whole = more, whole
 
-    def stop(self, reason: str) -> None:
-        """Send nothing more; what is under way is waited for."""
-        self.halt(RunStopped(reason))
-
-    def halt(self, reason: Halt) -> None:
-        """The same, for this reason. The first one counts."""
-        self._halt = self._halt or reason
-        self._wake()
-
-    def raise_if_halted(self) -> None:
-        """Raise what ended the run, if it has ended."""
-        if self._halt is not None:
-            raise self._halt
-
     def cost(self, model: str, usage: Usage) -> Spent:
         """What ``usage`` comes to."""
         tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
@@ -153,7 +154,7 @@ class OpenBudget:
 
     def closed(self) -> AccountData:
         """The account at the end: what was leased and not begun is given back."""
-        self.account.leased = self._begun
+        self.account.leased = self.lease.begun if self.lease else self.account.settled
         return self.account.to_dict()
 
     def send(self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]) -> Replying:
@@ -177,34 +178,23 @@ class OpenBudget:
         finally:
             self._reserved -= most
             self._asking[model] -= 1
-            self._wake()
+            self.wake()
 
     async def _counted(
         self, model: str, request: Request, ask: Callable[[], Awaitable[Reply]]
     ) -> Reply:
         self.raise_if_halted()
-        if self._keep is not None:
-            await self._begin(model, request)
+        if self.lease:
+            await self.lease.begin(lambda: self.cost(model, self.sizes.likely(model, request)))
         usage = None
         try:
-            reply = measured(request, await ask())
+            reply = measured(model, request, await ask())
             usage = reply.usage
             return reply
         finally:
-            self._settle(model, request, usage)
-
-    async def pause(self, seconds: float) -> None:
-        """Sleep; a halt ends it at once."""
-        end = monotonic() + seconds
-        while (left := end - monotonic()) > 0:
-            self.raise_if_halted()
-            await self._woken(left)
-        self.raise_if_halted()
-
-    def _settle(self, model: str, request: Request, usage: Usage | None) -> None:
-        self._count(model, usage)
-        if usage is not None and self.budget.by_size:
-            self.learn(model, request, usage)
+            self._count(model, usage)
+            if usage is not None and self.budget.by_size:
+                self.sizes.learn(model, request, usage)
 
     def _count(self, model: str, usage: Usage | None) -> None:
         self._spent = None
@@ -222,7 +212,7 @@ class OpenBudget:
         be likely to fit.
         """
         likely, most = self._sizes(model, request, in_batch=True)
-        wanted = likely if model in self._larger else most
+        wanted = likely if self.sizes.known(model) else most
         alone = self._in_batches.calls == 0
         before = self.spent + self._reserved + self._in_batches
         if self._limited and self._passed(before + (likely if alone else wanted)):
@@ -237,24 +227,13 @@ class OpenBudget:
     def give_back(self, amount: Spent) -> None:
         """What a batch may have taken that is collected now, or will not be sent."""
         self._in_batches -= amount
-        self._wake()
+        self.wake()
 
     def collect(self, model: str, usage: Usage | None) -> None:
         """A reply came in a batch; None: the request failed at its server."""
         self._count(model, usage)
-        calls = 1 if usage is None else usage.calls
-        self.account.leased += calls
-        self._begun += calls
-        self._leased += calls
-
-    def learn(self, model: str, request: Request, usage: Usage) -> None:
-        """How a model's prompts and answers turn out."""
-        prompt, answer = expected_tokens(request)
-        longer, wordier = self._larger.get(model, (0.0, 0.0))
-        self._larger[model] = (
-            max(longer, usage.prompt_tokens / prompt),
-            max(wordier, usage.completion_tokens / answer),
-        )
+        if self.lease:
+            self.lease.add(1 if usage is None else usage.calls)
 
     def over(self) -> str | None:
         """The limit that is passed already."""
@@ -268,16 +247,9 @@ class OpenBudget:
         """What a request is likely to take, and what it takes at most."""
         if not self.budget.by_size:
             return Spent(1), Spent(1)
-        likely, (prompt, answer) = self._likely(model, request), most_tokens(request)
-        most = Usage(1, max(prompt, likely.prompt_tokens), max(answer, likely.completion_tokens))
+        likely, most = self.sizes.likely(model, request), self.sizes.most(model, request)
         sizes = [one.in_batch() if in_batch else one for one in (likely, most)]
         return self.cost(model, sizes[0]), self.cost(model, sizes[1])
-
-    def _likely(self, model: str, request: Request) -> Usage:
-        """As the model's largest requests turned out so far."""
-        prompt, answer = expected_tokens(request)
-        longer, wordier = self._larger.get(model, (1.0, 1.0))
-        return Usage(1, round(prompt * longer), round(answer * wordier))
 
     async def _room_for(self, model: str, request: Request) -> Spent:
         """Side by side only what fits at its largest; near the limit one after the other, as long
@@ -297,9 +269,9 @@ class OpenBudget:
                 if not self.puts_off:
                     self.halt(spent)
                 raise spent
-            known = self._larger.get(model)
-            await self._woken(None)
-            if self._larger.get(model) != known:
+            known = self.sizes.known(model)
+            await self.wait_for_change()
+            if self.sizes.known(model) != known:
                 likely, most = self._sizes(model, request)
         self.raise_if_halted()
         return most
@@ -320,7 +292,7 @@ class OpenBudget:
         """Whether the model's first request is still under way, which shows how its servers count:
         they may add to a prompt.
         """
-        return self.budget.by_size and model not in self._larger and self._asking[model] > 0
+        return self.budget.by_size and not self.sizes.known(model) and self._asking[model] > 0
 
     def _fits(self, likely: Spent, most: Spent) -> bool:
         before = self.spent + self._in_batches
@@ -342,101 +314,6 @@ class OpenBudget:
         return next(
             (name for name, limit, value in limits if limit is not None and value > limit), None
         )
-
-    # -- the ledger knows of a request before it is sent -----------------------------
-
-    async def _begin(self, model: str, request: Request) -> None:
-        """Count a request in, first come first served, as soon as the disk knows of it."""
-        if self._leased > self._begun and not self._line and not self._entering:
-            self._begun += 1
-        else:
-            await self._in_line(model, request)
-        if self._leased - self._begun < self._block(self.account.each) // 2:
-            self._lease(model, request)
-
-    async def _in_line(self, model: str, request: Request) -> None:
-        ticket: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._line.append(ticket)
-        if not self._entering:
-            self._lease(model, request)
-        try:
-            await ticket  # whoever lets us in has counted us
-            self.raise_if_halted()
-        except BaseException:
-            self._begun -= _let_in(ticket)
-            raise
-        finally:
-            self._entering -= _let_in(ticket)
-            if not self._entering:
-                self._go_through(None)
-                if self._line:
-                    self._lease(model, request)
-
-    def _lease(self, model: str, request: Request) -> None:
-        """Have more requests written to the disk, no fewer than wait."""
-        if self._keep is not None and self._leasing is None:
-            each = self.cost(model, self._likely(model, request))
-            self.account.lease(self._begun + max(self._block(each), len(self._line)), each)
-            self._leasing = asyncio.create_task(self._write_lease(self._keep, model, request))
-
-    async def _write_lease(self, keep: Keep, model: str, request: Request) -> None:
-        leased = self.account.leased
-        try:
-            await keep(self.account.to_dict())
-        except Exception as error:  # noqa: BLE001 - it is raised where the lease is waited for
-            self._go_through(error)
-            return
-        finally:
-            self._leasing = None
-        self._leased = leased
-        self._go_through(None)
-        if self._line:
-            self._lease(model, request)
-
-    def _go_through(self, error: Exception | None) -> None:
-        """Let in those who wait, as far as the lease goes.
-
-        Until the last of them is in, others stand behind them.
-        """
-        while self._line and (error or self._leased > self._begun):
-            ticket = self._line.popleft()
-            if ticket.done():
-                continue
-            if error:
-                ticket.set_exception(error)
-            else:
-                self._begun += 1
-                self._entering += 1
-                ticket.set_result(None)
-
-    def _block(self, likely: Spent) -> int:
-        """How many to lease at once: a small part of what is left, so that a kill costs little."""
-        if not self._limited:
-            return _LEASE
-        left = (
-            (self.budget.max_calls, self.spent.calls, 1),
-            (self.budget.max_tokens, self.spent.tokens, likely.tokens),
-            (self.budget.max_usd, self.spent.usd, likely.usd),
-        )
-        most = [
-            (limit - spent) / (each * _LEASE_SHARE)
-            for limit, spent, each in left
-            if limit is not None and each > 0
-        ]
-        return max(1, int(min([_LEASE, *most])))
-
-    async def _woken(self, seconds: float | None) -> None:
-        """Wait until budget is released, the run halts, or the timeout expires."""
-        change: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.add(change)
-        try:
-            await asyncio.wait([change], timeout=seconds)
-        finally:
-            self._waiting.discard(change)
-
-    def _wake(self) -> None:
-        for change in (one for one in self._waiting if not one.done()):
-            change.set_result(None)
 
 
 @light_dataclass(frozen=True)
@@ -491,7 +368,3 @@ async def pause(seconds: float) -> None:
     """Sleep, no longer than the run that asks goes on."""
     open_budget = caller().budget
     await (open_budget.pause(seconds) if open_budget is not None else asyncio.sleep(seconds))
-
-
-def _let_in(ticket: asyncio.Future[None]) -> bool:
-    return ticket.done() and not ticket.cancelled() and ticket.exception() is None

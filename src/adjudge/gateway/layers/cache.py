@@ -172,7 +172,7 @@ def _is_cut(line: bytes) -> bool:
 
 
 class ReplyData(TypedDict, total=False):
-    """A reply as it is kept."""
+    """A reply as the cache keeps it, in JSON."""
 
     text: Required[str]
     finish: str

@@ -120,10 +120,13 @@ class Rate(NamedTuple):
     tokens_per_minute: float | None = None
 
 
+NO_RATE = Rate()
+
+
 class Limited(Layer):
     """Holds a request back until there is room for it."""
 
-    def __init__(self, inner: Model, max_concurrency: int, rate: Rate = Rate()) -> None:  # noqa: B008 - it does not change
+    def __init__(self, inner: Model, max_concurrency: int, rate: Rate = NO_RATE) -> None:
         super().__init__(inner)
         self.gate = ConcurrencyLimit(max_concurrency)
         self.rate = rate
@@ -311,7 +314,7 @@ class Allowed(Layer):
         )
 
     async def _measured(self, request: Request) -> Reply:
-        return measured(request, await self.inner.complete(request))
+        return measured(self.name, request, await self.inner.complete(request))
 
     def _bounded(self, request: Request, budget: Budget) -> Request:
         """With a limit on its answer, where money or tokens are limited.

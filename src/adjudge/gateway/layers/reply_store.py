@@ -69,7 +69,8 @@ class ReplyStore:
     def size(self) -> tuple[int, int]:
         """How many replies there are, and how many bytes they take."""
         taken = "page_count * page_size FROM pragma_page_count, pragma_page_size"
-        rows = self._execute(f"SELECT (SELECT count(*) FROM replies), {taken}")  # noqa: S608 - constant text
+        # constant text
+        rows = self._execute(f"SELECT (SELECT count(*) FROM replies), {taken}")  # noqa: S608
         return (int(rows[0][0]), int(rows[0][1])) if rows else (0, 0)
 
     def clear(self) -> None:

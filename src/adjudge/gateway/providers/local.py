@@ -159,7 +159,8 @@ def _is_free_text(kind: JsonValue) -> TypeGuard[JsonObject]:
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: Path, adapter: Path | None, process: int) -> _Loaded:  # noqa: ARG001 - a fork has to load its own
+# a fork has to load its own
+def _loaded(path: Path, adapter: Path | None, process: int) -> _Loaded:  # noqa: ARG001
     return _Loaded(path, adapter)
 
 

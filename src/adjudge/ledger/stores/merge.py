@@ -30,7 +30,8 @@ _PLACED = (
     "PRIMARY KEY (judge, row, nth)) WITHOUT ROWID"
 )
 _PLACE = (
-    f"INSERT INTO placed VALUES (?,?,?,?{',?' * len(_KEPT)}) ON CONFLICT DO UPDATE SET "  # noqa: S608
+    f"INSERT INTO placed VALUES (?,?,?,?{',?' * len(_KEPT)}) "  # noqa: S608
+    "ON CONFLICT DO UPDATE SET "
     f"{', '.join(f'{name} = excluded.{name}' for name in ('at', *_KEPT))} WHERE excluded.at >= at"
 )
 _IN_ORDER = f"SELECT judge, {', '.join(_KEPT)} FROM placed ORDER BY judge, row, nth"  # noqa: S608

@@ -10,18 +10,17 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
-from weakref import finalize
 
 from adjudge.domain.json_types import JsonObject
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import refuse_other
 from adjudge.ledger.stores.lines import line_of, record_of
+from adjudge.ledger.stores.postgres_server import PostgresServer
 from adjudge.ledger.stores.store import Record, RowRange, StoredVote, Values, WriterSession, is_new
 from adjudge.messages import Message
 
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
     from psycopg import Connection
 
 _LOG = logging.getLogger("adjudge")
-T = TypeVar("T")
-_WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
-"""Seconds, half a minute in all, in which a server may be started anew."""
 LEASE_SECONDS = 300
 """For which a range belongs to a worker that says nothing."""
 GONE_AFTER = 10.0
@@ -62,7 +58,7 @@ _GUARD = "SELECT pg_try_advisory_lock(hashtext(%s), hashtext(%s)) WHERE NOT " + 
 )
 _GONE = f"""SELECT DISTINCT holder FROM adjudge_ranges AS held
     WHERE run = %s AND NOT done AND holder IS NOT NULL AND holder <> %s
-    AND NOT {_CONNECTED.format(run="held.run", holder="held.holder")}"""  # noqa: S608 - constant text
+    AND NOT {_CONNECTED.format(run="held.run", holder="held.holder")}"""  # noqa: S608
 _BURY = """UPDATE adjudge_workers SET until = now() - interval '1 second'
     WHERE run = %s AND holder = %s AND until IS NOT NULL"""
 _BEGIN = """INSERT INTO adjudge_runs (run, configuration, widest) VALUES (%s, %s, 0)
@@ -72,8 +68,8 @@ _APPEND = """INSERT INTO adjudge_records (run, writer, session, first_row, last_
 _NEAR = "first_row BETWEEN %s AND %s AND last_row >= %s"
 _VOTES_AND_OWN, _VOTES = (
     (
-        f"SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s AND {near} "  # noqa: S608
-        "ORDER BY number + 0 LIMIT %s"
+        f"SELECT number, line FROM adjudge_records WHERE run = %s AND number > %s "  # noqa: S608
+        f"AND {near} ORDER BY number + 0 LIMIT %s"
     )
     for near in (f"(writer = %s OR ({_NEAR}))", _NEAR)
 )
@@ -107,10 +103,6 @@ _GIVE_BACK = "UPDATE adjudge_ranges SET holder = NULL WHERE run = %s AND holder 
 _LEFT = "SELECT count(*) FROM adjudge_ranges WHERE run = %s AND NOT done"
 
 
-class ServerAway(RunError):
-    """The server cannot be reached, or has just gone."""
-
-
 class PostgresStore:
     """Records and ranges in three tables; ``url`` names the run behind a #:
     ``postgresql://host/database#NAME``.
@@ -125,7 +117,7 @@ class PostgresStore:
                 "{partition} does not say which run it is: write postgresql://host/database#NAME",
                 partition=self.name.partition(",")[0],
             )
-        self._connection: Connection | None = None
+        self.server = PostgresServer(self._url, self.name)
         self._widest = -1
         """How far apart the rows of one of our appended pieces are at most: the server knows."""
         self._missed: dict[str, float] = {}
@@ -135,13 +127,14 @@ class PostgresStore:
     def name(self) -> str:
         """The server and the database, without who is let in."""
         parts = urlsplit(self._url)
-        return f"postgresql://{parts.hostname or ''}{parts.path}, run {self.run}"
+        server = f"postgresql://{parts.hostname or ''}{parts.path}"
+        return Message("{server}, run {run}", server=server, run=self.run)
 
     def begin(self, configuration: JsonObject) -> JsonObject:
         """The first of all processes makes the tables and writes down what the run is; the others
         compare.
         """
-        with self.opened() as connection, connection.transaction():
+        with self.server.opened() as connection, connection.transaction():
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
             if not self._has_tables(connection):
                 self._make_tables(connection)
@@ -172,7 +165,7 @@ class PostgresStore:
 
     def begun_with(self) -> tuple[JsonObject, float]:
         """The configuration, and when the run was begun."""
-        with self.opened() as connection:
+        with self.server.opened() as connection:
             asked = "SELECT configuration, started FROM adjudge_runs WHERE run = %s"
             row = connection.execute(asked, (self.run,)).fetchone()
         if row is None:
@@ -191,13 +184,13 @@ class PostgresStore:
                 if wide > self._widest:
                     cursor.execute(_WIDER, (wide, self.run, wide))
 
-        self._lasting(write)
+        self.server.try_again(write)
         self._widest = max(self._widest, wide)
 
     def votes(self, span: RowRange, writer: str, seen: set[str]) -> Iterator[Values]:
         """Those about these rows, and the first time of ``writer``."""
         last, first, own = 0, self._first_near(span), is_new(writer, seen)
-        while rows := self._read(
+        while rows := self.server.rows(
             _VOTES_AND_OWN if own else _VOTES,
             (
                 self.run,
@@ -219,13 +212,13 @@ class PostgresStore:
     def _first_near(self, span: RowRange) -> int:
         """Before which no record begins that is about these rows."""
         asked = "SELECT widest FROM adjudge_runs WHERE run = %s"
-        row = self._lasting(lambda connection: connection.execute(asked, (self.run,)).fetchone())
+        row = self.server.first(asked, (self.run,))
         return 0 if row is None else max(0, span.first - int(row[0]))
 
     def records(self, writer: str | None = None) -> Iterator[Record]:
         """Everything, or what ``writer`` wrote, the oldest first."""
         last = 0
-        while rows := self._read(_RECORDS, (self.run, last, writer, writer, _READ_AT_ONCE)):
+        while rows := self.server.rows(_RECORDS, (self.run, last, writer, writer, _READ_AT_ONCE)):
             last = rows[-1][0]
             yield from (record_of(line) for _, line in rows)
 
@@ -234,14 +227,14 @@ class PostgresStore:
         changed it is judged again.
         """
         offered = [(self.run, *span, rows) for span, rows in ranges]
-        self._lasting(lambda connection: connection.cursor().executemany(_OFFER, offered))
+        self.server.try_again(lambda connection: connection.cursor().executemany(_OFFER, offered))
 
     def take(self, holder: str, seconds: float = LEASE_SECONDS) -> RowRange | None:
         """A range that nobody holds, for so long; None where there is none just now."""
         wanted = (holder, seconds, self.run, holder)
-        row = self._lasting(lambda connection: connection.execute(_TAKE, wanted).fetchone())
+        row = self.server.first(_TAKE, wanted)
         if row is None and self._free_those_of_the_gone(holder):
-            row = self._lasting(lambda connection: connection.execute(_TAKE, wanted).fetchone())
+            row = self.server.first(_TAKE, wanted)
         return RowRange(*row) if row else None
 
     def guard(self, holder: str) -> None:
@@ -250,27 +243,28 @@ class PostgresStore:
         To be called again and again.
         """
         key = (self.run, holder)
-        self._once(lambda connection: connection.execute(_GUARD, (*key, *key)))
+        self.server.once(lambda connection: connection.execute(_GUARD, (*key, *key)))
 
     def _free_those_of_the_gone(self, holder: str) -> bool:
         """Have others take what workers hold whose connection has been gone for a while.
 
         Whether there were some.
         """
-        now, gone = time.monotonic(), {name for (name,) in self._read(_GONE, (self.run, holder))}
+        now, gone = (
+            time.monotonic(),
+            {name for (name,) in self.server.rows(_GONE, (self.run, holder))},
+        )
         self._missed = {name: self._missed.get(name, now) for name in gone}
         dead = [name for name, since in self._missed.items() if now - since >= GONE_AFTER]
         for name in dead:
             _LOG.info("a worker of %s is gone: its rows are free", self.name)
-            self._lasting(lambda connection, name=name: connection.execute(_BURY, (self.run, name)))  # type: ignore[misc]
+            self.server.execute(_BURY, (self.run, name))
             self.give_back(name)
         return bool(dead)
 
     def join(self, holder: str, writer: str, seconds: float = LEASE_SECONDS) -> None:
         """A further process, which writes under this name."""
-        self._lasting(
-            lambda connection: connection.execute(_JOIN, (self.run, holder, writer, seconds))
-        )
+        self.server.execute(_JOIN, (self.run, holder, writer, seconds))
 
     def hold(self, holder: str, seconds: float = LEASE_SECONDS) -> bool:
         """What ``holder`` has, it keeps for so long from now; False where its lease had run out,
@@ -283,57 +277,15 @@ class PostgresStore:
                 connection.execute(_HOLD, (seconds, self.run, holder))
             return alive
 
-        return self._lasting(held)
+        return self.server.try_again(held)
 
     def done(self, span: RowRange) -> None:
-        self._lasting(lambda connection: connection.execute(_DONE, (self.run, span.first)))
+        self.server.execute(_DONE, (self.run, span.first))
 
     def give_back(self, holder: str) -> None:
         """What ``holder`` has and did not finish, others may take at once."""
-        self._lasting(lambda connection: connection.execute(_GIVE_BACK, (self.run, holder)))
+        self.server.execute(_GIVE_BACK, (self.run, holder))
 
     def left(self) -> int:
         """Ranges that are not judged, held or not."""
-        return int(self._read(_LEFT, (self.run,))[0][0])
-
-    def _read(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
-        return self._lasting(lambda connection: connection.execute(query, values).fetchall())
-
-    def _lasting(self, act: Callable[[Connection], T]) -> T:
-        """What comes of ``act``, in one transaction; tried again when the server was away: it may
-        be done twice.
-        """
-        for wait in _WAITS:
-            try:
-                return self._once(act)
-            except ServerAway as error:
-                _LOG.info("%s; trying again", error)
-                time.sleep(wait)
-        return self._once(act)
-
-    def _once(self, act: Callable[[Connection], T]) -> T:
-        with self.opened() as connection, connection.transaction():
-            return act(connection)
-
-    @contextmanager
-    def opened(self) -> Iterator[Connection]:
-        """The connection of this process, made anew where it was lost."""
-        import psycopg
-
-        try:
-            if self._connection is None or self._connection.closed:
-                self._connection = psycopg.connect(self._url, autocommit=True)
-                finalize(self, self._connection.close)
-            yield self._connection
-        except psycopg.OperationalError as error:
-            raise ServerAway(
-                "the store {name} cannot be used: {splitlines}",
-                name=self.name,
-                splitlines=str(error).splitlines()[0],
-            ) from error
-        except psycopg.Error as error:
-            raise RunError(
-                "the store {name} cannot be used: {splitlines}",
-                name=self.name,
-                splitlines=str(error).splitlines()[0],
-            ) from error
+        return int(self.server.rows(_LEFT, (self.run,))[0][0])

@@ -107,7 +107,8 @@ def made_path(name: str, base: Path, adapter: Path | None, wanted: Precision) ->
 
 
 @lru_cache(maxsize=16)
-def _hash(path: Path, changed: int) -> str:  # noqa: ARG001 - a file that has changed is hashed again
+# a file that has changed is hashed again
+def _hash(path: Path, changed: int) -> str:  # noqa: ARG001
     return sha256(path)
 
 

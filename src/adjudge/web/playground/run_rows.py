@@ -28,7 +28,7 @@ _SEED = 0
 
 
 @dataclass(frozen=True)
-class RunRows:
+class RowsToTry:
     """Rows of a run to be judged anew."""
 
     case: TestCase
@@ -36,7 +36,7 @@ class RunRows:
     """Row → what the run's judge said of it."""
 
 
-def rows_to_try(folder: Path, case: TestCase, count: int) -> RunRows:
+def rows_to_try(folder: Path, case: TestCase, count: int) -> RowsToTry:
     """Rows that people labelled, drawn by lot; where nobody did, any."""
     scale = _scale(folder, case.criteria.name)
     found = _labelled(folder, scale, count) or _unlabelled(folder, count)
@@ -61,7 +61,7 @@ def rows_to_try(folder: Path, case: TestCase, count: int) -> RunRows:
     before = {
         place: said[identity] for place, identity in enumerate(identities) if identity in said
     }
-    return RunRows(replace(case, rows=rows), before)
+    return RowsToTry(replace(case, rows=rows), before)
 
 
 def case_of_row(

@@ -41,7 +41,7 @@ _ROOM = 2.0
 
 
 @dataclass(frozen=True)
-class Compared:
+class ExpectedAgreement:
     """Verdicts beside what was expected."""
 
     count: int
@@ -60,7 +60,7 @@ class Compared:
 @lru_cache(maxsize=64)
 def compared(
     said: tuple[str | None, ...], expected: tuple[str, ...], options: tuple[str, ...]
-) -> Compared | None:
+) -> ExpectedAgreement | None:
     """Over the instances of which something is expected; None where there are none."""
     pairs = [(one, truth) for one, truth in zip(said, expected, strict=True) if truth]
     if not pairs:
@@ -69,7 +69,7 @@ def compared(
     accuracy, kappa = found.figures["accuracy"], found.figures["kappa"]
     cells = Counter((truth, one) for one, truth in pairs if one is not None)
     named = tuple(name for name in options if any(name in cell for cell in cells))
-    return Compared(
+    return ExpectedAgreement(
         count=len(pairs),
         agreed=sum(one == truth for one, truth in pairs),
         failed=sum(one is None for one, _ in pairs),
@@ -142,12 +142,12 @@ class Trial:
         """What was said of a row, as it is expected."""
         return verdict_of(self.results.get(row))
 
-    def compared(self) -> Compared | None:
+    def compared(self) -> ExpectedAgreement | None:
         """Beside what was expected, of the rows that were judged so far."""
         seen = sorted(self.results)
         return self._against([self.verdict(row) for row in seen], seen)
 
-    def compared_before(self) -> Compared | None:
+    def compared_before(self) -> ExpectedAgreement | None:
         """The same of what the earlier judge said of the same rows."""
         seen = sorted(self.results)
         return self._against([self.before.get(row) for row in seen], seen) if self.before else None
@@ -172,7 +172,7 @@ class Trial:
         ]
         return changed_by(pairs) if pairs and self.ended else ""
 
-    def _against(self, said: Sequence[str | None], seen: Sequence[int]) -> Compared | None:
+    def _against(self, said: Sequence[str | None], seen: Sequence[int]) -> ExpectedAgreement | None:
         rows = [self.case.rows[row] for row in seen]
         options = dict.fromkeys(name for row in rows for name in self.case.choices(row))
         return compared(tuple(said), tuple(row.expected for row in rows), tuple(options))

@@ -221,7 +221,8 @@ def _row(
         return None
     if not case.compares:
         return ExpectedRow(fields={**context, judged: texts[0]}, expected=wanted.wanted, note=note)
-    swapped = random.Random(content_hash(*texts)).random() < 0.5  # noqa: S311 - a side, the same for the same texts
+    # a side, the same for the same texts
+    swapped = random.Random(content_hash(*texts)).random() < 0.5  # noqa: S311
     expected = TIE if wanted.wanted == TIE else "B" if swapped else "A"
     return ExpectedRow(
         fields={**context, judged: tuple(texts[::-1] if swapped else texts)},

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import random
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, replace
 from importlib.metadata import version
@@ -18,8 +19,10 @@ from pathlib import Path
 
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.message import Reply, Request
+from adjudge.engine.backends.batch.book import BatchBook, reserved_by
 from adjudge.engine.backends.batch.collect import reply_from
-from adjudge.engine.backends.batch.post import Post, jittered, reserved_by
+from adjudge.engine.backends.batch.keys import KeyCheck
+from adjudge.engine.backends.batch.look import Watcher
 from adjudge.engine.backends.batch.request_file import (
     RequestFile,
     custom_id,
@@ -27,6 +30,7 @@ from adjudge.engine.backends.batch.request_file import (
     is_id,
     remove_files,
 )
+from adjudge.engine.backends.batch.send import Sender
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
 from adjudge.engine.session import Deferred, NoRoom, OpenRun, session
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
@@ -65,7 +69,11 @@ class Batches:
         self._budget.puts_off = True
         self._folder = folder.absolute() / FOLDER
         self._tell = tell
-        self._post = Post(settings, self._models, self._table, self._budget, self._folder, tell)
+        self._book = BatchBook(
+            settings, self._models, self._table, self._budget, self._folder, tell
+        )
+        self._sender = Sender(self._book)
+        self._watcher = Watcher(self._book, self._sender)
         self._files: dict[str, RequestFile] = {}
         self._planned: set[tuple[bytes, bytes]] = set()
         self._sending = asyncio.Lock()
@@ -130,10 +138,12 @@ class Batches:
     def _reply(self, known: BatchBallot, request: Request, model: OpenModel) -> Reply:
         _, api = self._models[model.identity]
         reply = measured(
-            request, api.provider.noticed(request, reply_from(json.loads(known.reply or "{}")))
+            model.name,
+            request,
+            api.provider.noticed(request, reply_from(json.loads(known.reply or "{}"))),
         )
         reply = replace(reply, usage=reply.usage.in_batch())
-        self._budget.learn(model.name, request, reply.usage)
+        self._budget.sizes.learn(model.name, request, reply.usage)
         model.keep(request, reply)
         return reply
 
@@ -178,9 +188,9 @@ class Batches:
             await self._send(model.identity, file)
 
     def _most_requests(self, identity: str, api: BatchApi) -> int:
-        taken = self._post.most_taken.get(identity, api.most_requests)
+        taken = self._book.most_taken.get(identity, api.most_requests)
         most = min(api.most_requests, taken, self._settings.most_requests or api.most_requests)
-        return max(1, most >> self._post.rejections)
+        return max(1, most >> self._book.rejections)
 
     async def _send(self, identity: str, file: RequestFile) -> None:
         """Into the ledger first, then on its way."""
@@ -206,7 +216,7 @@ class Batches:
         async with self._sending:
             await self._table.intend(batch, file.ballots)
             self._planned.difference_update((one.ballot, one.request) for one in file.ballots)
-            await self._post.submit(batch)
+            await self._sender.submit(batch)
 
     # -- rounds ------------------------------------------------------------------------
 
@@ -222,10 +232,11 @@ class Batches:
             )
         await self._table.forget_failures()
         for batch in self._table.under_way():
-            self._post.api_of(batch)
+            self._book.api_of(batch)
             self._budget.set_aside_again(reserved_by(batch))
+        keys = KeyCheck(self._book, self._sender)
         for batch in self._table.under_way():
-            await self._post.recognise(batch)
+            await keys.recognise(batch)
         self._remove_strays()
         for batch in self._table.under_way():
             await self._bring_forward(batch)
@@ -242,7 +253,7 @@ class Batches:
 
     def begin_pass(self) -> None:
         """The rows pass, from the first one."""
-        self._no_room, self._post.put_back = None, False
+        self._no_room, self._book.put_back = None, False
         again = self._table.waiting(RequestState.RETRY)
         self._live = 0 < again < self._settings.live_below and not self._only and not self._spent
         if self._live:
@@ -260,17 +271,17 @@ class Batches:
             await self._send(identity, file)
         if not self._table.under_way():
             self._stop_without_progress()
-        if self._post.rejections:
-            await self._pause(jittered(self._settings.poll))
+        if self._book.rejections:
+            await self._pause(_jittered(self._settings.poll))
         await self._wait()
 
     def _stop_without_progress(self) -> None:
-        if self._post.put_back:
+        if self._book.put_back:
             return
         if self._no_room:
             self._budget.halt(self._no_room)
             raise self._no_room
-        if not self._table.waiting(RequestState.RETRY) and not self._post.rejections:
+        if not self._table.waiting(RequestState.RETRY) and not self._book.rejections:
             raise RunError("rows wait for answers, and no batch has them: resume the run")
 
     async def _wait(self) -> None:
@@ -278,11 +289,11 @@ class Batches:
         wait, limit = self._settings.poll, None
         while await self._look():
             if limit is None and (limit := self._budget.over()):
-                await self._post.cancel_all()
+                await self._watcher.cancel_all()
             if self._settings.detach:
-                raise BatchesOpen(self._open())
-            pause = jittered(wait)
-            self._tell(self._waiting(pause))
+                raise BatchesOpen(_open(self._table.under_way()))
+            pause = _jittered(wait)
+            self._tell(_waiting(self._table.under_way(), pause))
             await self._pause(pause)
             wait = min(wait * 2, self._settings.poll_most)
         if limit or (limit := self._budget.over()):
@@ -296,9 +307,9 @@ class Batches:
 
     async def _bring_forward(self, batch: Batch) -> None:
         if batch.state is BatchState.INTENDED:
-            await self._post.submit(batch)
+            await self._sender.submit(batch)
         else:
-            await self._post.look(batch)
+            await self._watcher.look(batch)
 
     async def _pause(self, seconds: float) -> None:
         """Sleep. The first interrupt leaves the batches to go on, after a while in which a second
@@ -309,35 +320,39 @@ class Batches:
         except RunStopped:
             self._tell(BatchNews("stopping", seconds=self._settings.grace))
             await asyncio.sleep(self._settings.grace)
-            raise RunStopped(self._open()) from None
+            raise RunStopped(_open(self._table.under_way())) from None
 
     async def cancel(self) -> None:
         """Have the providers stop, as far as that can be done before the process ends."""
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._post.cancel_all(), _SECONDS_TO_CANCEL)
-
-    def _waiting(self, seconds: float) -> BatchNews:
-        under_way = self._table.under_way()
-        done = sum(int(batch.more.get("done", 0)) for batch in under_way)
-        requests = sum(batch.requests for batch in under_way)
-        return BatchNews(
-            "waiting", batches=len(under_way), requests=requests, done=done, seconds=seconds
-        )
-
-    def _open(self) -> str:
-        under_way = self._table.under_way()
-        requests = sum(batch.requests for batch in under_way)
-        return Message(
-            "batches under way: {count}, with {requests} requests; they go on at the provider",
-            count=len(under_way),
-            requests=requests,
-        )
+            await asyncio.wait_for(self._watcher.cancel_all(), _SECONDS_TO_CANCEL)
 
     def discard(self) -> None:
         """The run ends: what was written down and not sent will be planned again."""
         for file in self._files.values():
             file.discard()
         self._files.clear()
+
+
+def _waiting(under_way: Sequence[Batch], seconds: float) -> BatchNews:
+    done = sum(int(batch.more.get("done", 0)) for batch in under_way)
+    requests = sum(batch.requests for batch in under_way)
+    return BatchNews(
+        "waiting", batches=len(under_way), requests=requests, done=done, seconds=seconds
+    )
+
+
+def _open(under_way: Sequence[Batch]) -> Message:
+    return Message(
+        "batches under way: {count}, with {requests} requests; they go on at the provider",
+        count=len(under_way),
+        requests=sum(batch.requests for batch in under_way),
+    )
+
+
+def _jittered(seconds: float) -> float:
+    """About as long, so that many runs do not look at the same moment."""
+    return seconds * random.uniform(0.8, 1.2)  # noqa: S311
 
 
 def batchable(

@@ -41,7 +41,7 @@ Chunk = list[tuple[int, I]]
 NumberedResults = list[tuple[int, R]]
 
 
-class Judging(Protocol[I_contra, R_co]):
+class ClusterJudge(Protocol[I_contra, R_co]):
     """A judge, as a cluster sees it."""
 
     @property
@@ -84,7 +84,7 @@ class ClusterTask:
 
 async def judge_on(
     on: On,
-    judge: Judging[I, R],
+    judge: ClusterJudge[I, R],
     items: Sequence[I],
     wanted: ClusterTask,
     told: Callable[[int, R], None],
@@ -126,7 +126,8 @@ class _Heard(Generic[R]):
         self._told = told
         self._seen: set[int] = set()
 
-    def hear(self, worker: int, results: NumberedResults[R]) -> None:  # noqa: ARG002 - whoever it was
+    # whoever it was
+    def hear(self, worker: int, results: NumberedResults[R]) -> None:  # noqa: ARG002
         for number, result in results:
             if number not in self._seen:
                 self._seen.add(number)
@@ -169,7 +170,7 @@ def _instance(item: object) -> Instance:
 
 
 def _opened(
-    judge: Judging[I, R],
+    judge: ClusterJudge[I, R],
     label: str,
     criteria: tuple[Criteria, ...],
     store: SegmentStore,
@@ -198,7 +199,7 @@ class _Session(Generic[I, R]):
 
     def __init__(
         self,
-        judge: Judging[I, R],
+        judge: ClusterJudge[I, R],
         label: str,
         criteria: tuple[Criteria, ...],
         ledger: SharedLedger,

@@ -14,13 +14,8 @@ from typing import Generic, TypeVar
 from adjudge.aio import event_loop, threads
 from adjudge.domain.json_types import JsonObject
 from adjudge.engine.backends.limiter import SharedLimits, left_of, nothing_of, rates_of
-from adjudge.engine.backends.ray.cluster import (
-    Hearing,
-    Spread,
-    check_address,
-    check_installed,
-    connected,
-)
+from adjudge.engine.backends.ray.cluster import Hearing, Spread
+from adjudge.engine.backends.ray.connect import check_address, check_installed, connected
 from adjudge.engine.backends.ray.place import Cluster, forget_facts, keep_facts
 from adjudge.engine.backends.ray.worker import Opened, Worker
 from adjudge.engine.run import check_prices

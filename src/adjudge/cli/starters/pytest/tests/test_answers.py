@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.integrations.pytest_groups import Collect, Judge
+from adjudge.integrations.pytest_groups import Collect, JudgeFixture
 
 with (
     Path(__file__)
@@ -30,5 +30,5 @@ def test_answers(row: dict[str, str], judged: Collect) -> None:
     judged(my_system(row), user_input=row["question"])
 
 
-def test_the_apology_is_polite(judge: Judge) -> None:
+def test_the_apology_is_polite(judge: JudgeFixture) -> None:
     judge("The reply is polite.", "I am sorry, we are closed on Sundays.").must_pass()

@@ -1,0 +1,1 @@
+"""What a program can tell of a text without asking a model."""

@@ -1,0 +1,162 @@
+"""A check: what it wants of a text, and what it found."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import field as dataclass_field
+from dataclasses import replace
+from pathlib import Path
+
+from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.span import Span
+from adjudge.errors import SetupError
+from adjudge.messages import Message, join
+from adjudge.reading.values import Place
+
+_MOST_SPANS = 20
+"""Places that are kept of a text that matches everywhere."""
+
+
+@light_dataclass(frozen=True)
+class Finding:
+    """What a check found in one text."""
+
+    passed: bool | None
+    """None where it cannot be told."""
+    reason: str
+    """What was found, or why it cannot be told."""
+    spans: tuple[Span, ...] = ()
+    """Where in the text it was found."""
+    value: float | None = None
+    """What was measured, where something was."""
+
+
+class Check(ABC):
+    """Something that a program can tell of a text: a frozen dataclass whose fields are its keys in
+    an eval file.
+    """
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """What it wants, in a few words."""
+
+    @abstractmethod
+    def look(self, text: str, row: Instance) -> Finding:
+        """Whether ``text``, a field of ``row``, is as it should be."""
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The other fields of a row that it looks at, where they are there."""
+        return ()
+
+    @property
+    def runs(self) -> str:
+        """The code of the user's that it runs; most run none."""
+        return ""
+
+    def beside(self, folder: Path) -> Check:  # noqa: ARG002 - few name files
+        """The same check, its files looked for in ``folder``, where the eval file lies."""
+        return self
+
+    def prepare(self) -> None:  # noqa: B027 - most need nothing
+        """Raise a SetupError where it cannot be: called before the first row."""
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Expectation:
+    """A check with its place among others."""
+
+    check: Check
+    name: str = ""
+    negated: bool = False
+    weight: float = 1.0
+    required: bool = False
+    field: str = "response"
+    """The field that is looked at."""
+    place: Place = dataclass_field(default=Place(""), compare=False)
+    """Where in the file; nowhere of one that was typed."""
+
+    def ready(self, folder: Path) -> Expectation:
+        """The same, checked and its code loaded; ``folder``: where its files are looked for."""
+        made = self.check.beside(folder)
+        try:
+            made.prepare()
+        except SetupError as error:
+            if not self.place.file:
+                raise
+            raise self.place.wrong("{error}", error=error) from error
+        return replace(self, check=made)
+
+    @property
+    def title(self) -> str:
+        """The name of the check in reports."""
+        if self.name:
+            return self.name
+        return Message("not: {title}", title=self.check.title) if self.negated else self.check.title
+
+    def look(self, row: Instance) -> Finding:
+        """What is found in a row; without the field, nothing can be told."""
+        value = row.fields.get(self.field)
+        if value is None:
+            return lacks(row, self.field)
+        found = self.check.look(value if isinstance(value, str) else "\n".join(value), row)
+        if found.passed is None or not self.negated:
+            return found
+        return replace(found, passed=not found.passed)
+
+
+def texts_in(row: Instance, name: str) -> tuple[str, ...]:
+    """Another field of the row, such as what is expected; nothing where it is not there, or
+    empty.
+    """
+    value = row.fields.get(name, ())
+    texts = (value,) if isinstance(value, str) else tuple(value)
+    return tuple(one for one in texts if one.strip())
+
+
+def lacks(row: Instance, name: str) -> Finding:
+    """What is to be compared with is not there: nothing can be told."""
+    if name in row.fields:
+        return Finding(None, Message("the field {field!r} of the row is empty", field=name))
+    names = ", ".join(sorted(row.fields))
+    return Finding(
+        None, Message("the row has no {field!r}; it has: {names}", field=name, names=names)
+    )
+
+
+def first_spans(found: Iterable[Span]) -> tuple[Span, ...]:
+    """The first of them, as many as are kept."""
+    kept = []
+    for one in found:
+        kept.append(one)
+        if len(kept) == _MOST_SPANS:
+            break
+    return tuple(kept)
+
+
+def quoted(texts: Iterable[str]) -> str:
+    """The texts in quotation marks, with commas between them."""
+    return join(", ", (Message("{text!r}", text=text) for text in texts))
+
+
+def need_limit(what: str, *limits: float | None) -> None:
+    """At least one of the limits has to be there."""
+    if all(limit is None for limit in limits):
+        raise SetupError("{what} needs a limit: least, most, or both", what=what)
+
+
+def within(value: float, least: float | None, most: float | None) -> bool:
+    """Whether a number is between its limits."""
+    return (least is None or value >= least) and (most is None or value <= most)
+
+
+def limits_text(least: float | None, most: float | None) -> str:
+    """What a number has to be, in words."""
+    if least is None:
+        return Message("at most {most:g}", most=float(most or 0))
+    if most is None:
+        return Message("at least {least:g}", least=float(least))
+    return Message("{least:g} to {most:g}", least=float(least), most=float(most))

@@ -1,0 +1,102 @@
+"""Checks that somebody writes in Python: an expression, or a function of a file."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from types import CodeType
+
+from adjudge.checks.check import Check, Finding
+from adjudge.checks.words import short
+from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+from adjudge.reading.types import Text, key
+from adjudge.reading.user_code import beside, is_reference, load_code
+
+Function = Callable[[str, Instance], object]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Python(Check):
+    """An expression over ``text``, the fields of the row by their names, and ``row``; or a function
+    of ``text`` and ``row``, as ``file.py:name`` or ``module:name``. True, False, or a score from 0
+    to 1 of which half is enough.
+
+    It is the program of whoever wrote the eval file, and runs as such: a file from somebody else is
+    shown before.
+    """
+
+    code: str = key(Text(), "An expression, or file.py:function.")
+    folder: Path = Path()
+    """Where the file is looked for."""
+
+    @property
+    def title(self) -> str:
+        if not is_reference(self.code):
+            return short(self.code)
+        place, _, name = self.code.rpartition(":")
+        return short(f"{Path(place).name}:{name}")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """An expression reads what it names; a function may read whatever the row has."""
+        return () if is_reference(self.code) else self._expression.co_names
+
+    def beside(self, folder: Path) -> Python:
+        return replace(self, folder=folder)
+
+    @property
+    def runs(self) -> str:
+        return self.code
+
+    def prepare(self) -> None:
+        _ = self._function if is_reference(self.code) else self._expression
+
+    def look(self, text: str, row: Instance) -> Finding:
+        try:
+            said = (
+                self._function(text, row)
+                if is_reference(self.code)
+                # the user's own program
+                else eval(self._expression, {"text": text, "row": row, **row.fields})  # noqa: S307
+            )
+        # somebody's own program: what it raises is no verdict
+        except Exception as error:  # noqa: BLE001
+            name = type(error).__name__
+            return Finding(None, Message("{name}: {error}", name=name, error=str(error)))
+        if isinstance(said, bool):
+            return Finding(said, Message("it says {said}", said=str(said)))
+        if isinstance(said, int | float) and 0 <= said <= 1:
+            return Finding(
+                said >= 0.5, Message("it says {said:g}", said=float(said)), (), float(said)
+            )
+        return Finding(
+            None,
+            Message(
+                "it says {said}, which is neither True or False nor a number from 0 to 1",
+                said=short(repr(said)),
+            ),
+        )
+
+    @cached_property
+    def _expression(self) -> CodeType:
+        try:
+            return compile(self.code, "<check>", "eval")
+        except (SyntaxError, ValueError) as error:
+            raise SetupError(
+                "the expression {code!r} cannot be parsed: {reason}",
+                code=self.code,
+                reason=getattr(error, "msg", str(error)),
+            ) from error
+
+    @cached_property
+    def _function(self) -> Function:
+        found = load_code(beside(self.code, self.folder))
+        if inspect.iscoroutinefunction(found):
+            raise SetupError("{code} is async: a check is a plain function", code=self.code)
+        return found

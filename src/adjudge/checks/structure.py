@@ -1,0 +1,393 @@
+"""Checks of form: JSON, code and SQL that can be parsed, addresses and citations."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import sqlite3
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from adjudge.checks.check import Check, Finding, first_spans, lacks, limits_text, texts_in, within
+from adjudge.checks.words import short
+from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonValue
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.span import Span
+from adjudge.errors import SetupError
+from adjudge.messages import Message, reason_of
+from adjudge.reading.json_path import NotThere, steps_of, value_at
+from adjudge.reading.types import Flag, Many, Text, WholeNumber, Word, key
+
+_FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
+_COUNT = WholeNumber(least=0)
+
+
+def unfenced(text: str) -> str:
+    """What stands inside of a fence, where all of the text is one: models write code so."""
+    fence = _FENCE.match(text)
+    return fence[1] if fence else text
+
+
+def read_json(text: str) -> JsonValue:
+    """Strictly: no NaN, and no key twice, of which one would be lost."""
+    found: JsonValue = json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
+    return found
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(Message("{name} is not JSON", name=name))
+
+
+def _once(pairs: Sequence[tuple[str, JsonValue]]) -> Mapping[str, JsonValue]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(Message("the key {name!r} stands there twice", name=twice))
+    return found
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class IsJson(Check):
+    """The text is JSON; by a schema, or with a value at a path, where that is said."""
+
+    schema: str | None = key(Text(), "A JSON schema in a file, relative to this one.", None)
+    path: str | None = key(Text(), "Where a value must be, such as items[0].name.", None)
+    equals: str | None = key(Text(), "What stands at the path, as JSON or as a text.", None)
+    field: str | None = key(Text(), "Instead: the field of the row that says it.", None)
+    fenced: bool = key(Flag(), "Whether it may stand in a fence of three backticks.", True)
+    folder: Path = Path()
+    """Where the schema is looked for."""
+
+    @property
+    def title(self) -> str:
+        if self.path is None:
+            if self.schema is None:
+                return Message("is JSON")
+            return Message("is JSON by {schema}", schema=Path(self.schema).name)
+        if self.field is not None:
+            return Message("{path} is what {field} says", path=self.path, field=self.field)
+        if self.equals is None:
+            return Message("has {path}", path=self.path)
+        return Message("{path} is {value}", path=self.path, value=self.equals)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.field,) if self.field else ()
+
+    def beside(self, folder: Path) -> IsJson:
+        return replace(self, folder=folder)
+
+    def prepare(self) -> None:
+        if self.path is None and (self.equals is not None or self.field is not None):
+            raise SetupError("equals and field say what stands at a path: add path")
+        if self.equals is not None and self.field is not None:
+            raise SetupError("equals and field both say what is expected: give one of them")
+        if self.path is not None:
+            steps_of(self.path)
+        if self.schema is not None:
+            self._problems(None)
+
+    def look(self, text: str, row: Instance) -> Finding:
+        try:
+            found = read_json(unfenced(text) if self.fenced else text)
+        except RecursionError:
+            return Finding(None, Message("it is nested too deep to be read"))
+        except ValueError as error:
+            return Finding(False, Message("it is not JSON: {reason}", reason=str(error)))
+        if self.schema is not None and (problem := self._problems(found)):
+            return Finding(False, problem)
+        if self.path is None:
+            return Finding(True, Message("it is JSON"))
+        return self._at_path(found, row)
+
+    def _at_path(self, found: JsonValue, row: Instance) -> Finding:
+        path = self.path or ""
+        try:
+            value = value_at(found, path)
+        except NotThere:
+            return Finding(False, Message("there is no {path} in it", path=path))
+        wanted = self.equals
+        if self.field is not None:
+            texts = texts_in(row, self.field)
+            if not texts:
+                return lacks(row, self.field)
+            wanted = texts[0]
+        if wanted is None or _means(value, wanted):
+            return Finding(True, Message("it has {value}", value=_shown(value)))
+        return Finding(
+            False,
+            Message(
+                "{path} is {value}, not {wanted}", path=path, value=_shown(value), wanted=wanted
+            ),
+        )
+
+    def _problems(self, found: JsonValue) -> Message | None:
+        """What is wrong by the schema; a SetupError where the schema itself is."""
+        if find_spec("jsonschema") is None:
+            raise SetupError("a JSON schema needs jsonschema: pip install 'adjudge[schema]'")
+        problems = sorted(self._validator.iter_errors(found), key=lambda one: len(one.path))
+        if not problems:
+            return None
+        first = problems[0]
+        return Message("{path}: {problem}", path=first.json_path, problem=short(first.message, 120))
+
+    @cached_property
+    def _validator(self):  # type: ignore[no-untyped-def]
+        from jsonschema.exceptions import SchemaError
+        from jsonschema.validators import validator_for
+
+        path = self.folder / (self.schema or "")
+        try:
+            schema = json.loads(path.read_text(encoding="utf-8"))
+            kind = validator_for(schema)
+            kind.check_schema(schema)
+        except (OSError, ValueError, SchemaError) as error:
+            raise SetupError(
+                "the JSON schema {path} cannot be used: {reason}",
+                path=path,
+                reason=reason_of(error)
+                if isinstance(error, OSError)
+                else getattr(error, "message", None) or str(error),
+            ) from error
+        return kind(schema)
+
+
+def _means(value: JsonValue, wanted: str) -> bool:
+    """A text is compared as a text; anything else as JSON, in which true is not 1."""
+    if isinstance(value, str):
+        return value.strip() == wanted.strip()
+    try:
+        meant: JsonValue = json.loads(wanted)
+    except ValueError:
+        return False
+    return _typed(meant) == _typed(value)
+
+
+def _typed(value: JsonValue) -> object:
+    """1 and 1.0 are the same number, true is neither."""
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return (type(value).__name__, value)
+    if isinstance(value, Mapping):
+        return {name: _typed(one) for name, one in value.items()}
+    if isinstance(value, Sequence):
+        return [_typed(one) for one in value]
+    return value
+
+
+def _shown(value: JsonValue) -> str:
+    return short(json.dumps(value, ensure_ascii=False))
+
+
+Code = Literal["python", "json"]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class IsCode(Check):
+    """The text is code that can be parsed; it is not run."""
+
+    language: Code = key(Word[Code](("python", "json")), "What it is written in.", "python")
+
+    @property
+    def title(self) -> str:
+        return Message("is code in {language}", language=self.language.capitalize())
+
+    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+        code = unfenced(text)
+        if not code.strip():
+            return Finding(False, Message("there is no code"))
+        try:
+            if self.language == "json":
+                read_json(code)
+            else:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    ast.parse(code)
+        except (SyntaxError, ValueError) as error:
+            line = getattr(error, "lineno", None)
+            said = getattr(error, "msg", None) or str(error)
+            at = Message("line {line}: {reason}", line=line, reason=said) if line else said
+            return Finding(False, Message("it cannot be parsed: {reason}", reason=at))
+        except (RecursionError, MemoryError):
+            return Finding(None, Message("it is nested too deep to be read"))
+        return Finding(True, Message("it can be parsed"))
+
+
+_NO_SYNTAX = ("syntax error", "unrecognized token", "incomplete input", "unterminated")
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class IsSql(Check):
+    """The text is SQL that can be parsed; nothing is carried out, no table has to be there."""
+
+    dialect: str = key(Text(), "sqlite, or a dialect that sqlglot knows.", "sqlite")
+
+    @property
+    def title(self) -> str:
+        return Message("is SQL")
+
+    def prepare(self) -> None:
+        if self.dialect == "sqlite":
+            return
+        if find_spec("sqlglot") is None:
+            raise SetupError(
+                "the dialect {dialect!r} needs sqlglot: pip install sqlglot", dialect=self.dialect
+            )
+        import sqlglot  # type: ignore[import-not-found,unused-ignore]
+
+        try:
+            sqlglot.Dialect.get_or_raise(self.dialect)
+        except ValueError as error:
+            raise SetupError(
+                "sqlglot does not know the dialect {dialect!r}", dialect=self.dialect
+            ) from error
+
+    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+        sql = unfenced(text).strip()
+        if not sql.strip("; \n\t"):
+            return Finding(False, Message("there is no SQL"))
+        problem = _sqlite_problem(sql) if self.dialect == "sqlite" else self._problem(sql)
+        if problem:
+            return Finding(False, Message("it cannot be parsed: {reason}", reason=problem))
+        return Finding(True, Message("it can be parsed"))
+
+    def _problem(self, sql: str) -> str:
+        import sqlglot  # type: ignore[import-not-found,unused-ignore]
+
+        try:
+            sqlglot.parse(sql, dialect=self.dialect)
+        except (sqlglot.errors.ParseError, sqlglot.errors.TokenError) as error:
+            return short(str(error), 120)
+        return ""
+
+
+def _sqlite_problem(sql: str) -> str:
+    """What SQLite says of each statement, which it only explains."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        for statement in _statements(sql):
+            try:
+                database.execute(f"EXPLAIN {statement}")
+            except (sqlite3.Error, sqlite3.Warning) as error:
+                said = str(error)
+                if any(one in said for one in _NO_SYNTAX):
+                    return said
+    return ""
+
+
+def _statements(sql: str) -> Iterator[str]:
+    """Each ends in a semicolon that is not inside of a text."""
+    start = 0
+    for place, character in enumerate(sql):
+        if character == ";" and sqlite3.complete_statement(sql[start : place + 1]):
+            if sql[start:place].strip():
+                yield sql[start:place]
+            start = place + 1
+    if sql[start:].strip():
+        yield sql[start:]
+
+
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>\"'`\])}]+|\bwww\.[^\s<>\"'`\])}]+", re.IGNORECASE)
+_HOST = re.compile(r"(?=.{1,253}\Z)(?:[\w](?:[\w-]{0,61}[\w])?\.)*[\w](?:[\w-]{0,61}[\w])?\.?\Z")
+_AFTER = ".,;:!?…"
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Urls(Check):
+    """The addresses in the text are whole, as many as wanted, and of the hosts that are allowed.
+    None is called.
+    """
+
+    least: int | None = key(_COUNT, "How many addresses there must be.", None)
+    most: int | None = key(_COUNT, "How many there may be.", None)
+    hosts: tuple[str, ...] = key(
+        Many(Text()), "The hosts that are allowed, with those below them.", ()
+    )
+    schemes: tuple[str, ...] = key(Many(Text()), "Such as https.", ("https", "http"))
+
+    @property
+    def title(self) -> str:
+        if self.least is None and self.most is None:
+            return Message("addresses are well formed")
+        return Message("addresses: {limits}", limits=limits_text(self.least, self.most))
+
+    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+        found = [
+            (Span(one.start(), one.start() + len(url)), url)
+            for one in _URL.finditer(text)
+            if (url := one[0].rstrip(_AFTER))
+        ]
+        for span, url in found:
+            if problem := self._problem(url):
+                return Finding(False, problem, (span,), float(len(found)))
+        spans = first_spans(span for span, _ in found)
+        told = Message("{count} addresses", count=len(found))
+        return Finding(within(len(found), self.least, self.most), told, spans, float(len(found)))
+
+    def _problem(self, url: str) -> Message | None:
+        whole = url if "://" in url else f"https://{url}"
+        try:
+            parts = urlsplit(whole)
+            host, _ = parts.hostname or "", parts.port
+        except ValueError:
+            return Message("{url} is not an address", url=url)
+        if not _HOST.match(host) and not host.count(":"):
+            return Message("{url} is not an address", url=url)
+        if parts.scheme.lower() not in self.schemes:
+            allowed = ", ".join(self.schemes)
+            return Message("{url} begins with none of {allowed}", url=url, allowed=allowed)
+        allowed_hosts = [one.lower().lstrip(".") for one in self.hosts]
+        if allowed_hosts and not any(
+            host == one or host.endswith(f".{one}") for one in allowed_hosts
+        ):
+            return Message("{url} is at none of {hosts}", url=url, hosts=", ".join(self.hosts))
+        return None
+
+
+_CITED = re.compile(r"\[(\d{1,4}(?:\s*[,;–-]\s*\d{1,4})*)\](?!\()")
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Citations(Check):
+    """The text cites its sources as [1]: as often as wanted, and only sources that are there."""
+
+    least: int = key(_COUNT, "How many citations there must be.", 1)
+    sources: str = key(Text(), "The field that holds the sources.", "contexts")
+
+    @property
+    def title(self) -> str:
+        return Message("cites its sources as [1]")
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        return (self.sources,)
+
+    def look(self, text: str, row: Instance) -> Finding:
+        value = row.fields.get(self.sources)
+        count = None if value is None else 1 if isinstance(value, str) else len(value)
+        cited = [
+            (Span(one.start(), one.end()), int(number))
+            for one in _CITED.finditer(text)
+            for number in re.findall(r"\d+", one[1])
+        ]
+        for span, number in cited:
+            if number < 1 or (count is not None and number > count):
+                return Finding(
+                    False,
+                    Message(
+                        "[{number}] is none of {count} sources", number=number, count=count or 0
+                    ),
+                    (span,),
+                    float(len(cited)),
+                )
+        told = Message("{count} citations", count=len(cited))
+        spans = first_spans(span for span, _ in cited)
+        return Finding(len(cited) >= self.least, told, spans, float(len(cited)))

@@ -1,0 +1,39 @@
+"""Code that an eval file runs: shown and confirmed once, unless it was typed or confirmed here
+before.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from adjudge.cli.kept import is_known, remember
+from adjudge.cli.output import echo, output
+from adjudge.errors import SetupError
+from adjudge.messages import Message, render
+from adjudge.runs.code_in import code_in
+from adjudge.runs.eval_file import EvalFile
+from adjudge.view.terminal import clean
+
+
+def confirm_code(file: EvalFile, *, yes: bool) -> None:
+    """Go on with the file only where this user knows what it runs."""
+    code = code_in(file)
+    record = {"eval": str(Path(file.path).resolve()), "runs": code}
+    if not code or is_known(record):
+        return
+    if not yes:
+        echo(Message("{file} runs code on this machine:", file=file.path), err=True)
+        for one in code:
+            click.echo(f"  {clean(one)}".replace("\n", "�"), err=True)
+        if not sys.stdin.isatty():
+            raise SetupError(
+                "{file} runs code, shown above, that was not confirmed on this machine: read it, "
+                "and add --yes",
+                file=file.path,
+            )
+        if not click.confirm(render(Message("Run it?"), output().language), err=True):
+            raise SetupError("nothing was run")
+    remember(record)

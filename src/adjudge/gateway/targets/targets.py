@@ -1,0 +1,263 @@
+"""The three kinds of applications: a command, an endpoint, a function of one's own."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import shlex
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from time import perf_counter
+from urllib.parse import quote
+
+from adjudge.aio.user_functions import call
+from adjudge.domain.json_types import JsonValue
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.message import Reply, Request
+from adjudge.errors import ModelError, SetupError, Unavailable
+from adjudge.gateway.headers import Headers
+from adjudge.gateway.http import Endpoint, get_json, post_json
+from adjudge.gateway.redact import without_secrets
+from adjudge.gateway.targets.answer import AnswerPaths
+from adjudge.gateway.targets.target import Target
+from adjudge.messages import Message
+from adjudge.reading.places import Row, filled, filled_text, places_in
+
+_LONGEST_OUTPUT = 10_000_000
+_LONGEST_SHOWN = 500
+_TRY_AGAIN = 75
+"""The exit code by which a command says that it may work later (EX_TEMPFAIL)."""
+
+
+def row_in(request: Request) -> Row:
+    """The row that a request is about."""
+    found: Row = json.loads(request.prompt.text)
+    return found
+
+
+class CommandTarget(Target):
+    """A program that reads a row as JSON on its standard input, or takes its fields as arguments,
+    and prints its answer: a text, or JSON.
+
+    No shell sees what a row says. A program that ends with another code than 0 failed; with 75 it
+    is tried again.
+    """
+
+    def __init__(
+        self, command: str | Sequence[str], *, name: str, folder: Path, paths: AnswerPaths
+    ) -> None:
+        super().__init__(name, paths)
+        try:
+            self.arguments = shlex.split(command) if isinstance(command, str) else list(command)
+        except ValueError as error:
+            raise SetupError(
+                "the command {command!r} cannot be read: {reason}",
+                command=str(command),
+                reason=str(error),
+            ) from error
+        if not self.arguments:
+            raise SetupError("the command is empty")
+        self.folder = folder
+
+    @property
+    def identity(self) -> str:
+        return f"command {json.dumps(self.arguments)}"
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(places_in(self.arguments)))
+
+    async def complete(self, request: Request) -> Reply:
+        started = perf_counter()
+        row = row_in(request)
+        arguments = [filled_text(one, row) for one in self.arguments]
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *arguments,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                cwd=self.folder,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                "the command cannot be started: {reason}", model=self.name, reason=str(error)
+            ) from error
+        try:
+            said, errors = await _communicate(process, request.prompt.text.encode())
+        finally:
+            await _end(process)
+        if process.returncode:
+            kind = Unavailable if process.returncode == _TRY_AGAIN else ModelError
+            raise kind(
+                "the command ended with {code}: {errors}",
+                model=self.name,
+                code=process.returncode,
+                errors=_tail(errors) or Message("it printed no reason"),
+            )
+        return self.reply(_read(said), started)
+
+
+async def _communicate(process: asyncio.subprocess.Process, sent: bytes) -> tuple[bytes, bytes]:
+    """What it printed, up to a limit, while it is given its input."""
+    if process.stdin is None or process.stdout is None or process.stderr is None:
+        raise RuntimeError("the process has no pipes")
+
+    async def feed(pipe: asyncio.StreamWriter) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            pipe.write(sent)
+            await pipe.drain()
+        pipe.close()
+
+    said, errors, *_ = await asyncio.gather(
+        _limited(process.stdout), _limited(process.stderr), feed(process.stdin)
+    )
+    await process.wait()
+    return said, errors
+
+
+async def _limited(pipe: asyncio.StreamReader) -> bytes:
+    found = bytearray()
+    while piece := await pipe.read(65_536):
+        found += piece
+        if len(found) > _LONGEST_OUTPUT:
+            raise ModelError(
+                "the command printed more than {most} MB", most=_LONGEST_OUTPUT // 1_000_000
+            )
+    return bytes(found)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """With whatever it started: nothing goes on after its answer, or its time."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process._transport.close()  # type: ignore[attr-defined]  # nothing else closes the pipes
+    await process.wait()
+
+
+def _read(said: bytes) -> JsonValue:
+    text = said.decode("utf-8", "replace").strip()
+    if text[:1] in ("{", "["):
+        with suppress(ValueError, RecursionError):
+            found: JsonValue = json.loads(text)
+            return found
+    return text
+
+
+def _tail(text: bytes) -> str:
+    return text.decode("utf-8", "replace").strip()[-_LONGEST_SHOWN:]
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class HttpCall:
+    """How an endpoint is asked."""
+
+    url: str
+    method: str = "POST"
+    headers: Mapping[str, str]
+    body: JsonValue = None
+    """JSON with places; None: the row itself."""
+
+
+class HttpTarget(Target):
+    """An HTTP endpoint that answers in JSON. ``$VARIABLE`` in a header is that environment
+    variable; what a row says is escaped in the address.
+    """
+
+    def __init__(self, asked: HttpCall, *, name: str, paths: AnswerPaths) -> None:
+        super().__init__(name, paths)
+        self.asked = asked
+        self._headers = Headers.of(asked.headers)
+
+    @property
+    def identity(self) -> str:
+        return f"{self.asked.method} {without_secrets(self.asked.url)}"
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys((*places_in(self.asked.url), *places_in(self.asked.body))))
+
+    async def complete(self, request: Request) -> Reply:
+        started = perf_counter()
+        row = row_in(request)
+        in_address = {name: quote(_plain(value), safe="") for name, value in row.items()}
+        endpoint = Endpoint(
+            "",
+            self.name,
+            filled_text(self.asked.url, in_address),
+            self._headers.over({"Content-Type": "application/json"}),
+            private=self._headers.secrets,
+        )
+        if self.asked.method == "GET":
+            return self.reply(await get_json(endpoint), started)
+        body = row if self.asked.body is None else filled(self.asked.body, row)
+        if not isinstance(body, Mapping):
+            raise SetupError("the body of {name} must be a JSON object", name=self.name)
+        return self.reply(await post_json(endpoint, body), started)
+
+
+def _plain(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+class FunctionTarget(Target):
+    """A function of one's own, sync or async: it takes the fields by their names, or the row as a
+    mapping, and returns a text, a mapping or messages.
+    """
+
+    def __init__(
+        self, function: Callable[..., object], *, name: str, reference: str, paths: AnswerPaths
+    ) -> None:
+        super().__init__(name, paths)
+        self._function = function
+        self._reference = reference
+
+    @property
+    def identity(self) -> str:
+        return f"function {self._reference}"
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """The parameters that must be fields; none of a function that takes the row."""
+        named = [
+            one
+            for one in inspect.signature(self._function).parameters.values()
+            if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY)
+        ]
+        needed = tuple(one.name for one in named if one.default is one.empty)
+        return () if needed in (("row",), ("example",), ("inputs",)) else needed
+
+    async def complete(self, request: Request) -> Reply:
+        started = perf_counter()
+        row = row_in(request)
+        by_name = {name: row[name] for name in self.fields if name in row}
+        try:
+            if self.fields and len(by_name) == len(self.fields):
+                said = await call(lambda: self._function(**by_name))
+            else:
+                said = await call(self._function, dict(row))
+        except ModelError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise ModelError(
+                "{kind}: {error}", model=self.name, kind=type(error).__name__, error=str(error)
+            ) from error
+        return self.reply(_returned(said, self.name), started)
+
+
+def _returned(said: object, name: str) -> JsonValue:
+    try:
+        found: JsonValue = json.loads(json.dumps(said))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise ModelError(
+            "the function returned {kind}, not a text, a mapping or messages",
+            model=name,
+            kind=type(said).__name__,
+        ) from error
+    return found

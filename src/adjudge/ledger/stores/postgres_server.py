@@ -1,0 +1,81 @@
+"""A connection to a Postgres server, made anew where it was lost."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import finalize
+
+from adjudge.errors import RunError
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+_LOG = logging.getLogger("adjudge")
+T = TypeVar("T")
+_WAITS = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+"""Seconds, half a minute in all, in which a server may be started anew."""
+
+
+class ServerAway(RunError):
+    """The server cannot be reached, or has just gone."""
+
+
+class PostgresServer:
+    """Where queries are sent. What goes wrong names the store ``name``."""
+
+    def __init__(self, url: str, name: str) -> None:
+        self._url, self._name = url, name
+        self._connection: Connection | None = None
+
+    def execute(self, query: str, values: Sequence[object]) -> None:
+        """Have the server do something that may be done twice."""
+        self.try_again(lambda connection: connection.execute(query, values))
+
+    def first(self, query: str, values: Sequence[object]) -> tuple[Any, ...] | None:
+        """The first row that a query finds."""
+        found: tuple[Any, ...] | None
+        found = self.try_again(lambda connection: connection.execute(query, values).fetchone())
+        return found
+
+    def rows(self, query: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+        """All rows that a query finds."""
+        return self.try_again(lambda connection: connection.execute(query, values).fetchall())
+
+    def try_again(self, act: Callable[[Connection], T]) -> T:
+        """What comes of ``act``, in one transaction; tried again when the server was away: it may
+        be done twice.
+        """
+        for wait in _WAITS:
+            try:
+                return self.once(act)
+            except ServerAway as error:
+                _LOG.info("%s; trying again", error)
+                time.sleep(wait)
+        return self.once(act)
+
+    def once(self, act: Callable[[Connection], T]) -> T:
+        """What comes of ``act``, in one transaction."""
+        with self.opened() as connection, connection.transaction():
+            return act(connection)
+
+    @contextmanager
+    def opened(self) -> Iterator[Connection]:
+        """The connection of this process."""
+        import psycopg
+
+        try:
+            if self._connection is None or self._connection.closed:
+                self._connection = psycopg.connect(self._url, autocommit=True)
+                finalize(self, self._connection.close)
+            yield self._connection
+        except psycopg.Error as error:
+            kind = ServerAway if isinstance(error, psycopg.OperationalError) else RunError
+            raise kind(
+                "the store {name} cannot be used: {splitlines}",
+                name=self._name,
+                splitlines=str(error).splitlines()[0],
+            ) from error

@@ -1,0 +1,89 @@
+"""Code of the user's that an eval file names: a function or a class of a file, or of a module."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+from adjudge.errors import SetupError
+
+UserCode = Callable[..., object]
+"""A function, or a class that is made by being called."""
+
+
+def is_reference(code: str) -> bool:
+    """Whether it names something: ``file.py:name`` or ``module:name``."""
+    module, colon, name = code.rpartition(":")
+    names_module = module.endswith(".py") or all(part.isidentifier() for part in module.split("."))
+    return bool(colon and module and name.isidentifier() and names_module)
+
+
+def beside(reference: str, folder: Path) -> str:
+    """The same, of a file in ``folder`` where there is one, else of a module that can be
+    imported.
+    """
+    place, _, name = reference.rpartition(":")
+    if place.endswith(".py"):
+        return f"{folder / place}:{name}"
+    file = folder.joinpath(*place.split(".")).with_suffix(".py")
+    return f"{file}:{name}" if file.is_file() else reference
+
+
+def is_there(reference: str, folder: Path) -> bool:
+    """Whether there is such a file in ``folder``, or such a module; nothing is run."""
+    if not is_reference(reference):
+        return False
+    place, _, _ = beside(reference, folder).rpartition(":")
+    if place.endswith(".py"):
+        return Path(place).is_file()
+    try:
+        return importlib.util.find_spec(place.partition(".")[0]) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def load_code(reference: str) -> UserCode:
+    """What ``file.py:name`` or ``module:name`` means; a SetupError says what is not there. Loading
+    runs it: whoever reads a file of somebody else's asks before.
+    """
+    place, _, name = reference.rpartition(":")
+    try:
+        of_file = place.endswith(".py")
+        module = _load_file(Path(place)) if of_file else importlib.import_module(place)
+    except SetupError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise SetupError(
+            "{reference} cannot be loaded: {name}: {error}",
+            reference=reference,
+            name=type(error).__name__,
+            error=str(error),
+        ) from error
+    found = getattr(module, name, None)
+    if not callable(found):
+        raise SetupError("there is no function {name!r} in {place}", name=name, place=place)
+    code: UserCode = found
+    return code
+
+
+@cache
+def _load_file(path: Path) -> ModuleType:
+    """A file as a module: once for all that name it; what lies beside it can be imported."""
+    if not path.is_file():
+        raise SetupError("{path} is not a file", path=path)
+    spec = importlib.util.spec_from_file_location(f"adjudge_user_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise SetupError("{path} cannot be loaded as Python", path=path)
+    module = importlib.util.module_from_spec(spec)
+    beside = str(path.absolute().parent)
+    sys.path.insert(0, beside)
+    try:
+        spec.loader.exec_module(module)
+    finally:
+        sys.path.remove(beside)
+    return module

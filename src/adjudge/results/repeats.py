@@ -1,0 +1,101 @@
+"""Rows that were answered several times: how often all of k answers pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import comb
+
+from adjudge.domain.record import JudgmentRecord
+from adjudge.messages import Message
+from adjudge.results.numbers import percent
+
+REPEAT, SYSTEM = "repeat", "system"
+"""The columns by which a row says who answered it, and for which time."""
+
+
+@dataclass(frozen=True)
+class Repeats:
+    """The rows of one system, each answered several times."""
+
+    system: str
+    rows: int
+    """Those with a verdict of every time."""
+    incomplete: int
+    """Those that lack one: they are in no share."""
+    pass_all: tuple[float, ...]
+    """pass^1, pass^2, …: the share of rows of which so many answers, drawn from all, pass."""
+
+    def sentence(self, name: str) -> Message:
+        """How often all answers of a row pass, in a line."""
+        if not self.pass_all:
+            return Message(
+                "{name}, {system}: no row has a verdict of every time",
+                name=name,
+                system=self.system,
+            )
+        return Message(
+            "{name}, {system}: of {rows} rows {all_times} pass all {times} times "
+            "(pass^{times}), one time {once}",
+            name=name,
+            system=self.system,
+            rows=self.rows,
+            times=len(self.pass_all),
+            all_times=percent(self.pass_all[-1]),
+            once=percent(self.pass_all[0]),
+        )
+
+    def to_dict(self) -> dict[str, object]:
+        """This as a JSON-ready dict."""
+        return {
+            "system": self.system,
+            "rows": self.rows,
+            "incomplete": self.incomplete,
+            "pass_all": {str(k): share for k, share in enumerate(self.pass_all, 1)},
+        }
+
+
+class RepeatTally:
+    """Adds up what repeated rows come to; a few bytes for each row."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], list[int]] = {}
+        """(system, row) → passed, had a verdict, times."""
+        self._is_binary = True
+
+    def add(self, one: JudgmentRecord) -> None:
+        repeat = one.input.get(REPEAT)
+        if repeat is None:
+            return
+        system, row = str(one.input.get(SYSTEM, "")), one.name.removesuffix(f" #{repeat}")
+        counts = self._rows.setdefault((system, row), [0, 0, 0])
+        counts[2] += 1
+        if one.score is not None:
+            self._is_binary &= one.score in (0.0, 1.0)
+            counts[0] += one.score == 1.0
+            counts[1] += 1
+
+    def summary(self) -> tuple[Repeats, ...]:
+        """Each system by itself; nothing where scores are more than pass or fail."""
+        return tuple(self._each()) if self._is_binary and self._rows else ()
+
+    def _each(self) -> Iterator[Repeats]:
+        by_system: dict[str, list[list[int]]] = {}
+        for (system, _), counts in self._rows.items():
+            by_system.setdefault(system, []).append(counts)
+        for system, rows in by_system.items():
+            times = max(count for _, _, count in rows)
+            whole = [passed for passed, judged, _ in rows if judged == times]
+            yield Repeats(system, len(whole), len(rows) - len(whole), pass_all(whole, times))
+
+
+def pass_all(passed: list[int], times: int) -> tuple[float, ...]:
+    """pass^1 to pass^times of rows of which so many answers passed: the mean of C(c, k) / C(n,
+    k).
+    """
+    if not passed:
+        return ()
+    return tuple(
+        sum(comb(one, k) for one in passed) / (comb(times, k) * len(passed))
+        for k in range(1, times + 1)
+    )

@@ -1,0 +1,83 @@
+"""A judge around another one: it decides what the other is shown, and has its results otherwise."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.results import Result, Status
+from adjudge.domain.vote import Ballot, Vote
+from adjudge.judges.judge import I, Judge
+from adjudge.judges.settings import ModelPanel, OnFailure, OnTooFew
+from adjudge.runs.ready_judge import ReadyJudge
+
+_VERDICTS: Mapping[str, object] = {
+    "verdict": None,
+    "option": None,
+    "selected_option": None,
+    "checks": (),
+}
+"""What a result without a verdict must not say, by the names of its fields."""
+
+
+@dataclass(frozen=True)
+class JudgeAround(Judge[I, Result]):
+    ready: ReadyJudge
+    """The judge inside, as its file made it."""
+
+    @property
+    def judge(self) -> Judge[Any, Any]:
+        return self.ready.judge
+
+    @property
+    def language(self) -> str:  # type: ignore[override]
+        return self.judge.language
+
+    @property
+    def on_failure(self) -> OnFailure | OnTooFew:
+        return self.judge.on_failure
+
+    @property
+    def samples(self) -> int:
+        return self.judge.samples
+
+    @property
+    def max_in_flight(self) -> int:
+        return self.judge.max_in_flight
+
+    def check_settings(self) -> None:
+        """The judge has checked its own."""
+
+    def open_models(self) -> ModelPanel:
+        return self.judge.panel
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        return await self.judge.ask(ballot)
+
+    def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
+        return self.judge.vote_keys()
+
+    def kept_ballots(self, ballots: Sequence[Ballot]) -> Sequence[Ballot]:
+        return self.judge.kept_ballots(ballots)
+
+    def fallback_result(self, result: Result, choice: random.Random) -> Result:
+        found: Result = self.judge.fallback_result(result, choice)
+        return found
+
+    def recorded_settings(self) -> dict[str, object]:
+        return self.judge.recorded_settings()
+
+    # the file says them
+    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002
+        return list(self.ready.criteria)
+
+
+def without_verdict(result: Result, status: Status) -> Result:
+    """The same, saying nothing of what was to be judged."""
+    names = {one.name for one in fields(result)}
+    empty = {name: value for name, value in _VERDICTS.items() if name in names}
+    bare = replace(result, status=status, score=None, explanation=None)
+    return replace(bare, **empty)  # type: ignore[arg-type]

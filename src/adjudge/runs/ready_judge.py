@@ -1,0 +1,51 @@
+"""A judge of an eval file, made: what it takes of a row, and what its judgments are filed under."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from adjudge.data.conversations import Per, parts_of
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import Instance
+from adjudge.domain.light import light_dataclass
+from adjudge.judges.case import CaseJudge
+from adjudge.judges.judge import Judge
+from adjudge.runs.eval_file import FailUnder
+
+
+@light_dataclass(frozen=True)
+class ReadyJudge:
+    name: str
+    judge: Judge[Any, Any]
+    label: str
+    """What its judgments are filed under."""
+    criteria: tuple[Criteria, ...] = ()
+    """What it judges by, one after the other; empty where the judge itself knows."""
+    fail_under: FailUnder | None = None
+    compares: bool = False
+    """Whether it compares responses, which gives no score."""
+    first_step: Judge[Any, Any] | None = None
+    """Of a cascade, whose steps all take the same."""
+    columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
+    """Of a judge of RAG rows: which column was taken for which field, by the first row, those
+    named, and the source.
+    """
+
+    per: Per = "row"
+    """What it judges of a row."""
+    each_row: Callable[[Instance], Sequence[Any]] | None = None
+    """Of a judge with several results for each row: what it looks at."""
+
+    def items(self, instance: Instance) -> list[Any]:
+        """What ``judge.plan`` takes, one for each result that the instance will have."""
+        judge = self.first_step or self.judge
+        parts = [instance] if self.per == "row" else parts_of(instance, self.per)
+        if self.each_row is not None:
+            return [item for part in parts for item in self.each_row(part)]
+        if not isinstance(judge, CaseJudge):
+            return list(parts)
+        return [
+            judge.case(own, one) for own in map(judge.instance_of, parts) for one in self.criteria
+        ]

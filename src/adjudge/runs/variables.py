@@ -1,0 +1,116 @@
+"""Variables in files: ``$NAME`` as a whole value, ``${NAME}`` and ``${NAME:-otherwise}`` anywhere
+in one; ``$$`` is a dollar sign before either. And ``.env``, the file that sets them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from adjudge.gateway.redact import looks_like_a_key
+from adjudge.reading.values import Items, Place, Scalar, YamlMapping, text_in
+
+ENV_FILE = ".env"
+_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+_ALONE = re.compile(rf"\$(\$?)({_NAME})")
+_INSIDE = re.compile(rf"\$(\$?)\{{({_NAME})(?::-([^{{}}]*))?\}}")
+_SECRET = re.compile(r"(?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIALS?)$", re.IGNORECASE)
+_LINE = re.compile(rf"\s*(?:export\s+)?({_NAME})\s*=\s*(.*?)\s*")
+_QUOTED = re.compile(r"""(["'])(.*)\1\s*(?:#.*)?""")
+_NOT_OURS = re.compile(
+    r"(?:LD_|DYLD_|PYTHON|ADJUDGE_|SSL_|GIT_).*|.*_PROXY|.*_CA_BUNDLE|PATH|HOME|IFS|SHELL",
+    re.IGNORECASE,
+)
+"""What decides how programs run and whom they trust: not for a file that came with others."""
+
+
+def with_variables(value: object, place: Place, but: Collection[str] = ()) -> object:
+    """``value`` with its variables filled in, wherever they stand; ``but``: keys below which they
+    are left.
+    """
+    if isinstance(value, YamlMapping):
+        made = YamlMapping()
+        made.lines, made.key_lines = value.lines, value.key_lines
+        for name, each in value.items():
+            made[name] = each if name in but else with_variables(each, place.at(name), but)
+        return made
+    if isinstance(value, Items):
+        items = Items(
+            with_variables(each, place.item(number), but) for number, each in enumerate(value, 1)
+        )
+        items.lines = value.lines
+        return items
+    if isinstance(value, Scalar) and "$" in value:
+        return _filled(value, place)
+    return value
+
+
+def _filled(value: Scalar, place: Place) -> Scalar:
+    alone = _ALONE.fullmatch(value.strip())
+    said = _found(alone, place) if alone else _INSIDE.sub(partial(_found, place=place), value)
+    return value if said == value else Scalar(said, _meant(said))
+
+
+def _found(match: re.Match[str], place: Place) -> str:
+    """What a variable holds. Keys are for those who send them: a file is kept and shown."""
+    escaped, name = match[1], match[2]
+    if escaped:
+        return match[0][1:]
+    held = os.environ.get(name, "") or (match[3] if match.lastindex == 3 else None)
+    if held is None:
+        raise place.wrong(
+            "the environment variable {name} is not set: set it, or put it into {file} beside "
+            "this file; for the text itself write $${name}",
+            name=name,
+            file=ENV_FILE,
+        )
+    if _SECRET.search(name) or looks_like_a_key(held):
+        raise place.wrong(
+            "{name} holds a key, and this value would be kept with the run: name the variable with "
+            "api_key_env, or in a header",
+            name=name,
+        )
+    return held
+
+
+def _meant(said: str) -> object:
+    """What YAML takes the text for."""
+    if said in ("true", "false"):
+        return said == "true"
+    for number in (int, float):
+        try:
+            return number(said)
+        except ValueError:
+            continue
+    return said
+
+
+def use_env_file(folder: Path) -> None:
+    """Set what ``.env`` in ``folder`` says and the environment does not."""
+    path = folder / ENV_FILE
+    if not path.is_file():
+        return
+    for name, value in read_env(path).items():
+        if not _NOT_OURS.fullmatch(name):
+            os.environ.setdefault(name, value)
+
+
+def read_env(path: Path) -> Mapping[str, str]:
+    """``NAME=value`` a line; quotes and ``export`` may be there. What is wrong is said without its
+    value.
+    """
+    found: dict[str, str] = {}
+    for number, line in enumerate(text_in(path).splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        said = _LINE.fullmatch(line)
+        if said is None or "\0" in line:
+            place = replace(Place(str(path)), line=number)
+            raise place.wrong("a line is NAME=value, or begins with #")
+        quoted = _QUOTED.fullmatch(said[2])
+        found[said[1]] = quoted[2] if quoted else re.split(r"\s#", said[2])[0].strip()
+    return found

@@ -1,0 +1,245 @@
+"""Code of the user's in eval files: shown and confirmed once, never run by reading a file."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from adjudge.errors import SetupError
+from adjudge.runs.build import judges
+from adjudge.runs.code_in import code_in
+from adjudge.runs.eval_file import load_eval, parse_eval
+from adjudge.runs.kept_eval import read_eval, write_eval
+from support.commands import adjudge
+
+ROWS = (
+    "id,question,response\n1,why,Because of the refund.\n2,how,No idea.\n3,who,A refund is due.\n"
+)
+OWN = """
+from pathlib import Path
+from adjudge import BaseDirectJudge, BasePairwiseJudge
+
+Path(__file__).with_name("loaded").touch()
+
+class Long(BaseDirectJudge):
+    def _run(self, instances, criteria):
+        return ["Yes" if len(one.fields["response"]) > 10 else "No" for one in instances]
+
+class First(BasePairwiseJudge):
+    def _run(self, instances, criteria):
+        return [0 for _ in instances]
+
+class NotAJudge:
+    pass
+
+def yes(prompt):
+    return '{"explanation": "so it is", "verdict": "PASS"}'
+
+def polite(text, row):
+    return "please" in text
+"""
+OPTIONS = (
+    "{name: long, description: 'Is it long?', options: [{name: 'Yes', score: 1}, "
+    "{name: 'No', score: 0}]}"
+)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    (tmp_path / "own.py").write_text(OWN)
+    return tmp_path
+
+
+def write(project: Path, text: str) -> None:
+    (project / "eval.yaml").write_text("data: rows.csv\n" + text)
+
+
+def test_code_is_shown_and_confirmed_once(project: Path) -> None:
+    write(project, "checks: [{python: 'own.py:polite'}, {python: 'len(text) > 3'}]\n")
+    refused = adjudge("run", "eval.yaml", cwd=project)
+    assert refused.returncode == 1
+    assert "own.py:polite" in refused.stderr
+    assert "len(text) > 3" in refused.stderr
+    assert "add --yes" in refused.stderr
+    assert not (project / "loaded").exists()
+    assert adjudge("run", "eval.yaml", "--yes", cwd=project).returncode == 0
+    assert (project / "loaded").exists()
+    assert adjudge("run", "eval.yaml", cwd=project).returncode == 0, "it was confirmed before"
+    write(project, "checks: [{python: 'own.py:other'}, {python: 'len(text) > 3'}]\n")
+    assert "add --yes" in adjudge("run", "eval.yaml", cwd=project).stderr, "this is other code"
+
+
+def test_reading_a_file_runs_nothing(project: Path) -> None:
+    write(
+        project,
+        "target: own.py:yes\nmodels: own:yes\nchecks: {python: 'own.py:polite'}\n"
+        f"judges: [{{kind: python, judge: 'own:Long', criteria: {OPTIONS}}}]\n",
+    )
+    file = load_eval(project / "eval.yaml")
+    kept = read_eval(json.loads(json.dumps(write_eval(file))), "a folder")
+    assert code_in(file) == code_in(kept) == ["own.py:yes", "own.py:polite", "own:Long", "own:yes"]
+    assert not (project / "loaded").exists()
+
+
+def test_a_run_with_checks_and_a_target_is_resumed_from_its_folder(project: Path) -> None:
+    write(
+        project,
+        "target: {function: 'own:yes', name: app}\nrepeat: 2\n"
+        "checks: [{contains: PASS, required: true}, {not: {contains: {any: [sorry, no]}}}]\n",
+    )
+    (project / "own.py").write_text("def yes(question):\n    return 'PASS ' + question\n")
+    assert adjudge("run", "eval.yaml", "--yes", cwd=project).returncode == 0
+    before = (project / "eval.yaml").read_text()
+    (project / "eval.yaml").unlink()
+    folder = project / "runs" / "eval"
+    with sqlite3.connect(folder / "ledger.sqlite") as ledger:
+        ledger.execute("DELETE FROM judgments WHERE number > 3")
+    again = adjudge("resume", "runs/eval", cwd=project)
+    assert again.returncode == 0, again.stderr
+    (project / "eval.yaml").write_text(before)
+    assert adjudge("run", "eval.yaml", cwd=project).returncode == 0
+
+
+def test_a_judge_of_ones_own(project: Path) -> None:
+    write(
+        project,
+        f"judges: {{kind: python, judge: 'own:Long', criteria: {OPTIONS}, strictness: 1}}\n",
+    )
+    done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert [one["option"] for one in json.loads(done.stdout)["results"]] == ["Yes", "No", "Yes"]
+
+
+def test_a_model_of_ones_own(project: Path) -> None:
+    write(project, "models: own.py:yes\njudges: {kind: aspect, criteria: It is polite.}\n")
+    done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert [one["verdict"] for one in json.loads(done.stdout)["results"]] == ["PASS"] * 3
+
+
+@pytest.mark.parametrize(
+    ("judge", "said"),
+    [
+        ("{kind: python, judge: 'own:NotAJudge'}", "is not a judge"),
+        ("{kind: python, judge: 'own:Nobody'}", "there is no function 'Nobody'"),
+        ("{kind: python, judge: 'nowhere_at_all:X'}", "cannot be loaded: ModuleNotFoundError"),
+        ("{kind: python, judge: 'own:Long'}", "add criteria"),
+        (f"{{kind: python, judge: 'own:First', criteria: {OPTIONS}}}", "add compares: true"),
+        (
+            f"{{kind: python, judge: 'own:Long', compares: true, criteria: {OPTIONS}}}",
+            "leave compares out",
+        ),
+        (
+            f"{{kind: python, judge: 'own:Long', options: {{size: 3}}, criteria: {OPTIONS}}}",
+            "cannot be made with these options",
+        ),
+        ("{kind: direct, criteria: It is so., after: checks}", "add checks to the file"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_line(project: Path, judge: str, said: str) -> None:
+    write(project, f"judges:\n  - {judge}\n")
+    with pytest.raises(SetupError, match=rf"(?s)line 3.*{said}"):
+        judges(load_eval(project / "eval.yaml"))
+
+
+def test_judges_after_checks_are_asked_about_what_passes(project: Path) -> None:
+    write(
+        project,
+        "models: scripted/PASS\nchecks: [{contains: refund, required: true}, words: {most: 3}]\n"
+        "judges: {kind: aspect, criteria: It is polite., name: polite, after: checks}\n"
+        "gates: {fail_under: {polite: 1}, max_failed: 0}\n",
+    )
+    dry = adjudge("run", "eval.yaml", "--dry-run", "--json", cwd=project)
+    assert json.loads(dry.stdout)["results"][0]["calls"]["upper"] == 2
+    done = adjudge("run", "eval.yaml", "--json", "-o", "out.csv", cwd=project)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    polite = [one for one in found["results"] if one["criteria"] == "polite"]
+    assert [one["status"] for one in polite] == ["scored", "skipped", "scored"]
+    assert polite[1]["score"] is None
+    assert "it lacks 'refund'" in polite[1]["reason"]
+    assert found["summary"]["calls"] == 2
+    (summary,) = [one for one in found["criteria"] if one["judge"] == "polite"]
+    assert (summary["attempted"], summary["skipped"], summary["mean"]) == (2, 1, 1.0)
+    shown = adjudge("run", "eval.yaml", cwd=project)
+    assert "1 row was not judged" in shown.stdout
+    assert "skipped" in (project / "out.csv").read_text()
+
+
+def test_after_checks_of_what_a_target_says(project: Path) -> None:
+    (project / "own.py").write_text(
+        "def app(question):\n    return 'refund' if question == 'why' else 'nothing'\n"
+    )
+    write(
+        project,
+        "target: own.py:app\nmodels: scripted/PASS\nchecks: {contains: refund}\n"
+        "judges: {kind: aspect, criteria: It is polite., name: polite, after: checks}\n",
+    )
+    done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    polite = [one for one in json.loads(done.stdout)["results"] if one["criteria"] == "polite"]
+    assert [one["status"] for one in polite] == ["scored", "skipped", "skipped"]
+
+
+def test_a_target_is_typed(project: Path) -> None:
+    write(project, "checks: {contains: PASS}\n")
+    (project / "own.py").write_text("def app(row):\n    return 'PASS'\n")
+    done = adjudge("run", "eval.yaml", "--target", "own.py:app", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert [one["verdict"] for one in json.loads(done.stdout)["results"]] == ["PASS"] * 3
+
+
+def test_variables_and_the_file_that_sets_them(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JUDGE", "scripted/PASS")
+    (project / ".env").write_text(
+        "# ours\nexport WANTED='It is polite.'\nJUDGE=other\nTIMES=2 # twice\nPATH=/nowhere\n"
+    )
+    write(
+        project,
+        "models: [$JUDGE]\njudges: {kind: aspect, criteria: '${WANTED}', name: '${NAME:-polite}', "
+        "strictness: '${TIMES}'}\n",
+    )
+    done = adjudge("run", "eval.yaml", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)["results"]
+    assert [one["criteria"] for one in results] == ["polite"] * 3
+    assert results[0]["votes_requested"] == 2
+    kept = (project / "runs" / "eval" / "ledger.sqlite").read_bytes()
+    assert b"/nowhere" not in kept
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("models: [$NOT_SET_ANYWHERE]", "NOT_SET_ANYWHERE is not set"),
+        ("models: ['openai/${MY_API_KEY}']", "MY_API_KEY holds a key"),
+        ("models: ['openai/${PLAIN}']", "PLAIN holds a key"),
+    ],
+)
+def test_keys_do_not_come_into_files(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_API_KEY", "abc")
+    monkeypatch.setenv("PLAIN", "sk-proj-aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5z")
+    with pytest.raises(SetupError, match=said) as error:
+        parse_eval(f"data: x.csv\n{text}\njudges: {{kind: aspect, criteria: harmful}}\n")
+    assert "sk-proj" not in str(error.value)
+
+
+def test_a_dollar_is_a_dollar() -> None:
+    file = parse_eval(
+        "data: x.csv\nmodels: 'scripted/$$PASS'\nchecks: [{regex: '^[$]{2}$'}, {contains: $5}, "
+        "{contains: $$HOME}, {equals: 'a $${b}'}]\n"
+    )
+    checks = [one.check for one in file.judges[0].checks]  # type: ignore[attr-defined]
+    assert [getattr(one, "pattern", getattr(one, "text", None)) for one in checks] == [
+        "^[$]{2}$",
+        "$5",
+        "$HOME",
+        "a ${b}",
+    ]
+    assert file.models[0].model == "scripted/$$PASS"
