@@ -304,7 +304,7 @@ def test_a_run_is_kept_stopped_by_its_budget_and_gone_on_with(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     info = run_info(tmp_path / "run")
     assert (info.votes, info.judges) == (48, {"RagEvaluator": {"scored": 8}})
-    assert set(info.configuration["judges"]["RagEvaluator"]["dimensions"]) >= {
+    assert set(info.judge_configurations["RagEvaluator"].dimensions or ()) >= {
         "clarity",
         "harmfulness",
     }

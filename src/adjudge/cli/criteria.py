@@ -22,6 +22,7 @@ from adjudge.cli.output import echo
 from adjudge.cli.output import language as output_language
 from adjudge.data.dataset import field_names
 from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.errors import RunError
 from adjudge.messages import Message, plural
 from adjudge.results.exit_code import ExitCode
@@ -201,11 +202,10 @@ def _counts(findings: list[Finding]) -> dict[str, int]:
     return {"errors": found["error"], "warnings": found["warning"]}
 
 
-def _as_json(entry: CatalogEntry) -> dict[str, object]:
-    about = plain(entry.criteria)
+def _as_json(entry: CatalogEntry) -> JsonDict:
     return {
         "kind": entry.kind,
         "language": entry.language,
         "languages": catalog.languages_of(entry.criteria.name),
-        **(about if isinstance(about, dict) else {}),
+        **object_in(plain(entry.criteria)),
     }

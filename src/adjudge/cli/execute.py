@@ -26,8 +26,9 @@ from adjudge.cli.options import Flags, RowFlags
 from adjudge.cli.output import Output, echo, language, output
 from adjudge.cli.show import print_json, say_where, warn
 from adjudge.cli.watch import Watch
-from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
+from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers, OtherSheets
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
@@ -153,6 +154,8 @@ def data_entry(
         id=flags.id,
         limit=flags.limit,
         encoding=flags.encoding,
+        sheet=flags.sheet,
+        header_row=flags.header_row,
     )
 
 
@@ -171,7 +174,7 @@ def prepare_run(
     )
 
 
-def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> dict[str, object]:
+def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> JsonDict:
     from adjudge.cli.kept import facts_to_keep  # loaded only where a run is kept
 
     if outputs is None:
@@ -358,7 +361,7 @@ class RunDisplay:
                 self.judged.add(event)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
             echo(Message("skipped {row}", row=str(event)), err=True)
-        elif isinstance(event, BlankRows | EmptyAnswers):
+        elif isinstance(event, BlankRows | EmptyAnswers | OtherSheets):
             echo(str(event), err=True)
         elif isinstance(event, BatchNews):
             from adjudge.cli.batch import say_news  # not loaded where all is asked at once
@@ -443,7 +446,7 @@ def finish(
     judged: Iterable[JudgmentDone],
     output: Path | None,
     show: Callable[[], None] | None,
-    aggregates: Iterable[Mapping[str, object]] | None = None,
+    aggregates: Iterable[JsonDict] | None = None,
 ) -> int:
     """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None
     prints JSON.
@@ -470,7 +473,7 @@ def finish(
     return outcome.exit_code()
 
 
-def kept_in(folder: Path | None) -> Mapping[str, object] | None:
+def kept_in(folder: Path | None) -> JsonDict | None:
     """The run folder, for the JSON."""
     if folder is None:
         return None

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from click import UsageError
@@ -52,8 +53,10 @@ from adjudge.cli.options import (
     resume,
     row_names,
     server,
+    workbook,
 )
 from adjudge.cli.output import echo, language, use_language
+from adjudge.cli.overwriting import refuse_overwriting
 from adjudge.cli.run_data import print_run
 from adjudge.cli.show import warn
 from adjudge.cli.show_diff import show_comparison
@@ -153,11 +156,9 @@ class RunOptions(RowFlags):
         if self.data is not None:
             file = replace(file, data=replace(file.data, path=str(self.data.absolute())))
         file = replace(file, data=file.data.named_by(self.id)) if self.id else file
-        return (
-            replace(file, data=replace(file.data, encoding=self.encoding))
-            if self.encoding
-            else file
-        )
+        typed = {"encoding": self.encoding, "sheet": self.sheet, "header_row": self.header_row}
+        said: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
+        return replace(file, data=replace(file.data, **said)) if said else file
 
     def _gated(self, file: EvalFile) -> EvalFile:
         """With the gates of the command line over the file's own; a path that was typed is seen
@@ -236,6 +237,7 @@ class RunOptions(RowFlags):
     help="Also write the run here: .csv, .jsonl, .parquet, .md or .html; repeatable.",
 )
 @encoding
+@workbook
 @click.option(
     "--language",
     type=LANGUAGE,
@@ -323,6 +325,7 @@ def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> i
 def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) -> int:
     fork = wanted.reused()
     written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
+    refuse_overwriting(written, (file.path, file.source))
     with as_usage_error():
         for path in wanted.output:
             export_format(path, written[path])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -24,6 +24,8 @@ from adjudge.cli.options import (
 from adjudge.cli.output import echo, language
 from adjudge.cli.run_data import print_run, run_data
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.numbers import number_of
 from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, FORMATS, export, export_format
 from adjudge.exporters.files import STDOUT
@@ -186,14 +188,11 @@ def _batch(batch: Batch) -> Message:
     )
 
 
-def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:
+def _without_hashes(configuration: JsonObject) -> JsonDict:
     """The configuration as people read it: which templates a judge could use is for ``--json``."""
-    judges = configuration.get("judges")
-    each = judges if isinstance(judges, Mapping) else {}
+    each = object_in(configuration.get("judges"))
     shown = {
-        judge: {name: value for name, value in one.items() if name != "templates"}
-        if isinstance(one, Mapping)
-        else one
+        judge: {name: value for name, value in object_in(one).items() if name != "templates"}
         for judge, one in each.items()
     }
     return {**configuration, **({"judges": shown} if each else {})}
@@ -370,7 +369,7 @@ def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
 def _cells(info: RunInfo | tuple[Path, RunError]) -> tuple[object, ...]:
     if not isinstance(info, RunInfo):
         return (info[0], *["–"] * 5, Message("unreadable: {reason}", reason=info[1]))
-    started = info.facts.get("started")
+    started = number_of(info.facts.get("started"))
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(started)) if started else "–"
     missing = sum(
         count

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from adjudge.cli.json_text import print_results
+from adjudge.cli.json_text import Document, print_results
 from adjudge.cli.output import echo
+from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.view.terminal_report import excluded_lines, reason_lines
 
@@ -33,20 +34,20 @@ def warn(report: Report) -> None:
 def print_json(
     report: Report,
     results: Iterable[JudgmentRecord],
-    aggregates: Iterable[Mapping[str, object]] | None = None,
+    aggregates: Iterable[JsonDict] | None = None,
     files: Sequence[Path] = (),
-    run: Mapping[str, object] | None = None,
+    run: JsonDict | None = None,
 ) -> None:
     """The report and its judgments, for machines.
 
     ``files``: what was written; ``run``: the folder that keeps it.
     """
-    more: dict[str, object] = {
+    more: Document = {
         **report.to_dict(),
         **({"files": list(map(str, files))} if files else {}),
+        **({"run": run} if run else {}),
+        **({"aggregates": iter(aggregates)} if aggregates is not None else {}),
     }
-    more |= {"run": run} if run else {}
-    more |= {"aggregates": iter(aggregates)} if aggregates is not None else {}
     print_results("judgments", report.summary(), (one.to_dict() for one in results), more)
 
 

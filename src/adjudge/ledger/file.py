@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from adjudge.aio.files import locked
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.message import Usage
 from adjudge.errors import OtherConfiguration, RunError
 from adjudge.ledger.changes import SettingChange, differences, is_wording
@@ -173,8 +172,9 @@ def _resumed(
     _refuse_damaged(connection, path)
     make_tables(connection, path)
     check_rows(connection, path)
-    known = read_meta(connection).get("configuration")
-    if known is None:
+    facts = read_meta(connection)
+    known = object_in(facts.get("configuration"))
+    if "configuration" not in facts:
         write_meta(connection, {"configuration": configuration, "started": time.time()})
     else:
         refuse_other(str(folder), known, configuration)
@@ -336,7 +336,7 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
+def read_meta(connection: sqlite3.Connection) -> JsonDict:
     rows = (checked("meta", row) for row in connection.execute(select("meta")))
     try:
         facts = {name: read_fact(value) for name, value in rows}
@@ -350,7 +350,7 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
     return facts
 
 
-def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
+def write_meta(connection: sqlite3.Connection, facts: JsonObject) -> None:
     for name, value in facts.items():
         connection.execute(insert("meta"), with_checksum(name, fact_text(value)))
 

@@ -11,7 +11,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
@@ -108,7 +108,7 @@ def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -
         raise RunError("{fork_of} holds no run to fork", fork_of=fork_of)
     try:
         with connect(fork_of / FILE, writable=False) as connection:
-            known = read_meta(connection).get("configuration") or {}
+            known = object_in(read_meta(connection).get("configuration"))
     except sqlite3.Error as error:
         raise ledger_error(fork_of / FILE, error) from error
     judges = configuration.get("judges")
@@ -213,17 +213,17 @@ class Ledger:
         )
         await self._writer.flush()
 
-    async def note(self, name: str, value: object) -> None:
+    async def note(self, name: str, value: JsonValue) -> None:
         """Keep a fact about the run."""
         await self._writer.write(_NOTE, with_checksum(name, fact_text(value)))
 
-    async def note_all(self, facts: Mapping[str, object]) -> None:
+    async def note_all(self, facts: JsonObject) -> None:
         """Keep facts about the run, all in one commit."""
         for name, value in facts.items():
             self.note_soon(name, value)
         await self._writer.flush()
 
-    def note_soon(self, name: str, value: object) -> None:
+    def note_soon(self, name: str, value: JsonValue) -> None:
         """Keep a fact along with whatever is written next."""
         self._writer.put(_NOTE, with_checksum(name, fact_text(value)))
 

@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
 
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
 
 
-class Cost(TypedDict):
+@light_dataclass(frozen=True)
+class Cost:
     """As every ``--json`` says it."""
 
     cost_usd: float | None
     """None where no price is known."""
-    unpriced_models: list[str]
+    unpriced_models: tuple[str, ...]
     """Models whose price is not known: what they cost is not in it."""
+
+    def to_dict(self) -> JsonDict:
+        return some_of(self, "cost_usd", "unpriced_models")
 
 
 def cost_of(used: Mapping[str, Usage]) -> Cost:
     """The price of what each model took."""
     prices = PriceTable.load()
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
-    unknown = [model for model, cost in costs.items() if cost is None]
+    unknown = tuple(model for model, cost in costs.items() if cost is None)
     known = [cost for cost in costs.values() if cost is not None]
-    return {"cost_usd": sum(known) if known or not unknown else None, "unpriced_models": unknown}
+    return Cost(sum(known) if known or not unknown else None, unknown)

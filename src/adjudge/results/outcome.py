@@ -4,12 +4,13 @@ whether the gates hold.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.record import cell_of_column
 from adjudge.errors import RunStopped, SetupError
 from adjudge.ledger.batches import FOLDER as BATCHES
@@ -170,7 +171,7 @@ class RunOutcome:
             )
         return gates.cluster or ""
 
-    def facts(self) -> Mapping[str, object]:
+    def facts(self) -> JsonObject:
         """What the run folder keeps, so that its report can be made again later."""
         return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.kept()}}
 

@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
@@ -85,7 +86,7 @@ class Summary:
         """Judgments without a score."""
         return self.attempted - self.scored
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This summary as a JSON-ready dict."""
         return {
             **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),

@@ -16,6 +16,7 @@ from adjudge.aio import event_loop
 from adjudge.data.dataset import STDIN, BadRow, OddRows
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
@@ -112,7 +113,7 @@ are told of as they were read.
 
 
 Listen = Callable[[Event], None]
-Kept = Callable[[], Mapping[str, object]]
+Kept = Callable[[], JsonObject]
 """Facts about a run that its folder is to keep."""
 
 
@@ -142,7 +143,7 @@ class EvalRun:
     folder: Path | None
     """Where it is kept; None where it is not."""
     limit: int | None = None
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: JsonObject = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -153,7 +154,7 @@ class EvalRun:
         api_key: str | None = None,
         folder: Path | None = None,
         limit: int | None = None,
-        facts: Mapping[str, object] | None = None,
+        facts: JsonObject | None = None,
     ) -> EvalRun:
         """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``:
         of the file's one model.

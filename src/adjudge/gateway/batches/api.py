@@ -14,11 +14,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar, TypedDict
 
-from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
 from adjudge.gateway.http import MAX_REPLY, Endpoint, error_for
-from adjudge.gateway.providers.base import HttpProvider, mapping
+from adjudge.gateway.providers.base import HttpProvider
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
 from adjudge.messages import Message, StoredMessage, pack
@@ -223,14 +223,14 @@ class BatchApi(ABC):
         """In whose name errors speak."""
         return self.provider.endpoint
 
-    def answered(self, id: str, body: object) -> BatchAnswer:
+    def answered(self, id: str, body: JsonValue) -> BatchAnswer:
         """A request with the provider's usual answer."""
         try:
-            return BatchAnswer(id, self.provider.reply_in(dict(mapping(body))))
+            return BatchAnswer(id, self.provider.reply_in(dict(object_in(body))))
         except ModelError as error:
             return BatchAnswer(id, error=error)
 
-    def failed(self, id: str, status: int, body: object) -> BatchAnswer:
+    def failed(self, id: str, status: int, body: JsonValue) -> BatchAnswer:
         """A request with the provider's usual error."""
         return BatchAnswer(
             id, error=error_for(self.endpoint, status, None, json.dumps(body).encode())
@@ -272,11 +272,11 @@ def listed_in(data: JsonObject, name: str) -> list[Json]:
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-def counts_of(data: object) -> dict[str, int]:
+def counts_of(data: JsonValue) -> dict[str, int]:
     """The counts among what a provider tells."""
     return {
         name: value
-        for name, value in mapping(data).items()
+        for name, value in object_in(data).items()
         if isinstance(value, int) and not isinstance(value, bool)
     }
 
@@ -318,3 +318,8 @@ def error_from(data: ErrorData, endpoint: Endpoint) -> ModelError:
     error = endpoint.error(kind, message, hint)
     error.status = data.get("status")
     return error
+
+
+def status_in(response: JsonObject) -> int:
+    """The HTTP status of one request; most of those that were answered have none."""
+    return int(str(response.get("status_code", 200)))

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, SetupError
 from adjudge.gateway.layers.account import (
     Account,
-    AccountData,
     RequestSizes,
     Spent,
     measured,
@@ -152,7 +152,7 @@ class OpenBudget(Haltable):
         tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
         return Spent(usage.calls, tokens, usd or 0.0, usage.calls if usd is None else 0)
 
-    def closed(self) -> AccountData:
+    def closed(self) -> JsonDict:
         """The account at the end: what was leased and not begun is given back."""
         self.account.leased = self.lease.begun if self.lease else self.account.settled
         return self.account.to_dict()

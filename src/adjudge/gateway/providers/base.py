@@ -9,10 +9,10 @@ from dataclasses import field
 from difflib import get_close_matches
 from hashlib import sha256
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import quote, urlsplit
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonObject, objects_at
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
@@ -108,7 +108,7 @@ class HttpProvider(ABC):
         reply = self.reply_in(await self._post(request))
         return reply.after(perf_counter() - started, self._parts.ignored(request, reply))
 
-    def reply_in(self, data: dict[str, Any]) -> Reply:
+    def reply_in(self, data: JsonObject) -> Reply:
         """The reply in a JSON answer, however that came; a ModelError when there is none."""
         try:
             return self._read(data)
@@ -172,12 +172,12 @@ class HttpProvider(ABC):
         """The request in this provider's protocol."""
 
     @abstractmethod
-    def _read(self, data: dict[str, Any]) -> Reply:
+    def _read(self, data: JsonObject) -> Reply:
         """The reply in a JSON answer; KeyError and the like when there is none."""
 
-    def _listed(self, data: Mapping[str, Any]) -> list[str]:
+    def _listed(self, data: JsonObject) -> list[str]:
         """The models of a server's list; KeyError and the like when it is none."""
-        return [str(one["id"]) for one in data["data"]]
+        return [str(one["id"]) for one in objects_at(data, "data")]
 
     async def _ask_nothing(self) -> None:
         """Of a server that lists no models: whether it takes requests at all. One without a message
@@ -206,7 +206,7 @@ class HttpProvider(ABC):
         """The endpoint with whatever it takes to be let in."""
         return self._endpoint(path)
 
-    async def _post(self, request: Request) -> dict[str, Any]:
+    async def _post(self, request: Request) -> JsonDict:
         """One request, without what the server is known not to take."""
         endpoint, trimmed = await self._authorised(self._path()), self._parts.trim(request)
         try:
@@ -250,11 +250,6 @@ async def _knows(provider: HttpProvider, model: str) -> bool:
             raise
         return False
     return True
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    """The object that a server sent, or an empty one where it sent something else."""
-    return value if isinstance(value, dict) else {}
 
 
 def shown_address(base_url: str, of: str = "") -> str:
