@@ -59,8 +59,8 @@ def judged(file: EvalFile) -> dict[str, list[object]]:
 def test_the_example_runs_on_the_scripted_model() -> None:
     file = replace(load_eval(EXAMPLE), models=(ModelEntry(model="scripted"),))
     assert {name: len(scores) for name, scores in judged(file).items()} == {
-        "dates": 6,
-        "quality": 12,
+        "dates": 12,
+        "quality": 24,
     }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,13 +30,14 @@ from adjudge.judges.learnt import Learnt
 from adjudge.labels.files import LabelDefaults, read_labels, run_rows
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import reading, run_info
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.cascades import CascadeReport, CascadeSettings, calibrate_cascades
 from adjudge.trust.learnt_weights import learnt_weights
+from adjudge.view.ending import show_next
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_calibration import show_calibration, show_cascades
 
@@ -195,7 +198,18 @@ def calibrate(options: CalibrateOptions) -> int:
             show_calibration(one, screen, name_judge=shared[one.criteria] > 1)
             for warning in one.panel.warnings if one.panel else ():
                 echo(warning, fg="yellow", err=True)
+        if gate := _gate_to_try(run):
+            show_next(gate, screen)
     return ExitCode.GATE_INCONCLUSIVE if any(one.refusal for one in found) else ExitCode.OK
+
+
+def _gate_to_try(run: Path) -> str | None:
+    """The eval file again, with a gate; None of a run that has no such file."""
+    match run_info(run).facts:
+        case {"resume": {"eval": {"path": str(path), "typed": False}}} if Path(path).is_file():
+            file = shlex.quote(os.path.relpath(path))
+            return f"adjudge run {file} --fail-under 0.8 --confidence 0.95"
+    return None
 
 
 def _settings(options: CalibrateOptions) -> CalibrationSettings:

@@ -5,6 +5,7 @@ seeing what it answered.
 from __future__ import annotations
 
 import getpass
+import shlex
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +41,8 @@ from adjudge.prompts.render import check_language
 from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.folder import reading
-from adjudge.view.terminal import clean
+from adjudge.view.ending import show_next
+from adjudge.view.terminal import Screen, clean
 from adjudge.view.terms import option_title
 
 if TYPE_CHECKING:
@@ -213,6 +215,8 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
         keys: Keys = Lines() if terminal is None else WholeLines(terminal) if lines else terminal
         ending = _Session(work, keys).work()
     echo(ending)
+    if work.progress().done and who.queue == "random":
+        show_next(f"adjudge calibrate {shlex.quote(str(run))}", Screen(language()))
     return ExitCode.OK
 
 

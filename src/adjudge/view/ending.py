@@ -79,7 +79,7 @@ def show_ending(ending: Ending, screen: Screen, aside: Screen) -> None:
         screen.say(note, "yellow")
     show_warnings(report, aside)
     screen.show("")
-    _show_facts(ending, screen)
+    _show_facts(list(_facts(ending)), screen)
 
 
 def show_warnings(report: Report, aside: Screen) -> None:
@@ -130,11 +130,15 @@ def _counts(report: Report) -> Iterator[Message]:
         yield Message("{number} without a score", number=unscored)
 
 
-def _show_facts(ending: Ending, screen: Screen) -> None:
+def show_next(command: str, screen: Screen) -> None:
+    """What may come next, on a line of its own."""
+    _show_facts([(Message("Next"), command)], screen)
+
+
+def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
     """What it took, where everything is, and what may come next: commands and paths are never
     broken, so that they can be copied.
     """
-    facts = list(_facts(ending))
     width = max((len(screen.render(name)) for name, _ in facts), default=0)
     last = ""
     for name, text in facts:
@@ -186,4 +190,6 @@ def _next_commands(ending: Ending) -> Iterator[str]:
         yield f"adjudge resume {folder}"
     yield f"adjudge view {folder}"
     if not ending.report.calibrations:
-        yield f"adjudge label {folder}"
+        criteria = list(dict.fromkeys(one.criteria for one in ending.report.sections))
+        one_of = f" --criteria {shlex.quote(criteria[0])}" if len(criteria) > 1 else ""
+        yield f"adjudge label {folder}{one_of}"
