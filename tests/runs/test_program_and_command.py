@@ -138,7 +138,10 @@ def test_a_check_is_called_by_what_it_asks(tmp_path: Path) -> None:
 
 
 def _figures(shown: str) -> str:
-    """What it came to and what it took: a program's rows have no file to be named by."""
+    """What it came to and what it took: a program's rows have no file to be named by, and its
+    responses no columns.
+    """
+    shown = shown.replace("response_a", "response 1").replace("response_b", "response 2")
     tables = re.findall(r"^(?:criterion|system|dimension) .*?\n\n", shown, re.S | re.M)
     (cost,) = re.findall(r"^Cost .*$", shown, re.M)
     return "".join((*tables, cost))
