@@ -124,8 +124,8 @@ def _draw(found: tool.Found) -> Iterator[dict[str, object]]:
         for _, name, spec, _ in string.Formatter().parse(found.plural or found.template)
         if name
     }
-    if not all(map(str.isidentifier, places)):  # a text without values, which has braces in it
-        places = {}
+    if found.context == tool.CONTEXT or not all(map(str.isidentifier, places)):
+        places = {}  # a text without values, which has braces in it
     for hostile in HOSTILE if places else ("",):
         for count in COUNTS if found.plural else (None,):
             values: dict[str, object] = {
