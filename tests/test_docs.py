@@ -258,6 +258,7 @@ def test_commands_print_what_the_page_shows(block: Block, monkeypatch: pytest.Mo
 
 READERS: dict[str, Callable[[Path], object]] = {
     "docs/checks.md": load_eval,
+    "docs/compared.md": load_eval,
     "docs/criteria.md": read_criteria,
     "docs/eval-file.md": load_eval,
     "docs/models.md": load_eval,

@@ -14,6 +14,7 @@ _HOME_OF = {
     "AdjudgeError": "errors",
     "Agent": "strategy.agent",
     "AspectResult": "domain.results",
+    "Budget": "gateway.layers.budget",
     "Capabilities": "domain.message",
     "LLM": "strategy.llm",
     "ModelError": "errors",
@@ -59,6 +60,7 @@ if TYPE_CHECKING:
     from adjudge.errors import ModelError as ModelError
     from adjudge.errors import RunError as RunError
     from adjudge.errors import SetupError as SetupError
+    from adjudge.gateway.layers.budget import Budget as Budget
     from adjudge.gateway.open import open_model as open_model
     from adjudge.gateway.providers.scripted import ScriptedModel as ScriptedModel
     from adjudge.judges.aspect import AspectCritic as AspectCritic

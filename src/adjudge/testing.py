@@ -25,6 +25,7 @@ from typing import TypeVar
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Reply, Request
+from adjudge.domain.result_list import Tabular
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.verdict import TIE, Compared
 from adjudge.errors import ModelError
@@ -37,7 +38,7 @@ from adjudge.judges.pairwise import Pairwise
 MakeDirectJudge = Callable[..., Direct]
 MakePairwiseJudge = Callable[..., Pairwise]
 R = TypeVar("R", DirectInstanceResult, PairwiseInstanceResult)
-M = TypeVar("M")
+M = TypeVar("M", bound=Tabular)
 J = TypeVar("J", Direct, Pairwise)
 T = TypeVar("T", bound=InstanceLike | PairwiseLike)
 

@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 from adjudge.cli.main import main
+from adjudge.domain.json_types import object_in
 from adjudge.runs.folder import run_info
 from support.asking import marked
 from support.fake_batches import BatchProvider, CutsAfterCreating
@@ -83,7 +84,7 @@ def test_resume_can_wait(adjudge: Adjudge, batches: BatchProvider) -> None:
     batches.looks_until_end = 20
     assert adjudge("run", "eval.yaml", *QUICK, "--detach")[0] == 3
     assert adjudge("resume", "out", "--wait")[0] == 0
-    assert "detach" not in run_info("out").facts["resume"]["options"]
+    assert "detach" not in object_in(object_in(run_info("out").facts["resume"])["options"])
 
 
 def test_what_is_said_of_one_batch_is_not_said_of_the_next(adjudge: Adjudge) -> None:
@@ -133,7 +134,7 @@ def test_a_command_that_somebody_else_put_there_is_shown(adjudge: Adjudge, tmp_p
     from adjudge.ledger.file import FILE, connect, write_meta
 
     with connect(tmp_path / "out" / FILE) as ledger:
-        kept = run_info("out").facts["resume"]
+        kept = object_in(run_info("out").facts["resume"])
         write_meta(ledger, {"resume": {**kept, "project": {"model": "not/ours"}}})
     code, _, said = adjudge("resume", "out")
     assert code == 1

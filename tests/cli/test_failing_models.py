@@ -213,7 +213,10 @@ def test_failed_calls_are_counted_beside_those_that_were_answered(
         Code(400, "no such thing") if record in (3, 7) else None
     )
     assert adjudge(monkeypatch, *commands(rows)[name]) == 3
-    assert "; 38 calls, 2 failed calls, " in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert " · 38 calls · " in said
+    assert " · 2 calls without an answer" in said
+    assert "retr" not in said
     assert adjudge(monkeypatch, *commands(rows)[name], "--json") == 3
     summary = json.loads(capsys.readouterr().out)["summary"]
     assert (summary["calls"], summary["failed_calls"]) == (38, 4 if name == "kept" else 2)

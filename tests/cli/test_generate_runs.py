@@ -104,7 +104,7 @@ def test_every_candidate_is_a_row_that_is_shown_and_exported(
     ]
     assert [len(row["votes"]) for row in rows] == [3, 3, 2]
     assert rows[1]["fields"] == {"task": "Give four.", "response": "output = 4"}
-    assert "generate: candidate: scored 3" in adjudge("runs", "show", "kept").stdout
+    assert "3 rows judged." in adjudge("runs", "show", "kept").stdout
     assert adjudge("export", "kept", "--to", "csv").returncode == 0
     assert "output = 2 + 2" in (tmp_path / "kept" / "results.csv").read_text(encoding="utf-8-sig")
 
@@ -140,7 +140,7 @@ def test_a_budget_holds_without_a_run_folder(adjudge: Adjudge, provider: FakePro
 def test_a_limit_in_dollars_needs_prices(
     adjudge: Adjudge, provider: FakeProvider, tmp_path: Path
 ) -> None:
-    model = f"{provider.base_url('openai')}#m"
+    model = "https://models.example.com/v1#m"
     done = adjudge(
         "generate", "x", "-m", model, "--sandbox", "none", "--run", "kept", "--max-usd", "1"
     )

@@ -30,7 +30,7 @@ def test_help_is_in_the_language_of_the_environment() -> None:
 def test_the_list_of_commands_is_in_russian_too() -> None:
     said = adjudge("--help", environment=RUSSIAN).stdout
     assert "\nКоманды:\n  init" in said
-    assert "Показать, что есть в прогоне" in adjudge("runs", environment=RUSSIAN).stderr
+    assert "Показать, чем кончился прогон" in adjudge("runs", environment=RUSSIAN).stderr
 
 
 def test_what_is_typed_goes_before_the_environment() -> None:

@@ -40,7 +40,9 @@ def test_an_imported_run_is_shown_exported_compared_and_labelled_like_any_other(
     for name in ("one", "two"):
         adjudge("import", INSPECT, "--run", name, cwd=tmp_path)
     shown = adjudge("runs", "show", "one", cwd=tmp_path)
-    assert shown.stdout.startswith("one: imported\nmodel_graded_qa: failed 1, scored 3")
+    assert shown.stdout.startswith("one: imported\n")
+    assert "4 rows judged; 1 without a score." in shown.stdout
+    assert "3 of 4" in shown.stdout
     assert "imported" in adjudge("runs", "list", ".", cwd=tmp_path).stdout
     assert (
         "0 judgments differ, of 4 in both runs"

@@ -74,7 +74,7 @@ def test_what_was_judged_is_written_also_where_no_run_is_kept(
     assert "With --run FOLDER" in said
     found = json.loads(out)
     assert 3 <= len(found["results"]) < ROWS
-    assert found["notes"][0].startswith("Interrupted by Ctrl-C")
+    assert found["notes"][0].startswith("Stopped early after ")
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8-sig").splitlines()))
     assert len(rows) == len(found["results"]) == len(slow.requests)
 
@@ -157,7 +157,7 @@ def test_a_spent_budget_without_a_run_loses_nothing_that_was_paid_for(
     child = start(tmp_path, slow, "check", *ASKED, "--max-calls", "7", "-o", "out.jsonl")
     _, said = child.communicate(timeout=30)
     assert child.returncode == 1
-    assert "Budget of max_calls=7 used up after 7 judgments." in said
+    assert "Budget of 7 calls used up after 7 of 30 rows." in said
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 7 == len(slow.requests)
 
 

@@ -134,10 +134,10 @@ def test_a_table_of_several_criteria_has_no_nameless_mean_of_them() -> None:
         "scripted/Yes,No",
     )
     cells = [line.split() for line in done.stdout.splitlines()]
-    assert [row for row in cells if row[:1] == ["1"]] == [
-        ["1", "Is", "it", "polite?", "Yes", "1.00", "1/1"],
-        ["1", "Is", "it", "long?", "No", "0.00", "1/1"],
-    ]
+    assert ["1", "Is", "it", "polite?", "Yes", "1.00"] in cells
+    assert ["1", "Is", "it", "long?", "No", "0.00"] in cells
+    assert ["Is", "it", "polite?", "mean", "1.000", "–", "1", "Yes", "1"] in cells
+    assert ["Is", "it", "long?", "mean", "0.000", "–", "1", "No", "1"] in cells
 
 
 def test_several_criteria_give_an_aggregate_and_csv_one_row_a_judgment(tmp_path: Path) -> None:
@@ -349,5 +349,6 @@ def test_comparisons_say_how_many_there_were_and_what_they_took(pairs: Path) -> 
     done = adjudge(
         "compare", "--file", str(pairs), "--criterion", "Which is right?", "-m", "scripted/A"
     )
-    assert "attempted 2, scored 2, failed 0; 4 calls, " in done.stdout
+    assert "2 rows judged." in done.stdout
+    assert "$0 · 4 calls · " in done.stdout
     assert "mean" not in done.stdout

@@ -50,10 +50,15 @@ def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str])
     return run
 
 
+def reports(said: str) -> list[Path]:
+    """The files that were written."""
+    return [Path(word) for word in said.split() if "rag_evaluation_results_" in word]
+
+
 def test_a_csv_becomes_three_reports_and_a_table(tmp_path: Path) -> None:
     done = rag(tmp_path, "--csv", EXAMPLE, "-m", "scripted/2")
     assert done.returncode == 0, done.stderr
-    paths = [Path(line) for line in done.stdout.splitlines()[-3:]]
+    paths = reports(done.stdout)
     assert [path.suffix for path in paths] == [".md", ".csv", ".html"]
     assert all(path.is_file() and path.name.startswith("rag_evaluation_results_") for path in paths)
     assert len(list(read_rows(paths[1]))) == 8
@@ -192,7 +197,7 @@ def test_the_gate_is_the_exit_code(tmp_path: Path, script: str, code: int) -> No
 def test_without_a_score_the_exit_code_is_three_and_the_report_is_there(tmp_path: Path) -> None:
     done = rag(tmp_path, "--csv", EXAMPLE, "-m", "scripted/huh", "--limit", "2")
     assert done.returncode == 3
-    rows = list(read_rows(Path(done.stdout.splitlines()[-2])))
+    rows = list(read_rows(reports(done.stdout)[1]))
     assert [row["status"] for row in rows] == ["failed", "failed"]
 
 
@@ -204,9 +209,7 @@ def test_some_dimensions_other_weights_and_russian(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Ясность" in done.stdout
     assert "Обоснованность" not in done.stdout
-    markdown, csv, html = (
-        Path(line).read_text(encoding="utf-8") for line in done.stdout.splitlines()[-3:]
-    )
+    markdown, csv, html = (path.read_text(encoding="utf-8") for path in reports(done.stdout))
     assert "Ясность 3, Лаконичность 1" in html
     assert "Лаконичность" in markdown
     assert "0.625" in csv  # (3 · 2/4 + 2/2) / 4
@@ -304,7 +307,7 @@ def test_a_run_is_kept_stopped_by_its_budget_and_gone_on_with(tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     info = run_info(tmp_path / "run")
     assert (info.votes, info.judges) == (48, {"RagEvaluator": {"scored": 8}})
-    assert set(info.configuration["judges"]["RagEvaluator"]["dimensions"]) >= {
+    assert set(info.judge_configurations["RagEvaluator"].dimensions or ()) >= {
         "clarity",
         "harmfulness",
     }

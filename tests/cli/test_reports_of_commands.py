@@ -66,10 +66,12 @@ def test_many_rows_end_with_a_line_per_criteria_and_say_where_the_rows_are(rows:
     )
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert lines[1] == ["Is", "it", "kind?", "30", "30", "1.000", "0.87–1.00", "Yes", "30"]
-    assert lines[3] == ["conciseness", "30", "30", "1.000", "0.87–1.00", "Concise", "30"]
-    assert len(lines) <= 7
-    assert "Every row: out.csv" in done.stdout
+    assert lines[0] == ["30", "rows", "judged", "by", "3", "criteria."]
+    mean = ["mean", "1.000", "0.87–1.00", "30"]
+    assert lines[3] == ["Is", "it", "kind?", *mean, "Yes", "30"]
+    assert lines[5] == ["conciseness", *mean, "Concise", "30"]
+    assert len(lines) <= 9
+    assert ["Report", "out.csv"] in lines
     with (rows.parent / "out.csv").open(encoding="utf-8-sig", newline="") as file:
         written = list(csv.DictReader(file))
     assert len(written) == 90
@@ -256,8 +258,8 @@ def test_a_comparison_ends_with_who_won(tmp_path: Path) -> None:
     )
     assert done.returncode == 4
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert ["new", "10", "0", "0", "1.00", "0.68–1.00"] in lines
-    assert ["old", "0", "0", "10", "0.00", "0.00–0.32"] in lines
+    assert ["new", "12", "0", "0", "1.00", "0.72–1.00"] in lines
+    assert ["old", "0", "0", "12", "0.00", "0.00–0.28"] in lines
     assert "Gate passed: win rate of new" in done.stderr
     assert (
         "Gate failed: win rate of old (judge PairwiseJudge) is 0.000, the bar is 0.600: "
@@ -268,8 +270,8 @@ def test_a_comparison_ends_with_who_won(tmp_path: Path) -> None:
     found = json.loads(adjudge(tmp_path, *asked, "--json").stdout)
     (criteria,) = found["criteria"]
     assert [(one["system"], one["wins"], one["losses"]) for one in criteria["systems"]] == [
-        ("new", 10, 0),
-        ("old", 0, 10),
+        ("new", 12, 0),
+        ("old", 0, 12),
     ]
     assert {one["winner"] for one in found["results"]} == {"new"}
 
@@ -287,7 +289,7 @@ def test_position_bias_comes_with_its_noise_floor(tmp_path: Path) -> None:
         "Which?",
     )
     once = adjudge(tmp_path, *asked, "-m", "scripted/A", "--check-positional-bias")
-    assert "Position bias: the winner flips with the order in 10 of 10 rows." in once.stdout
+    assert "Position bias: the winner flips with the order in 12 of 12 rows." in once.stdout
     assert "Noise floor not measured" in " ".join(once.stdout.split())
     often = adjudge(
         tmp_path, *asked, "-m", "scripted/A", "--check-positional-bias", "--self-consistency", "2"

@@ -19,6 +19,7 @@ import pytest
 from adjudge.aio.files import cache_folder
 from adjudge.cli.kept import is_known, without_password
 from adjudge.cli.main import main
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, DataEntry, EvalFile
@@ -70,7 +71,7 @@ def kept_in(folder: Path) -> dict[str, Any]:
     return kept
 
 
-def keep(folder: Path, record: object) -> Path:
+def keep(folder: Path, record: JsonValue) -> Path:
     """The folder, as somebody could have changed it."""
     with connect(folder / FILE) as connection:
         write_meta(connection, {"resume": record})
@@ -335,7 +336,7 @@ def test_options_of_a_resume_take_the_place_of_earlier_ones(
     ],
 )
 def test_what_adjudge_did_not_write_is_an_error_in_a_line(
-    adjudge: Adjudge, tmp_path: Path, record: object
+    adjudge: Adjudge, tmp_path: Path, record: JsonValue
 ) -> None:
     folder = foreign(adjudge, tmp_path / "run", "check", "x", "--criterion", "c", "-m", "scripted")
     code, _, said = adjudge("resume", keep(folder, record), "--yes")
@@ -352,9 +353,7 @@ def test_what_adjudge_did_not_write_is_an_error_in_a_line(
         {"criteria": [[{"name": "c", "definition": "d"}]]},
     ],
 )
-def test_what_was_changed_is_not_ours(
-    adjudge: Adjudge, tmp_path: Path, change: dict[str, object]
-) -> None:
+def test_what_was_changed_is_not_ours(adjudge: Adjudge, tmp_path: Path, change: JsonDict) -> None:
     folder = tmp_path / "run"
     check = ("check", "x", "--criterion", "c", "-m", "scripted", "--run", folder)
     assert adjudge(*check)[0] == 0

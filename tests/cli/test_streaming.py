@@ -14,6 +14,7 @@ import pytest
 from adjudge.cli.execute import JudgmentSpool
 from adjudge.cli.json_text import echo_json
 from adjudge.cli.main import main
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.runs.execute import JudgmentDone
 
 ROWS = 500
@@ -147,7 +148,7 @@ def _written(name: str) -> list[str]:
     "before", [{}, {"summary": {"mean": 0.5, "none": {}}, "notes": ["one", "two"], "empty": []}]
 )
 def test_a_list_that_is_streamed_reads_like_one_that_is_not(
-    capsys: pytest.CaptureFixture[str], before: dict[str, object], each: list[object]
+    capsys: pytest.CaptureFixture[str], before: JsonDict, each: list[JsonValue]
 ) -> None:
     echo_json({**before, "results": iter(each)})
     assert (

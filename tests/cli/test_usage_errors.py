@@ -228,7 +228,7 @@ def test_only_a_command_that_can_fork_says_so(folder: Path) -> None:
     adjudge(*check, "c", cwd=folder)
     other = adjudge(*check, "d", cwd=folder)
     assert other.returncode == 1
-    assert other.stderr.endswith("Restore the settings, or use another folder\n")
+    assert other.stderr.endswith("restore the settings, or use another folder\n")
     adjudge("run", "eval.yaml", "-m", "scripted", "--run", "two", cwd=folder)
     (folder / "eval.yaml").write_text(EVAL.replace("Is it short?", "Is it long?"))
     changed = adjudge("run", "eval.yaml", "-m", "scripted", "--run", "two", cwd=folder)

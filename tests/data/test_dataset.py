@@ -90,7 +90,7 @@ def test_the_limit_stops_before_later_rows_are_read(write: Callable[..., Path]) 
             '{"response": "a"}\n{"question": "q"}\n',
             "a.jsonl, line 2: the row has no 'response'; it has: question",
         ),
-        ("a.docx", "x", "neither CSV nor JSONL"),
+        ("a.foo", "x", "neither CSV nor JSONL"),
         (
             "a.xls",
             "x",

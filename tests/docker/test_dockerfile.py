@@ -5,8 +5,11 @@ the seed's.
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 from pathlib import Path
 
+import pytest
 from steps import ROOT, stages
 
 FIRST, LAST = stages((ROOT / "Dockerfile").read_text(encoding="utf-8"))
@@ -38,9 +41,33 @@ def test_it_does_not_run_as_root() -> None:
     assert [name for name, _ in LAST].index("USER") < [name for name, _ in LAST].index("ENTRYPOINT")
 
 
-def test_the_command_line_is_the_seeds() -> None:
-    assert json.loads(instructions(LAST, "ENTRYPOINT")[0]) == ["adjudge", "rag"]
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ([], "rag"),
+        (["--csv", "data/rows.csv"], "rag --csv data/rows.csv"),
+        (["run", "a b.yaml"], "run a b.yaml"),
+        (["adjudge", "check", "x"], "check x"),
+    ],
+)
+def test_the_command_line_is_the_seeds_and_every_other_one(
+    words: list[str], command: str, tmp_path: Path
+) -> None:
+    assert json.loads(instructions(LAST, "ENTRYPOINT")[0]) == ["judge"]
     assert instructions(LAST, "WORKDIR") == ["/app"]
+    (setup,) = instructions(LAST, "RUN")
+    (said,) = re.findall(r"'(case .* esac)'", setup)
+    (tmp_path / "adjudge").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "adjudge").chmod(0o755)
+    (tmp_path / "judge").write_text(f"#!/bin/sh\n{said}\n")
+    done = subprocess.run(
+        ["sh", str(tmp_path / "judge"), *words],
+        env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == command
 
 
 def test_every_choice_of_extra_has_its_requirements() -> None:

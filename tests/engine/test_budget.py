@@ -26,12 +26,12 @@ from adjudge import (
     SetupError,
     Status,
 )
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent, ModelUnusable, Unavailable
 from adjudge.gateway.layers.account import (
     LONGEST_ANSWER,
     Account,
-    AccountData,
     Spent,
     expected_tokens,
     most_tokens,
@@ -225,7 +225,7 @@ def test_a_run_that_lost_its_account_is_counted_by_its_votes(tmp_path: Path) -> 
 # -- the account -----------------------------------------------------------------------
 
 
-def kept_by(disk: list[AccountData]) -> Any:
+def kept_by(disk: list[JsonDict]) -> Any:
     async def keep(account: Any) -> None:
         await asyncio.sleep(0)
         disk.append(json.loads(json.dumps(account)))
@@ -245,7 +245,7 @@ def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
     """Processes that live for so many turns of the loop and are then killed; each begins with what
     is on the disk.
     """
-    disk: list[AccountData] = []
+    disk: list[JsonDict] = []
     sent = 0
 
     async def process(at_once: int, answers: bool, turns: int) -> None:
@@ -259,7 +259,7 @@ def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
         async def server() -> Reply:
             nonlocal sent
             sent += 1
-            assert disk[-1]["leased"] >= sent
+            assert Account.of(disk[-1]).leased >= sent
             await asyncio.sleep(0)
             if not answers:
                 raise Unavailable("down")
@@ -274,7 +274,7 @@ def test_killed_at_any_moment_no_more_is_sent_than_the_disk_knows(
         tasks = [asyncio.create_task(request()) for _ in range(at_once)]
         for _ in range(turns):
             await asyncio.sleep(0)
-        assert sent <= disk[-1]["leased"] if disk else sent == 0
+        assert sent <= Account.of(disk[-1]).leased if disk else sent == 0
         kept = list(disk)  # what was written before the kill; the rest never happens
         for task in tasks:
             task.cancel()
@@ -475,5 +475,5 @@ def test_a_failure_behind_the_last_request_is_no_verdict(tmp_path: Path) -> None
 
 def test_a_bare_number_is_no_budget() -> None:
     wrong: Any = 5
-    with pytest.raises(SetupError, match=r"such as adjudge.runs.Budget\(max_calls=100\), not 5"):
+    with pytest.raises(SetupError, match=r"such as adjudge.Budget\(max_calls=100\), not 5"):
         DirectJudge("scripted").evaluate(["a text"], "Is it short?", budget=wrong)

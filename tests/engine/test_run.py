@@ -31,6 +31,7 @@ from adjudge import (
     Status,
 )
 from adjudge.aio import event_loop
+from adjudge.domain.json_types import object_in
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.run import Asker, RecordedVotes, Run, opened
@@ -160,11 +161,11 @@ def test_a_run_with_other_settings_is_refused_or_forked(tmp_path: Path) -> None:
 
 def test_the_run_says_how_it_was_made(tmp_path: Path) -> None:
     AspectCritic("c", "scripted", strictness=2).evaluate(["x"], run=tmp_path)
-    made = run_info(tmp_path).configuration["judges"]["AspectCritic"]
-    assert made["settings"]["definition"] == "c"
-    assert made["models"]["scripted"]["identity"] == "scripted"
-    assert len(made["templates"]["aspect.jinja"]) == 64
-    assert made["versions"].keys() == {"adjudge", "python", "reader", "pooling"}
+    made = run_info(tmp_path).judge_configurations["AspectCritic"]
+    assert made.settings["definition"] == "c"
+    assert object_in(made.models["scripted"])["identity"] == "scripted"
+    assert len(str(made.templates["aspect.jinja"])) == 64
+    assert made.versions.keys() == {"adjudge", "python", "reader", "pooling"}
 
 
 def test_keys_are_not_in_the_ledger(tmp_path: Path, provider: FakeProvider) -> None:
@@ -609,7 +610,7 @@ def test_another_judge_is_refused_in_one_line_that_names_both(tmp_path: Path) ->
     with pytest.raises(RunError) as refused:
         DirectJudge(ScriptedModel()).evaluate(["x"], "Is it?", run=tmp_path / "run")
     told = (
-        "configuration: judges.AspectCritic is not there any more; judges.DirectJudge was not "
-        "there. Restore"
+        "configuration (judges.AspectCritic is not there any more; judges.DirectJudge was not "
+        "there): restore"
     )
     assert told in str(refused.value)

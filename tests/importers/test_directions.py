@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from importing import Imported, imported
 
-from adjudge.engine.identity import judge_identity
 from adjudge.runs.folder import run_info
 from support.commands import adjudge
 
@@ -230,5 +229,5 @@ def test_a_judge_that_files_name_is_the_same_in_all_of_them(tmp_path: Path) -> N
 
 
 def identity(run: Imported) -> str:
-    (configuration,) = run_info(run.folder).configuration["judges"].values()
-    return judge_identity(configuration)
+    (found,) = run_info(run.folder).identities.values()
+    return found

@@ -18,6 +18,7 @@ from adjudge import (
     ScriptedModel,
 )
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import objects_in
 from adjudge.exporters.export import export
 from adjudge.exporters.test_case_files import files_of
 from adjudge.importers.case_in import case_in
@@ -148,14 +149,14 @@ def test_a_test_case_of_today_comes_back_as_it_was(tmp_path: Path, case: dict[st
 
 def test_its_examples_its_field_and_its_judge_are_there(tmp_path: Path) -> None:
     found = imported(tmp_path, direct())
-    (configuration,) = run_info(found.folder).configuration["judges"].values()
-    (criteria,) = configuration["criteria"]
+    (configuration,) = run_info(found.folder).judge_configurations.values()
+    (criteria,) = configuration.criteria
     assert criteria["to_evaluate_field"] == "reply"
     assert criteria["context_fields"] == ["question"]
-    assert [(one["fields"], one["option"]) for one in criteria["examples"]] == [
+    assert [(one["fields"], one["option"]) for one in objects_in(criteria["examples"])] == [
         ({"question": "qe1", "reply": "e"}, "Yes")
     ]
-    assert configuration["settings"]["judge"] == JUDGE
+    assert configuration.settings["judge"] == JUDGE
     assert found.rows[0]["fields"] == {"question": "q1", "reply": "r1"}
     assert (found.rows[0]["feedback"], found.rows[0]["positional_bias"]["detected"]) == (
         "be kinder",
@@ -248,8 +249,8 @@ def test_a_run_of_ours_goes_there_and_comes_back(tmp_path: Path) -> None:
     (before,), (after,) = judgments(tmp_path / "run"), judgments(tmp_path / "again")
     for name in ("fields", "option", "score", "explanation", "feedback"):
         assert after[name] == before[name], name
-    (settings,) = run_info(tmp_path / "again").configuration["judges"].values()
-    (asked,) = settings["criteria"]
+    (configuration,) = run_info(tmp_path / "again").judge_configurations.values()
+    (asked,) = configuration.criteria
     assert asked["examples"] == [
         {
             "fields": {"reply": "Go away.", "contexts": ["a", "b"]},

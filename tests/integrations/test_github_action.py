@@ -50,6 +50,7 @@ def test_every_input_that_is_used_is_declared_and_the_other_way_round() -> None:
         "baseline",
         "comment",
         "fail-on",
+        "artifact-name",
         "version",
     ]
     assert list(ACTION["outputs"]) == ["score", "lower", "upper", "verdict", "cost", "report-path"]
@@ -92,6 +93,34 @@ def test_the_steps_judge_report_and_decide(tmp_path: Path) -> None:
         .read_text(encoding="utf-8")
         .startswith("<!-- adjudge -->")
     )
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_a_spent_budget_is_reported_and_decides_no_gate(tmp_path: Path) -> None:
+    tmp_path.joinpath("rows.csv").write_text("answer\none\ntwo\nthree\n", encoding="utf-8")
+    tmp_path.joinpath("eval.yaml").write_text(EVAL + "budget: {max_calls: 1}\n", encoding="utf-8")
+    outputs = tmp_path / "outputs"
+    given = {"EVAL_FILE": "eval.yaml", "MODEL": "scripted/PASS", "MAX_USD": "", "COMMENT": "true"}
+    done = bash(
+        tmp_path, script("Judge"), GITHUB_OUTPUT=str(outputs), FROM_FORK="", BASELINE="", **given
+    )
+    assert done.returncode == 0, done.stderr
+    assert "stopped=true\n" in outputs.read_text(encoding="utf-8")
+    assert (tmp_path / ".adjudge" / "summary.md").is_file()
+    decided = bash(tmp_path, script("Decide"), FAIL_ON="failed", VERDICT="", STOPPED="true")
+    assert decided.returncode == 1
+    assert "stopped before its end" in decided.stdout
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_a_fork_is_not_compared_with_another_judges_run(tmp_path: Path) -> None:
+    tmp_path.joinpath("eval.yaml").write_text("data: nowhere.csv\njudges: []\n", encoding="utf-8")
+    baseline = tmp_path / ".adjudge" / "baseline"
+    baseline.mkdir(parents=True)
+    given = {"EVAL_FILE": "eval.yaml", "MODEL": "x", "MAX_USD": "", "COMMENT": "false"}
+    done = bash(tmp_path, script("Judge"), FROM_FORK="true", BASELINE="main", **given)
+    assert "not compared with the run of main" in done.stdout
+    assert not baseline.exists()
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

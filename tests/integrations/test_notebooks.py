@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from adjudge import AspectCritic, ScriptedModel
-from adjudge.integrations.notebook import NotebookProgress
+from adjudge.engine.progress_bar import ProgressBar
 
 TUTORIAL = Path(__file__).parents[2] / "examples" / "tutorial.ipynb"
 
@@ -53,7 +53,7 @@ def test_the_tutorial_is_kept_without_outputs() -> None:
 
 
 def test_progress_tells_what_has_no_score(capsys: pytest.CaptureFixture[str]) -> None:
-    progress = NotebookProgress(4)
+    progress = ProgressBar(4)
     critic = AspectCritic("Is it polite?", ScriptedModel(["PASS", "nonsense"]), max_repairs=0)
     critic.evaluate(["a", "b", "c", "d"], progress=progress)
     assert (progress.done, progress.failed) == (4, 2)

@@ -173,9 +173,10 @@ def critics(cheap: str = "PASS", dear: str = "FAIL", **settings: object) -> list
 
 def thresholds(*needed: float | None) -> Learnt:
     """As if learnt of ``critics``."""
+    from adjudge.domain.judge_configuration import JudgeConfiguration
     from adjudge.engine.identity import step_identities
 
-    identities = step_identities(Cascade(critics()).configuration(), "good")
+    identities = step_identities(JudgeConfiguration.of(Cascade(critics()).configuration()), "good")
     made = [
         Threshold(
             step=step,

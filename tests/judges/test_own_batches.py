@@ -222,7 +222,7 @@ def test_option_and_selected_option_are_one() -> None:
         instance=instance, criteria=TONE, option="Kind", selected_option="Kind"
     )
     assert both == DirectInstanceResult(instance=instance, criteria=TONE, option="Kind")
-    assert repr(both).startswith("DirectInstanceResult(instance=")
+    assert repr(both) == "<DirectInstanceResult tone: Kind; 0 of 0 votes>"
     with pytest.raises(SetupError, match="'Kind' and 'Rude'"):
         DirectInstanceResult(option="Kind", selected_option="Rude")
     with pytest.raises(TypeError, match="opinion"):

@@ -89,7 +89,7 @@ def test_a_printed_result_is_one_short_line() -> None:
     assert str(result).startswith("Is it good?: Yes, score 1; 1 of 1 votes; because because")
     assert len(str(result)) < 200
     assert "\n" not in str(result)
-    assert "votes=(" in repr(result)
+    assert repr(result) == f"<DirectInstanceResult {result}>"
 
 
 def test_a_printed_result_without_a_score_says_why() -> None:

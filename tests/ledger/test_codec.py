@@ -20,6 +20,7 @@ from adjudge import (
     Instance,
     PairwiseInstanceResult,
 )
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.record import OtherDetail, PairwiseDetail, SystemResult
 from adjudge.domain.results import PositionalBias, Result
 from adjudge.ledger.codec import (
@@ -144,7 +145,7 @@ def test_a_key_that_is_missing_is_damage() -> None:
 
 
 def test_a_kind_that_is_not_ours_keeps_what_it_says() -> None:
-    kept = {
+    kept: JsonDict = {
         "criteria": "c",
         "status": "scored",
         "score": 1,
@@ -240,7 +241,8 @@ def test_parts_that_nobody_of_ours_wrote_make_no_message(parts: object) -> None:
 
 def test_a_fact_about_a_run_keeps_its_messages() -> None:
     said = Message("{value!r} is not a number", value="order")
-    for fact in (said, {"notes": ["order", said]}, ["order", {"value": said}]):
+    facts: tuple[JsonValue, ...] = (said, {"notes": ["order", said]}, ["order", {"value": said}])
+    for fact in facts:
         assert read_fact(fact_text(fact)) == fact
     assert render(read_fact(fact_text(said)), "ru") == "'order' – не число"
     assert fact_text({"value": 1}) == '{"value": 1}'

@@ -247,7 +247,7 @@ def test_a_changed_configuration_is_refused_and_named(tmp_path: Path) -> None:
     }
     with (
         pytest.raises(
-            RunError, match=r"strictness: 3 → 5.*models\.n: null → {}.*use another folder"
+            RunError, match=r"strictness: 3 → 5; judges\.J\.models\.n\).*use another folder"
         ),
         opened(tmp_path, changed),
     ):
@@ -292,7 +292,7 @@ def test_a_fork_takes_over_what_still_holds(tmp_path: Path) -> None:
         with opened(tmp_path / "new", changed, fork_of=tmp_path / "old") as ledger:
             return ledger.recall([ballot(), ballot(1)], [key_of(ballot()), key_of(ballot(1))])
 
-    assert asyncio.run(go()) == [vote(), None]
+    assert asyncio.run(go()) == [replace(vote(), usage=Usage()), None]  # paid for by the old run
     assert run_info(tmp_path / "new").facts["forked_from"] == str(tmp_path / "old")
     assert recall(tmp_path / "old", ballot()) == [vote()]
 

@@ -13,7 +13,7 @@ import pytest
 from adjudge import Instance, Outcome, RunError, SetupError, Status
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import LogprobCalibration, Reply, Request
-from adjudge.errors import ModelError
+from adjudge.errors import ModelError, WrongData
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult, composite
 from adjudge.rag.dimensions import absent, rag_dimensions
@@ -90,6 +90,8 @@ MISNAMED = {"question": "When?", "answer": "In 1889.", "ctxs": ["It was built in
         MISNAMED,
         [MISNAMED],
         [{**MISNAMED, "contexts": ["One."]}, MISNAMED],
+        [{**MISNAMED, "contexts": ["One."]}, {**MISNAMED, "context": ["Another name."]}],
+        iter([MISNAMED]),
         [
             Instance(
                 {"user_input": "When?", "response": "In 1889.", "ctxs": ["It was built in 1889."]}
@@ -99,11 +101,28 @@ MISNAMED = {"question": "When?", "answer": "In 1889.", "ctxs": ["It was built in
 )
 def test_contexts_under_a_name_that_is_not_known_are_missed_and_not_nothing(rows: Any) -> None:
     model = gives()
-    with pytest.raises(
-        SetupError, match=r"has no 'contexts'.*it has: .*ctxs.*columns=\{'contexts': 'KEY'\}"
-    ):
+    with pytest.raises(SetupError, match=r"(?i)has no '?contexts.*it has: .*ctxs"):
         RagEvaluator(model).evaluate(rows)
     assert not model.requests
+
+
+def test_a_line_of_a_file_without_the_key_is_not_judged_as_if_nothing_was_retrieved(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    there = {**MISNAMED, "contexts": []}
+    path.write_text("\n".join(map(json.dumps, (there, MISNAMED))))
+    model = gives()
+    with pytest.raises(WrongData, match=r"line 2: the row has no 'contexts'; it has: .*ctxs"):
+        RagEvaluator(model).evaluate(path)
+    assert not model.requests
+    path.write_text(json.dumps(there))
+    assert RagEvaluator(model).evaluate(path)[0].status is Status.SCORED
+
+
+def test_an_answer_under_a_name_that_is_not_known_is_missed() -> None:
+    with pytest.raises(SetupError, match=r"the data has no response column.*It has: .*replied"):
+        RagEvaluator(gives()).evaluate({"question": "When?", "replied": "In 1889.", "contexts": []})
 
 
 def test_contexts_are_named_left_empty_or_not_needed() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import Instance
+from adjudge import Instance, SetupError
 from adjudge.errors import RunError
 from adjudge.rag.dimensions import rag_dimensions
 from adjudge.rag.rows import needed_fields, read_rows
@@ -121,7 +121,7 @@ def test_mappings_and_instances_are_rows_too() -> None:
     rows = read_rows(given, SIX)
     assert [row.id for row in rows.instances] == ["mine", "second"]
     assert rows.instances[0].fields == {"user_input": "q", "response": "a", "contexts": "f"}
-    with pytest.raises(RunError, match=r"the data has no user_input column.*answer"):
+    with pytest.raises(SetupError, match=r"the data has no user_input column.*answer"):
         read_rows([{"answer": "a"}], SIX)
 
 

@@ -30,6 +30,7 @@ from adjudge import (
 from adjudge.cli.main import main
 from adjudge.data.dataset import read_instances
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.message import Request
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.ledger.codec import judgment_row
@@ -578,9 +579,9 @@ def test_every_row_is_in_one_pair_or_alone(
 
 def written(folder: Path, rows: int) -> Path:
     """A run of many rows, as a judge would have left it."""
-    options = [{"name": "Y", "score": 1.0}, {"name": "N", "score": 0.0}]
-    criteria = {"name": "c", "description": "?", "options": options}
-    judge = {
+    options: JsonValue = [{"name": "Y", "score": 1.0}, {"name": "N", "score": 0.0}]
+    criteria: JsonValue = {"name": "c", "description": "?", "options": options}
+    judge: JsonValue = {
         "judge": "DirectJudge",
         "settings": {},
         "models": {},

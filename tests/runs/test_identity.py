@@ -19,7 +19,8 @@ from adjudge import (
     ScriptedModel,
 )
 from adjudge.domain.json_types import JsonDict
-from adjudge.engine.identity import judge_identity
+from adjudge.domain.judge_configuration import JudgeConfiguration
+from adjudge.engine import identity
 from adjudge.gateway.open import open_model
 from adjudge.rag import RagEvaluator
 from adjudge.runs.folder import run_info
@@ -31,6 +32,10 @@ KIND = Criteria(
 SHORT = Criteria(
     "short", "Is it short?", [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
 )
+
+
+def judge_identity(configuration: JsonDict, criteria: str | None = None) -> str:
+    return identity.judge_identity(JudgeConfiguration.of(configuration), criteria)
 
 
 def direct(**settings: object) -> JsonDict:
@@ -149,7 +154,7 @@ def test_a_run_from_before_there_were_versions_of_the_reader_has_that_of_the_fir
     "strange",
     [{}, {"settings": 3, "models": [], "criteria": "x", "templates": None, "versions": 1}],
 )
-def test_a_configuration_that_adjudge_did_not_write_has_one_too(strange: dict[str, object]) -> None:
+def test_a_configuration_that_adjudge_did_not_write_has_one_too(strange: JsonDict) -> None:
     assert len(judge_identity(strange)) == 16
 
 

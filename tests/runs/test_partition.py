@@ -16,6 +16,7 @@ from click.testing import CliRunner
 
 from adjudge import Instance, judge_partition
 from adjudge.cli.main import app
+from adjudge.domain.json_types import JsonDict
 from adjudge.engine.backends.ray.place import keep_facts
 from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.gateway.layers.account import Account
@@ -247,7 +248,7 @@ def test_a_folder_that_a_killed_driver_left_is_resumed(tmp_path: Path) -> None:
     file, folder = marked_file(tmp_path), tmp_path / "run"
     first, *_ = partitions(file, 5)
     judge_partition(first, file, folder / "partitions", cache=False)
-    kept = {"eval": write_eval(file), "options": {"no_cache": True}, "project": {}}
+    kept: JsonDict = {"eval": write_eval(file), "options": {"no_cache": True}, "project": {}}
     keep_facts(folder, {"resume": kept})
     with pytest.raises(RunError, match="adjudge resume"):
         run_info(folder)

@@ -52,7 +52,7 @@ def test_answers_that_still_apply_are_reused_and_the_runs_are_compared(tmp_path:
     done = adjudge("run", "eval.yaml", "--data", "old", "--run", "new", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "Is it kind?: cannot tell: mean 1.000 → 1.000 on 12 rows" in done.stdout
-    assert run_info(tmp_path / "new").facts["forked_from"].endswith("old")
+    assert str(run_info(tmp_path / "new").facts["forked_from"]).endswith("old")
 
 
 def test_each_row_of_several_judges_comes_once_and_compared_responses_stay_together(

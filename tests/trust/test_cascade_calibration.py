@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import AspectCritic, Cascade, DirectJudge, Instance, SetupError
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.label import Design, Label
 from adjudge.engine.identity import panel_identity
 from adjudge.judges.learnt import Learnt
@@ -350,7 +351,7 @@ def test_weights_from_labels_decide_and_say_where_they_come_from(weighed: Path) 
         in judge_card_page(judge_cards(weighed / "second"))
     )
     assert replace(critic, early_stop=True).shares == critic.shares
-    configuration = run_info(weighed / "second").configuration["judges"]["AspectCritic"]
+    configuration = run_info(weighed / "second").judge_configurations["AspectCritic"]
     assert panel_identity(configuration, "good") == learnt.identity
 
 
@@ -377,7 +378,7 @@ def test_weights_from_labels_in_an_eval_file(weighed: Path) -> None:
         )
     (learnt,) = Learnt.read(weighed / "weights.json").weights
     (plain,) = judges(parse_eval(f"data: x.csv\njudges: [{{kind: aspect, {keys}}}]", path))
-    identity = panel_identity(plain.judge.configuration(), "good")
+    identity = panel_identity(JudgeConfiguration.of(plain.judge.configuration()), "good")
     own = replace(learnt, identity=identity, weights={"scripted/PASS": 1.0, "scripted/FAIL": 0.25})
     Learnt(weights=(own,)).write(weighed / "own.json")
     (ready,) = judges(

@@ -9,7 +9,7 @@ import pytest
 
 from adjudge import AspectCritic, Instance, ScriptedModel, SetupError
 from adjudge.domain.label import Label
-from adjudge.engine.identity import judge_identities
+from adjudge.engine.identity import judge_identity
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import parse_eval
 from adjudge.runs.folder import run_info
@@ -197,8 +197,7 @@ def test_weights_make_another_judge_and_none_leave_it_what_it_was(tmp_path: Path
     identities = []
     for place, weights in enumerate((None, {"a": 1, "b": 2})):
         AspectCritic("c", members, weights=weights).evaluate("x", run=tmp_path / str(place))
-        configuration = run_info(tmp_path / str(place)).configuration
-        identities.append(judge_identities(configuration)["AspectCritic"])
-    configuration = run_info(tmp_path / "0").configuration
-    del configuration["judges"]["AspectCritic"]["settings"]["weights"]
-    assert judge_identities(configuration)["AspectCritic"] == identities[0] != identities[1]
+        identities.append(run_info(tmp_path / str(place)).identities["AspectCritic"])
+    configuration = run_info(tmp_path / "0").judge_configurations["AspectCritic"]
+    without = configuration.without("weights")
+    assert judge_identity(without) == identities[0] != identities[1]

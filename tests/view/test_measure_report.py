@@ -23,7 +23,7 @@ from adjudge.results.report import Report, judgments_of, report_of
 from adjudge.results.run_report import report_of_run
 from adjudge.view.pages import html_page, markdown_page
 from adjudge.view.terminal import Screen
-from adjudge.view.terminal_report import show_report
+from adjudge.view.terminal_report import show_figures
 from support.rag import gives
 from support.tower import ASKED, ROW, knows, says
 
@@ -136,7 +136,7 @@ def test_the_csv_has_a_column_for_each_measure_and_its_reason(tmp_path: Path) ->
 def test_the_terminal_shows_the_measures_and_whom_they_blame(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    show_report(judged()[2], Screen())
+    show_figures(judged()[2], Screen())
     said = capsys.readouterr().out
     assert "Context recall" in said and "to blame" in said and "generator" in said
 

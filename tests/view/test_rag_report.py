@@ -13,6 +13,7 @@ from typing import NamedTuple
 import pytest
 from markdown_it import MarkdownIt
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError
 from adjudge.exporters import pages as files
@@ -41,7 +42,7 @@ class Reported(NamedTuple):
     judgments: list[JudgmentRecord]
 
     @property
-    def table(self) -> list[dict[str, object]]:
+    def table(self) -> list[JsonDict]:
         return [flat(one, self.page.dimensions_of(one)) for one in self.judgments]
 
     @property

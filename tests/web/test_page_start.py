@@ -16,6 +16,7 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from adjudge import PairwiseJudge
+from adjudge.domain.json_types import object_in
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.runs.build import judges
 from adjudge.runs.eval_file import load_eval
@@ -357,8 +358,8 @@ def test_a_run_that_somebody_else_made_is_not_resumed_by_a_click(page: Page, hom
     job = begin(page, name="theirs", usd="0.1", limit="1")
     ended(page, job)
     with connect(home / "runs" / "theirs" / FILE) as ledger:
-        kept = run_info(home / "runs" / "theirs").facts["resume"]
-        changed = {**kept, "eval": {**kept["eval"], "path": "/elsewhere/eval.yaml"}}
+        kept = object_in(run_info(home / "runs" / "theirs").facts["resume"])
+        changed = {**kept, "eval": {**object_in(kept["eval"]), "path": "/elsewhere/eval.yaml"}}
         write_meta(ledger, {"resume": changed, "ended": None})
     answer = page.post(f"{page.run('theirs')}/resume", usd="0.1")
     found = ended(page, page.led_to(answer))

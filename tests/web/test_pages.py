@@ -195,7 +195,8 @@ def test_what_the_order_does_and_what_it_cost_is_with_the_figures(tmp_path: Path
     judge.evaluate([["one", "two"]] * 3, "Which is better?", run=tmp_path / "pairs")
     with connect(tmp_path / "pairs" / FILE) as ledger:
         write_meta(
-            ledger, {"spending": Account({"openai/gpt-4o-mini": Usage(2, 1_000_000, 0)}).to_dict()}
+            ledger,
+            {"spending": Account({"openai/gpt-4o-mini": Usage(2, 1_000_000, 0)}).to_dict()},
         )
     with served(tmp_path) as page:
         figures = page.data(page.run("pairs"))["figures"]

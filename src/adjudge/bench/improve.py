@@ -17,6 +17,7 @@ from adjudge.catalog.criteria_file import as_file, read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget
@@ -120,9 +121,7 @@ class CriterionImprovement:
             smallest=self.gain.smallest,
         )
 
-    def to_dict(
-        self, parts: Split, cases: Sequence[DisputedRow], written: Path | None
-    ) -> dict[str, object]:
+    def to_dict(self, parts: Split, cases: Sequence[DisputedRow], written: Path | None) -> JsonDict:
         """This as a JSON-ready dict."""
         one = self.gain.estimate
         return {

@@ -84,7 +84,11 @@ class LabelledSource:
     """Of labels about several questions: which."""
     kind: str | None = None
     """The format of a labelled set, where it is not to be found out."""
+    id: str | None = None
+    """The column with the rows' names."""
     encoding: str | None = None
+    sheet: str | None = None
+    header_row: int | None = None
     compares: bool = False
     """Whether the rows of a plain file are comparisons."""
     needed: tuple[str, ...] = ("response",)
@@ -224,7 +228,10 @@ def _instances(source: LabelledSource) -> Iterator[Instance]:
             source.path,
             source.responses,
             named,
+            id=source.id,
             encoding=source.encoding,
+            sheet=source.sheet,
+            header_row=source.header_row,
             on_bad_row=source.on_bad_row,
         )
     return read_instances(
@@ -232,7 +239,10 @@ def _instances(source: LabelledSource) -> Iterator[Instance]:
         named,
         None,
         source.needed,
+        id=source.id,
         encoding=source.encoding,
+        sheet=source.sheet,
+        header_row=source.header_row,
         on_bad_row=source.on_bad_row,
     )
 

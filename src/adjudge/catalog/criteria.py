@@ -53,8 +53,16 @@ def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Crite
     """What a text means as criteria: the ready-made ones that it names; else a question with the
     answers Yes and No.
     """
+    name = ready_made_name(text)
+    return ready_made(name, kind, language) if name else yes_no_criteria(text)
+
+
+def ready_made_name(text: str) -> str | None:
+    """The name of the ready-made criteria that a text means, however it is spelt; None where it
+    means none.
+    """
     name = "_".join(text.casefold().replace("-", " ").split())
-    return ready_made(name, kind, language) if languages_of(name) else yes_no_criteria(text)
+    return name if languages_of(name) else None
 
 
 def is_risk(name: str) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
 from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.reading.values import (
@@ -97,7 +98,7 @@ def parse_entry(
     return CatalogEntry(found, kind, language, _version(given, place), _golden(given, found, place))
 
 
-def _version(given: Mapping[str, object], place: Place) -> str:
+def _version(given: JsonObject, place: Place) -> str:
     said = given.get("version")
     if said is None:
         return ""
@@ -113,9 +114,7 @@ def _version(given: Mapping[str, object], place: Place) -> str:
     return found
 
 
-def _golden(
-    given: Mapping[str, object], criteria: Criteria, place: Place
-) -> tuple[CriteriaExample, ...]:
+def _golden(given: JsonObject, criteria: Criteria, place: Place) -> tuple[CriteriaExample, ...]:
     """Their options must be there: a slip of the pen would fail every judge."""
     found = [
         (at, _example(item, at))
@@ -145,7 +144,7 @@ def repeated_names(entries: Sequence[tuple[Place, CatalogEntry]]) -> list[WrongV
     ]
 
 
-def _criteria(given: Mapping[str, object], kind: Kind, place: Place, language: str) -> Criteria:
+def _criteria(given: JsonObject, kind: Kind, place: Place, language: str) -> Criteria:
     examples = [
         _example(item, at)
         for at, item in list_of(given.get("examples") or [], place.at("examples"))
@@ -169,7 +168,7 @@ def _criteria(given: Mapping[str, object], kind: Kind, place: Place, language: s
         raise place.wrong(str(error)) from error
 
 
-def _description(given: Mapping[str, object], place: Place) -> str:
+def _description(given: JsonObject, place: Place) -> str:
     """It may be empty where the name is a sentence, which is then what the judge is asked."""
     description = phrase(given["description"], place.at("description"))
     if not description.strip() and not is_sentence(phrase(given["name"], place.at("name"))):
@@ -182,7 +181,7 @@ def _most_compared(examples: Sequence[CriteriaExample], judged: str) -> int:
     return max((2, *(len(each) for each in responses if not isinstance(each, str))))
 
 
-def _kind(given: Mapping[str, object], place: Place, default: Kind) -> Kind:
+def _kind(given: JsonObject, place: Place, default: Kind) -> Kind:
     chosen = one_of(
         given.get("kind", "direct" if "options" in given else default), KINDS, place.at("kind")
     )
@@ -250,7 +249,7 @@ def _load(content: str, file: str) -> Place:
         ) from error
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _object(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
     keys = [key for key, _ in pairs]
     for index, key in enumerate(keys):
         if key in keys[:index]:
@@ -273,28 +272,32 @@ def _label(number: int, item: object) -> str:
     return f"entry {number} ({str(name)!r})" if isinstance(name, str) else f"entry {number}"
 
 
-def as_file(entry: CatalogEntry) -> dict[str, object]:
+def as_file(entry: CatalogEntry) -> JsonDict:
     """As a criteria file writes it; what has its default is left out."""
-    data = plain(entry.criteria)
-    given = data if isinstance(data, dict) else {}
-    found: dict[str, object] = {
-        "name": given["name"],
+    given = entry.criteria
+    found: JsonDict = {
+        "name": given.name,
         "kind": entry.kind,
-        "description": given["description"],
+        "description": given.description,
     }
     found |= {"version": entry.version} if entry.version else {}
     found |= {"golden": plain(entry.golden)} if entry.golden else {}
-    found["to_evaluate_field"] = given["to_evaluate_field"]
-    if given.get("context_fields") is not None:
-        found["context_fields"] = list(given["context_fields"])
+    found["to_evaluate_field"] = given.to_evaluate_field
+    if given.context_fields is not None:
+        found["context_fields"] = list(given.context_fields)
     if entry.kind == "direct":
-        found["higher_is_better"] = given["higher_is_better"]
+        found["higher_is_better"] = given.higher_is_better
         found["options"] = [
-            {name: value for name, value in one.items() if value not in ("", None)}
-            for one in given["options"]
+            {name: value for name, value in _keys(one).items() if value not in ("", None)}
+            for one in given.options
         ]
-    if given.get("examples"):
+    if given.examples:
         found["examples"] = [
-            {name: value for name, value in one.items() if value != ""} for one in given["examples"]
+            {name: value for name, value in _keys(one).items() if value != ""}
+            for one in given.examples
         ]
     return found
+
+
+def _keys(one: CriteriaOption | CriteriaExample) -> JsonObject:
+    return object_in(plain(one))

@@ -28,7 +28,7 @@ class Finding:
     reason: str
     """What was found, or why it cannot be told."""
     spans: tuple[Span, ...] = ()
-    """Where in the text."""
+    """Where in the text it was found."""
     value: float | None = None
     """What was measured, where something was."""
 
@@ -92,7 +92,7 @@ class Expectation:
 
     @property
     def title(self) -> str:
-        """What reports call it."""
+        """The name of the check in reports."""
         if self.name:
             return self.name
         return Message("not: {title}", title=self.check.title) if self.negated else self.check.title
@@ -128,7 +128,7 @@ def lacks(row: Instance, name: str) -> Finding:
 
 
 def first_spans(found: Iterable[Span]) -> tuple[Span, ...]:
-    """As many as are kept."""
+    """The first of them, as many as are kept."""
     kept = []
     for one in found:
         kept.append(one)
@@ -138,7 +138,7 @@ def first_spans(found: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def quoted(texts: Iterable[str]) -> str:
-    """ "'a', 'b'"."""
+    """The texts in quotation marks, with commas between them."""
     return join(", ", (Message("{text!r}", text=text) for text in texts))
 
 
@@ -154,7 +154,7 @@ def within(value: float, least: float | None, most: float | None) -> bool:
 
 
 def limits_text(least: float | None, most: float | None) -> str:
-    """The limits in words."""
+    """What a number has to be, in words."""
     if least is None:
         return Message("at most {most:g}", most=float(most or 0))
     if most is None:

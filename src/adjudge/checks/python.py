@@ -62,9 +62,11 @@ class Python(Check):
             said = (
                 self._function(text, row)
                 if is_reference(self.code)
-                else eval(self._expression, {"text": text, "row": row, **dict(row.fields)})  # noqa: S307 - the user's own program
+                # the user's own program
+                else eval(self._expression, {"text": text, "row": row, **row.fields})  # noqa: S307
             )
-        except Exception as error:  # noqa: BLE001 - somebody's own program: what it raises is no verdict
+        # somebody's own program: what it raises is no verdict
+        except Exception as error:  # noqa: BLE001
             name = type(error).__name__
             return Finding(None, Message("{name}: {error}", name=name, error=str(error)))
         if isinstance(said, bool):

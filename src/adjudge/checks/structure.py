@@ -23,7 +23,7 @@ from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
 from adjudge.errors import SetupError
-from adjudge.messages import Message
+from adjudge.messages import Message, reason_of
 from adjudge.reading.json_path import NotThere, steps_of, value_at
 from adjudge.reading.types import Flag, Many, Text, WholeNumber, Word, key
 
@@ -155,7 +155,9 @@ class IsJson(Check):
             raise SetupError(
                 "the JSON schema {path} cannot be used: {reason}",
                 path=path,
-                reason=getattr(error, "message", None) or str(error),
+                reason=reason_of(error)
+                if isinstance(error, OSError)
+                else getattr(error, "message", None) or str(error),
             ) from error
         return kind(schema)
 

@@ -52,13 +52,16 @@ from adjudge.cli.options import (
     questions,
     quiet,
     resume,
+    row_names,
     server,
     together,
+    workbook,
 )
 from adjudge.cli.output import echo, language, use_language
 from adjudge.cli.typed_values import SHARE
 from adjudge.data.dataset import BadRow
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Label
 from adjudge.domain.vote import Mode
 from adjudge.errors import RunError, SetupError
@@ -138,7 +141,9 @@ labelled_options = together(
         default=2000,
         help="How often rows are drawn anew for intervals.",
     ),
+    row_names,
     encoding,
+    workbook,
 )
 """Where labelled rows are and how they are read, for all commands that measure judges by them."""
 spending = together(resume, max_usd, max_calls, max_tokens, prices, no_cache, dry_run)
@@ -158,7 +163,10 @@ class Labelled(SpendingOptions):
     limit: int | None
     seed: int
     draws: int
+    id: str | None
     encoding: str | None
+    sheet: str | None
+    header_row: int | None
     model: tuple[str, ...]
     at: ServerEntry
     max_concurrency: int | None
@@ -174,6 +182,10 @@ class Labelled(SpendingOptions):
 
         ``kinds``: of the criteria that are known before the rows are.
         """
+        if not self.human and (self.id, self.sheet, self.header_row) != (None, None, None):
+            raise UsageError(
+                Message("--id, --sheet and --header-row need --human COLUMN: a table with labels")
+            )
         plain = tuple(name for name in self.column if "=" not in name)
         compares = len(plain) > 1 or "pairwise" in kinds
         judged = needed[0] if needed else "response"
@@ -186,7 +198,10 @@ class Labelled(SpendingOptions):
             responses=plain if compares else (),
             question=self.question,
             kind=self.kind,
+            id=self.id,
             encoding=self.encoding,
+            sheet=self.sheet,
+            header_row=self.header_row,
             compares=compares,
             needed=tuple(dict.fromkeys(needed)) or ("response",),
             limit=self.limit,
@@ -397,7 +412,7 @@ def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
         folder,
         stop_at_bad_row=wanted.stop_at_bad_row,
     )
-    facts = {
+    facts: JsonDict = {
         **facts_to_keep("bench"),
         FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
     }

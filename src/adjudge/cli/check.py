@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -37,10 +36,7 @@ from adjudge.cli.options import (
     rows,
     shared,
 )
-from adjudge.domain.check_result import CheckResult
-from adjudge.domain.results import AspectResult
 from adjudge.exporters.table import check_writable
-from adjudge.judges.aspect import AspectCritic
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.reading.toml_text import with_lines
@@ -48,8 +44,6 @@ from adjudge.reading.values import Place, load_yaml
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, CheckEntry
-from adjudge.view.terminal import Screen
-from adjudge.view.terminal_results import show_checks, show_results
 
 if TYPE_CHECKING:
     from adjudge.checks.check import Expectation
@@ -123,22 +117,11 @@ def check(options: CheckOptions, flags: Flags) -> int:
     judgments = judge_all(
         RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
     )
-    screen = Screen(flags.language)
-    show = (
-        partial(show_checks, judgments.results(CheckResult), screen)
-        if expected
-        else partial(
-            show_results,
-            judgments.results(AspectResult),
-            next(one.judge for one in made.judges if isinstance(one.judge, AspectCritic)),
-            screen,
-        )
-    )
-    return finish(outcome, judgments, options.output, None if options.as_json else show)
+    return finish(outcome, judgments, options.output, as_json=options.as_json)
 
 
 def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
-    """A model decides."""
+    """The judge of a criterion that a model decides."""
     definition = _definition(options.criterion, options.aspect_name, flags.language)
     name = options.aspect_name or _called(options.criterion or "", flags)
     return AspectEntry(
@@ -152,7 +135,7 @@ def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
 
 
 def _program(options: CheckOptions, expected: tuple[Expectation, ...]) -> CheckEntry:
-    """No model is asked."""
+    """The judge that is a program: no model is asked."""
     if options.criterion or options.aspect_name:
         raise UsageError(
             Message(

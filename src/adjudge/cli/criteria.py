@@ -22,9 +22,11 @@ from adjudge.cli.output import echo
 from adjudge.cli.output import language as output_language
 from adjudge.data.dataset import field_names
 from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.errors import RunError
 from adjudge.messages import Message, plural
 from adjudge.results.exit_code import ExitCode
+from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_criteria import show_catalogue, show_entry, show_findings
 
@@ -80,24 +82,30 @@ def criteria(context: click.Context, kind: Kind | None, language: str, as_json: 
 
 
 @criteria.command()
-@argument("name", "Which criteria; `adjudge criteria` lists them.")
+@argument("name", "Which criteria; `adjudge criteria` lists them. Or a file of your own.")
 @_language
 @click.option(
     "--yaml", "as_yaml", is_flag=True, help="Print the file, as a starting point for your own."
 )
 @as_json
 def show(name: str, language: str, as_yaml: bool, as_json: bool) -> int:
-    """Print everything about ready-made criteria: question, options with their scores, fields,
-    golden examples.
+    """Print everything about criteria, ready-made or your own: question, options with their
+    scores, fields, golden examples.
     """
-    entry = catalog.entry(name, language)
+    own = Path(name) if Path(name).suffix.lower() in CRITERIA_FILES else None
+    entries = read_entries(own) if own else [catalog.entry(name, language)]
     if as_yaml:
-        click.echo(catalog.source(name, language), nl=False)
+        click.echo(_text_of(own) if own else catalog.source(name, language), nl=False)
     elif as_json:
-        print_results("criteria", {"criteria": 1}, [_as_json(entry)])
+        print_results("criteria", {"criteria": len(entries)}, map(_as_json, entries))
     else:
-        show_entry(entry, Screen(language))
+        for entry in entries:
+            show_entry(entry, Screen(language))
     return ExitCode.OK
+
+
+def _text_of(file: Path) -> str:
+    return file.read_text(encoding="utf-8-sig")  # it was read a moment ago
 
 
 @criteria.command()
@@ -201,11 +209,10 @@ def _counts(findings: list[Finding]) -> dict[str, int]:
     return {"errors": found["error"], "warnings": found["warning"]}
 
 
-def _as_json(entry: CatalogEntry) -> dict[str, object]:
-    about = plain(entry.criteria)
+def _as_json(entry: CatalogEntry) -> JsonDict:
     return {
         "kind": entry.kind,
         "language": entry.language,
         "languages": catalog.languages_of(entry.criteria.name),
-        **(about if isinstance(about, dict) else {}),
+        **object_in(plain(entry.criteria)),
     }

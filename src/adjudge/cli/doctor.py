@@ -21,6 +21,7 @@ from adjudge.cli.models import key_state
 from adjudge.cli.options import as_json, command, server
 from adjudge.cli.output import language
 from adjudge.cli.plugins import OK, state_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
@@ -149,7 +150,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
     print_results("doctor", summary, map(_as_json, entries, states), more)
 
 
-def _as_json(entry: ModelEntry, state: State) -> dict[str, object]:
+def _as_json(entry: ModelEntry, state: State) -> JsonDict:
     place = shown(entry.base_url) if entry.base_url else None
     return {
         "model": shown(entry.model),

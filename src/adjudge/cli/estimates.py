@@ -8,6 +8,7 @@ from pathlib import Path
 from adjudge.cli.execute import RunDisplay, skipped_rows
 from adjudge.cli.json_text import print_results
 from adjudge.cli.output import echo, language
+from adjudge.domain.json_types import JsonDict
 from adjudge.engine.estimate import CostEstimate
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, join
@@ -95,7 +96,7 @@ def _show_batches(found: CostEstimate) -> None:
         )
 
 
-def _batch_json(found: CostEstimate) -> dict[str, object]:
+def _batch_json(found: CostEstimate) -> JsonDict:
     low, high = found.batch_usd
     cost = {"lower": low, "upper": high}
     return {
@@ -107,7 +108,7 @@ def _batch_json(found: CostEstimate) -> dict[str, object]:
     }
 
 
-def _json(found: CostEstimate) -> dict[str, object]:
+def _json(found: CostEstimate) -> JsonDict:
     return {
         "judgments": found.rows,
         "answered": found.answered,

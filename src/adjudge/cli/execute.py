@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import SpooledTemporaryFile, gettempdir
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 from weakref import finalize
 
 import click
@@ -24,12 +24,12 @@ from adjudge.cli.chosen import model_entries
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.options import Flags, RowFlags
 from adjudge.cli.output import Output, echo, language, output
-from adjudge.cli.show import print_json, say_where, warn
+from adjudge.cli.show import print_json, warn
 from adjudge.cli.watch import Watch
-from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
+from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers, OtherSheets
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.results import Result
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
@@ -37,21 +37,20 @@ from adjudge.exporters.table import write_judgments
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message, capitalize, reason_of
+from adjudge.messages import Message, plural, reason_of
 from adjudge.reading.reiterable import Reiterable
-from adjudge.results.counts import count_judgments, count_rows
+from adjudge.results.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
+from adjudge.view.ending import Ending, show_ending
 from adjudge.view.terminal import Screen
-from adjudge.view.terminal_report import show_report
 
 if TYPE_CHECKING:
     from adjudge.integrations.otel import Traces
 
-R = TypeVar("R", bound=Result)
 _IN_MEMORY = 1_000_000
 """Bytes up to which there is no file."""
 
@@ -89,10 +88,6 @@ class JudgmentSpool:
             self._file.seek(self._places[index])
             yield pickle.load(self._file)  # noqa: S301 - nobody else writes to it
 
-    def results(self, kind: type[R]) -> Reiterable[R]:
-        """The results of this kind."""
-        return Reiterable(lambda: (one.result for one in self if isinstance(one.result, kind)))
-
 
 def _close(file: SpooledTemporaryFile[bytes]) -> None:
     """Nobody needs what there was no room for."""
@@ -102,8 +97,6 @@ def _close(file: SpooledTemporaryFile[bytes]) -> None:
 
 _MOST_TOLD = 10
 """Bad rows that are told of one by one."""
-_MOST_SHOWN = 20
-"""Judgments that are shown one by one."""
 
 
 def eval_file_from_flags(
@@ -153,6 +146,8 @@ def data_entry(
         id=flags.id,
         limit=flags.limit,
         encoding=flags.encoding,
+        sheet=flags.sheet,
+        header_row=flags.header_row,
     )
 
 
@@ -171,7 +166,7 @@ def prepare_run(
     )
 
 
-def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> dict[str, object]:
+def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> JsonDict:
     from adjudge.cli.kept import facts_to_keep  # loaded only where a run is kept
 
     if outputs is None:
@@ -358,7 +353,7 @@ class RunDisplay:
                 self.judged.add(event)
         elif isinstance(event, BadRow) and self.outcome.skipped <= _MOST_TOLD:
             echo(Message("skipped {row}", row=str(event)), err=True)
-        elif isinstance(event, BlankRows | EmptyAnswers):
+        elif isinstance(event, BlankRows | EmptyAnswers | OtherSheets):
             echo(str(event), err=True)
         elif isinstance(event, BatchNews):
             from adjudge.cli.batch import say_news  # not loaded where all is asked at once
@@ -395,8 +390,6 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
         if not len(display.judged):
             raise
         note_halt(halt, outcome)
-    if outcome.skipped:
-        echo(skipped_rows(outcome), err=True)
     return display.judged
 
 
@@ -425,13 +418,34 @@ def note_halt(halt: RunStopped, outcome: RunOutcome) -> None:
 def _halt_message(halt: BaseException, outcome: RunOutcome) -> Message:
     if isinstance(halt, BudgetSpent) and (limit := halt.message.values.get("limit")):
         return Message(
-            "Budget of {limit} used up after {judgments}.",
-            limit=limit,
-            judgments=count_judgments(outcome.judgments),
+            "Budget of {limit} used up after {done}.", limit=_limit(str(limit)), done=_done(outcome)
         )
     if isinstance(halt, RunStopped):
-        return Message("{reason}.", reason=capitalize(halt.message))
-    return Message("Stopped early: {reason}.", reason=halt)
+        return Message("Stopped early after {done}.", done=_done(outcome))
+    return Message("Stopped early after {done}: {reason}.", done=_done(outcome), reason=halt)
+
+
+def _limit(text: str) -> str:
+    """A limit as people say it: max_usd=0.5 is $0.5."""
+    name, _, value = text.partition("=")
+    match name:
+        case "max_usd":
+            return f"${value}"
+        case "max_calls":
+            return count_calls(int(value))
+        case "max_tokens":
+            return count_tokens(int(value))
+    return text
+
+
+def _done(outcome: RunOutcome) -> Message:
+    """How far it came: "11 of 300 rows", where a row has one judgment."""
+    done, total, each = outcome.judgments, outcome.run.total(), outcome.run.judgments_per_row
+    if total is None:
+        return count_rows(done) if each == 1 else count_judgments(done)
+    if each == 1:
+        return plural("{done} of {count} row", "{done} of {count} rows", total, done=done)
+    return plural("{done} of {count} judgment", "{done} of {count} judgments", total, done=done)
 
 
 def skipped_rows(outcome: RunOutcome) -> Message:
@@ -442,11 +456,11 @@ def finish(
     outcome: RunOutcome,
     judged: Iterable[JudgmentDone],
     output: Path | None,
-    show: Callable[[], None] | None,
-    aggregates: Iterable[Mapping[str, object]] | None = None,
+    *,
+    as_json: bool,
+    aggregates: Iterable[JsonDict] | None = None,
 ) -> int:
-    """Write and show what came of it, and say whether that is good enough. ``show``: the rows; None
-    prints JSON.
+    """Write and show what came of it, and say whether that is good enough.
 
     ``aggregates``: of each row that was judged by several criteria, for the JSON. What can be
     resumed is written when it is whole.
@@ -454,23 +468,18 @@ def finish(
     report, rows = outcome.report(), judgments_of(outcome, judged)
     output = None if outcome.halted else output
     unwritten = _written(rows, report, output) if output else None
-    if show is None:
-        print_json(
-            report,
-            rows,
-            aggregates,
-            (output,) if output and not unwritten else (),
-            kept_in(outcome.run.folder),
-        )
+    files = (output,) if output and not unwritten else ()
+    if as_json:
+        print_json(report, rows, aggregates, files, kept_in(outcome.run.folder))
+        warn(report)
     else:
-        _show(outcome, report, show, None if unwritten else output)
-    warn(report)
+        show_end(outcome, report, files)
     if unwritten:
         raise unwritten
     return outcome.exit_code()
 
 
-def kept_in(folder: Path | None) -> Mapping[str, object] | None:
+def kept_in(folder: Path | None) -> JsonDict | None:
     """The run folder, for the JSON."""
     if folder is None:
         return None
@@ -508,13 +517,16 @@ def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reitera
     )
 
 
-def _show(
-    outcome: RunOutcome, report: Report, show: Callable[[], None], output: Path | None
+def show_end(
+    outcome: RunOutcome, report: Report, files: Sequence[Path] = (), earlier: Path | None = None
 ) -> None:
-    """A few rows one by one; of many, the figures and where the rows are."""
-    many = report.total > _MOST_SHOWN
-    if not many:
-        show()
-    show_report(report, Screen(language()), rows_shown=not many)
-    if many:
-        say_where(output, outcome.run.folder)
+    """The last that a command prints of what it judged."""
+    ending = Ending(
+        report=report,
+        stopped=outcome.stopped,
+        folder=outcome.run.folder,
+        files=files,
+        earlier=earlier,
+        asked=outcome.asked,
+    )
+    show_ending(ending, Screen(language()), Screen(language(), stderr=True))

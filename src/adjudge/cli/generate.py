@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import click
 from click import UsageError
@@ -36,10 +35,12 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.output import output, use_language
 from adjudge.cli.output_schema import schema_from
+from adjudge.domain.json_types import JsonDict
 from adjudge.engine.run import Run
 from adjudge.errors import NoValidCandidate, RunError
 from adjudge.exporters.files import text_file
 from adjudge.exporters.table import check_writable
+from adjudge.gateway.open import OpenModel
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.messages import Message, reason_of
@@ -175,19 +176,9 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
         if options.judge
         else writers[:1]
     )
-    asked: dict[str, Any] = {
-        "llm": judges,
-        "num_samples": options.samples,
-        "language": language,
-        "seed": options.seed,
-    }
     strategy = Strategy(
-        _verifiers(
-            options.verify, options.min_pass or options.samples * len(judges) // 2 + 1, asked
-        ),
-        _costings(
-            options.cost, {"min": options.low, "max": options.high, "agg": options.agg}, asked
-        ),
+        [_verifier(one, judges, options, language) for one in options.verify],
+        [_costing(one, judges, options, language) for one in options.cost],
         options.candidates,
         options.max_iterations,
         accept_cost_threshold=options.accept_cost,
@@ -216,21 +207,40 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     return ExitCode.OK if selection.winner else ExitCode.UNSCORED
 
 
-def _verifiers(expressions: Sequence[str], min_pass: int, asked: dict[str, Any]) -> list[Verifier]:
-    return [QualitativeCriteria(one, min_pass=min_pass, **asked) for one in expressions]
+def _verifier(
+    expression: str, judges: Sequence[OpenModel], options: GenerateOptions, language: str
+) -> Verifier:
+    most = options.samples * len(judges)
+    return QualitativeCriteria(
+        expression,
+        min_pass=options.min_pass or most // 2 + 1,
+        llm=judges,
+        num_samples=options.samples,
+        language=language,
+        seed=options.seed,
+    )
 
 
-def _costings(
-    expressions: Sequence[str], scale: dict[str, Any], asked: dict[str, Any]
-) -> list[Costing]:
-    return [QuantitativeCriteria(one, **scale, **asked) for one in expressions]
+def _costing(
+    expression: str, judges: Sequence[OpenModel], options: GenerateOptions, language: str
+) -> Costing:
+    return QuantitativeCriteria(
+        expression,
+        min=options.low,
+        max=options.high,
+        agg=options.agg,  # type: ignore[arg-type]  # checked there
+        llm=judges,
+        num_samples=options.samples,
+        language=language,
+        seed=options.seed,
+    )
 
 
 def _estimate(
     runtime: Runtime,
     agent: Agent,
     task: str,
-    inputs: dict[str, object],
+    inputs: JsonDict,
     run: Path | None,
     *,
     as_json: bool,
@@ -242,7 +252,7 @@ def _estimate(
 
 
 def _select(
-    runtime: Runtime, agent: Agent, task: str, inputs: dict[str, object], flags: RunFlags
+    runtime: Runtime, agent: Agent, task: str, inputs: JsonDict, flags: RunFlags
 ) -> Selection:
     run = Run(flags.run, facts=facts_to_keep("generate")) if flags.run else None
     budget = flags.budget()
@@ -260,8 +270,8 @@ def _select(
         )
 
 
-def _inputs(given: Sequence[str]) -> dict[str, object]:
-    found: dict[str, object] = {}
+def _inputs(given: Sequence[str]) -> JsonDict:
+    found: JsonDict = {}
     for item in given:
         name, equals, text = item.partition("=")
         try:

@@ -48,6 +48,7 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.output import echo, language, use_language
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.json_types import JsonDict
 from adjudge.engine.run import Run
 from adjudge.errors import RunError
 from adjudge.gateway.open import OpenModel
@@ -244,7 +245,7 @@ def _run_of(
     matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
-    facts = {
+    facts: JsonDict = {
         **facts_to_keep("criteria improve"),
         FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
     }

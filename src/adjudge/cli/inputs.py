@@ -11,7 +11,7 @@ from pathlib import Path
 from click import UsageError
 
 from adjudge.data.dataset import STDIN
-from adjudge.data.sources.open import DATA_FILES, is_data_file
+from adjudge.data.sources.open import DATA_FILES, is_data_file, refuse_document
 from adjudge.data.sources.row import Origin
 from adjudge.data.sources.text import encoding_of, likely_encoding
 from adjudge.domain.criteria import Criteria
@@ -68,6 +68,7 @@ def refuse_files(texts: Sequence[str]) -> None:
     texts.
     """
     if texts and all(map(is_data_file, texts)):
+        refuse_document(Path(texts[0]))
         raise UsageError(
             Message(
                 "{texts!r} is a file, and its name would be judged: give its rows with "

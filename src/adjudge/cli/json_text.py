@@ -7,34 +7,37 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import click
 
+from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.exporters.json_version import SCHEMA
 from adjudge.view.workflow_commands import defused_json
+
+Document = Mapping[str, JsonValue | Iterator[JsonValue]]
+"""What stands under each key; an iterator is a list that is printed as it is read."""
 
 
 def print_results(
     kind: str,
-    summary: Mapping[str, object],
-    results: Iterable[object],
-    more: Mapping[str, object] | None = None,
+    summary: JsonObject,
+    results: Iterable[JsonValue],
+    more: Document | None = None,
 ) -> None:
     """A document of ``adjudge.results``.
 
     ``more``: what its kind has beside the results; an iterator is printed as a list.
     """
-    empty: dict[str, object] = {"criteria": [], "gates": [], "notes": []}
     echo_json(
         {
             "schema": SCHEMA,
             "kind": kind,
             "summary": summary,
-            **empty,
+            **dict.fromkeys(("criteria", "gates", "notes"), ()),
             **(more or {}),
             "results": iter(results),
         }
     )
 
 
-def echo_json(whole: Mapping[str, object]) -> None:
+def echo_json(whole: Document) -> None:
     """One object; where a value is an iterator, a list of what it gives, printed as it comes."""
     click.echo("{", nl=False)
     for number, (name, value) in enumerate(whole.items()):

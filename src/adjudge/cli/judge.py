@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -57,18 +56,15 @@ from adjudge.cli.options import (
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.multi_criteria import MultiCriteria
-from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult
+from adjudge.domain.results import DirectInstanceResult
 from adjudge.exporters.table import check_writable
 from adjudge.messages import Message
 from adjudge.pooling.composite import composite
-from adjudge.reading.reiterable import Reiterable
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.criteria_entry import CriteriaEntry
 from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Order, PairwiseEntry
 from adjudge.runs.execute import JudgmentDone
-from adjudge.view.terminal import Screen
-from adjudge.view.terminal_results import show_comparisons, show_judgments
 
 
 @dataclass(frozen=True)
@@ -134,23 +130,15 @@ def judge(text: str | None, feedback: bool, asked: JudgeOptions, flags: Flags) -
     )
     if judgments is None:
         return ExitCode.OK
-    rows = Reiterable(
-        lambda: (
-            (row, composite(each[0].instance, multi, each))
+    aggregates = (
+        (
+            {"row": row + 1, **composite(each[0].instance, multi, each).aggregate()}
             for row, each in _by_row(judgments, len(wanted))
         )
+        if len(wanted) > 1
+        else None
     )
-    shown = (
-        None
-        if asked.as_json
-        else partial(
-            show_judgments, Reiterable(lambda: (one for _, one in rows)), Screen(flags.language)
-        )
-    )
-    aggregates = (
-        ({"row": row + 1, **one.aggregate()} for row, one in rows) if len(wanted) > 1 else None
-    )
-    return finish(outcome, judgments, asked.output, shown, aggregates)
+    return finish(outcome, judgments, asked.output, as_json=asked.as_json, aggregates=aggregates)
 
 
 @command()
@@ -226,9 +214,7 @@ def compare(
     )
     if judgments is None:
         return ExitCode.OK
-    results = judgments.results(PairwiseInstanceResult)
-    shown = None if asked.as_json else partial(show_comparisons, results, Screen(flags.language))
-    return finish(outcome, judgments, asked.output, shown)
+    return finish(outcome, judgments, asked.output, as_json=asked.as_json)
 
 
 def _judged(

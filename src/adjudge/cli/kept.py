@@ -21,6 +21,7 @@ from click.core import ParameterSource
 from adjudge.aio.files import cache_folder
 from adjudge.cli.chosen import current_project
 from adjudge.data.dataset import STDIN
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.prices import VARIABLE as PRICES
@@ -50,6 +51,7 @@ _OF_RUN = frozenset(
         "encoding",
         "fail_under",
         "fork",
+        "header_row",
         "id",
         "limit",
         "margin",
@@ -68,6 +70,7 @@ _OF_RUN = frozenset(
         "quiet",
         "retry_failed",
         "search",
+        "sheet",
         "stop_at_bad_row",
         "store",
         "workers",
@@ -94,13 +97,13 @@ class Kept:
 
     what: EvalFile | str
     """An eval file, or the name of a command that has none."""
-    options: Mapping[str, object]
+    options: JsonObject
     """Of ``adjudge run``, or of that command, as somebody could type their values."""
     project: Project
     """The defaults that held where the run was begun."""
 
 
-def facts_to_keep(what: EvalFile | str, *, but: Sequence[str] = ()) -> dict[str, object]:
+def facts_to_keep(what: EvalFile | str, *, but: Sequence[str] = ()) -> JsonDict:
     """What the run folder keeps of the command under way, which this user has given. ``but``:
     options that mean something else in ``adjudge run``.
     """
@@ -118,7 +121,7 @@ def facts_to_keep(what: EvalFile | str, *, but: Sequence[str] = ()) -> dict[str,
     return {FACT: record}
 
 
-def _write_eval(file: EvalFile) -> dict[str, object]:
+def _write_eval(file: EvalFile) -> JsonDict:
     """Without what the options of the command say."""
     return write_eval(replace(file, gates=Gates(), budget=BudgetEntry()) if file.typed else file)
 
@@ -145,7 +148,7 @@ def read_kept(record: object, folder: Path) -> Kept:
     return Kept(what, options, defaults)
 
 
-def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[str, object]]:
+def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[str, JsonValue]]:
     """(name, value) of each option and argument that was given, as it could be typed anywhere.
 
     ``as_run``: of those that ``adjudge run`` has, too, as it takes them.
@@ -160,7 +163,7 @@ def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[st
             yield name, typed if several else typed[0]
 
 
-def _typed(name: str, value: Any) -> Iterator[object]:
+def _typed(name: str, value: Any) -> Iterator[JsonValue]:
     """The values of an option, as it takes them."""
     if isinstance(value, Mapping):
         yield from (f"{key}={item}" for key, item in value.items())

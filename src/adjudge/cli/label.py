@@ -5,7 +5,7 @@ seeing what it answered.
 from __future__ import annotations
 
 import getpass
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from adjudge.cli.options import (
     shared,
 )
 from adjudge.cli.output import echo, language, use_language
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.errors import SetupError
 from adjudge.labels.queue import FIRST, QUEUES, Queue
@@ -360,8 +361,11 @@ def _about(label: Label) -> tuple[str, str, str]:
 
 def _says_the_same(one: Label, other: Label | None) -> bool:
     """But for the time: so that a file can be imported again."""
-    kept: dict[str, object] = {"at": 0.0, "criteria_identity": None, "id": None}
-    return other is not None and {**one.to_dict(), **kept} == {**other.to_dict(), **kept}
+    same, also = (
+        each and replace(each, at=0.0, criteria_identity=None, id=None).to_dict()
+        for each in (one, other)
+    )
+    return same == also
 
 
 def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, history: bool) -> int:
@@ -388,7 +392,7 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
     if not found:
         check_criteria(run, criteria)
     if as_json:
-        rows = [
+        rows: list[JsonValue] = [
             {
                 "criteria": one.criteria,
                 "row": one.row,

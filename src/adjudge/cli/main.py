@@ -131,10 +131,27 @@ class LazyCommands(HelpfulGroup):
         write_commands(HELP, ctx, formatter)
 
 
+_CALLED_ELSEWHERE = {
+    **dict.fromkeys(("eval", "evaluate", "execute", "test", "start", "evals"), "run"),
+    **dict.fromkeys(("score", "grade", "rate", "assess"), "judge"),
+    **dict.fromkeys(("show", "status"), "runs show"),
+    **dict.fromkeys(("list", "ls", "history"), "runs list"),
+    **dict.fromkeys(("diff",), "runs diff"),
+    **dict.fromkeys(("ui", "web", "dashboard", "studio"), "view"),
+    **dict.fromkeys(("new", "create", "setup"), "init"),
+    **dict.fromkeys(("annotate",), "label"),
+    **dict.fromkeys(("convert",), "import"),
+    **dict.fromkeys(("benchmark",), "bench"),
+}
+"""What other tools call a command → ours."""
+
+
 def _unknown_command(name: str) -> Message:
     from difflib import get_close_matches
 
-    if near := get_close_matches(name, COMMANDS, 1):
+    elsewhere = _CALLED_ELSEWHERE.get(name.lower())
+    near = [elsewhere] if elsewhere else get_close_matches(name, COMMANDS, 1)
+    if near:
         return Message("No such command {name!r}. Did you mean {near!r}?", name=name, near=near[0])
     return Message("No such command {name!r}.", name=name)
 

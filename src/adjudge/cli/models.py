@@ -25,6 +25,7 @@ from rich.table import Table
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import CommandGroup, argument, as_json
 from adjudge.cli.output import output
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Capabilities
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.local import LocalModel
@@ -151,7 +152,7 @@ def _table(entries: Sequence[_Entry], screen: Screen) -> Table:
     )
 
 
-def _as_json(one: _Entry) -> dict[str, object]:
+def _as_json(one: _Entry) -> JsonDict:
     variable = one.spec.key_variable if one.spec else None
     key = {"key_variable": variable, "key_set": bool(variable and one.spec and key_for(one.spec))}
     return {

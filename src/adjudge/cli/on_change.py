@@ -1,9 +1,5 @@
 """``adjudge run --watch``: carried out again whenever the eval file, its criteria or its rows
 change.
-
-Rows that change are judged in the same run folder. Where criteria or settings change, the next run
-begins in a folder of its own, with the answers of the last one that still apply: nothing is asked
-twice.
 """
 
 from __future__ import annotations
@@ -12,13 +8,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 
 from adjudge.cli.output import echo
 from adjudge.data.dataset import STDIN
-from adjudge.errors import AdjudgeError, OtherConfiguration, SetupError
-from adjudge.ledger.file import holds_run
+from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.criteria_entry import CRITERIA_FILES
@@ -34,10 +28,6 @@ from adjudge.runs.project import find_project
 
 _LOOKS_A_SECOND = 5
 Stamp = tuple[int, int] | None
-Execute = Callable[[Path | None, Path | None], int]
-"""Carries out the file in a run folder (None: its own), with the answers of another one that still
-apply.
-"""
 
 
 @dataclass
@@ -46,8 +36,7 @@ class OnChange:
 
     path: Path
     load: Callable[[], EvalFile]
-    execute: Execute
-    _folder: Path | None = field(default=None, init=False)
+    execute: Callable[[], int]
     _code: int = field(default=ExitCode.OK, init=False)
 
     def run(self) -> int:
@@ -65,19 +54,10 @@ class OnChange:
 
     def _attempt(self) -> None:
         try:
-            self._code = self._carry_out()
+            self._code = self.execute()
         except AdjudgeError as error:  # a file that is being edited is wrong now and then
             self._code = ExitCode.COULD_NOT_RUN
             echo(Message("adjudge: {error}", error=error), err=True)
-
-    def _carry_out(self) -> int:
-        try:
-            return self.execute(self._folder, None)
-        except OtherConfiguration:
-            last = self._folder or self.load().run_folder
-            assert last is not None  # of a file, which has one by default
-            self._folder = _next(last)
-            return self.execute(self._folder, last)
 
     def _watched(self) -> list[Path]:
         """What decides what is judged; at least the eval file, while that cannot be read."""
@@ -145,13 +125,3 @@ def _say_gone(missing: list[Path], looks: Counter[Path]) -> None:
     for path in missing:
         if looks[path] == _LOOKS_A_SECOND:
             echo(Message("{file} is gone: waiting until it is back", file=path), err=True)
-
-
-def _next(folder: Path) -> Path:
-    """The first of FOLDER-2, FOLDER-3, … that holds nothing."""
-    stem, _, number = folder.name.rpartition("-")
-    base = stem if stem and number.isdigit() else folder.name
-    numbered = (folder.with_name(f"{base}-{place}") for place in count(2))
-    found = next(path for path in numbered if not holds_run(path))
-    echo(Message("the settings changed: the run goes on in {folder}", folder=found), err=True)
-    return found

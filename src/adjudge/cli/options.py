@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from functools import wraps
 from inspect import cleandoc
@@ -14,9 +14,11 @@ from click.core import ParameterSource
 
 from adjudge.cli.help import Argument, Helpful, HelpfulGroup
 from adjudge.cli.output import use_language
+from adjudge.cli.overwriting import refuse_overwriting
 from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bar, header_line, known_encoding, variable, writable
 from adjudge.domain.light import light_dataclass
+from adjudge.errors import SetupError
 from adjudge.plugins import Parts
 
 if TYPE_CHECKING:
@@ -67,6 +69,26 @@ class _WithLanguage(Helpful):
 
 class Command(_WithLanguage):
     """A command whose help lists its arguments."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Nothing is written over what the command reads."""
+        written = {str(one.name) for one in self.get_params(ctx) if "--output" in one.opts}
+        read = {name: value for name, value in ctx.params.items() if name not in written}
+        try:
+            refuse_overwriting(
+                [path for name in written for path in _paths(ctx.params[name])],
+                [path for name in read for path in _paths(read[name], texts=name == "named")],
+            )
+        except SetupError as error:
+            raise click.UsageError(str(error)) from error
+        return super().invoke(ctx)
+
+
+def _paths(value: object, *, texts: bool = False) -> Iterator[Path]:
+    """The paths among what was typed. ``texts``: a text may be one, too."""
+    for one in value if isinstance(value, tuple) else (value,):
+        if isinstance(one, Path) or (texts and isinstance(one, str)):
+            yield Path(one)
 
 
 class CommandGroup(_WithLanguage, HelpfulGroup):
@@ -234,7 +256,12 @@ rows = click.option(
     help="Rows (.csv, .tsv, .jsonl, .json, .parquet, .xlsx; - reads them), or one text.",
 )
 columns = click.option(
-    "--column", multiple=True, help="Which column is judged, or FIELD=COLUMN; repeatable."
+    "--column",
+    multiple=True,
+    help=(
+        "Which column is judged, or FIELD=COLUMN; a path such as input.query or "
+        "messages[-1].content looks into one. Repeatable."
+    ),
 )
 row_names = click.option(
     "--id",
@@ -360,6 +387,16 @@ encoding = click.option(
     metavar="TEXT",
     help="Encoding of the input file, if not UTF-8, e.g. cp1252, or cp1251 for Cyrillic.",
 )
+sheet = click.option(
+    "--sheet", metavar="NAME", help="Of an Excel workbook; by default the first that is shown."
+)
+header_row = click.option(
+    "--header-row",
+    type=FROM_ONE,
+    metavar="N",
+    help="The row of the sheet that names the columns; by default the first with a text.",
+)
+workbook = together(sheet, header_row)
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     help=(
@@ -434,6 +471,8 @@ class RowFlags(SpendingOptions):
     limit: int | None
     id: str | None
     encoding: str | None
+    sheet: str | None
+    header_row: int | None
     fail_under: FailUnder | None
     baseline: Path | None
     confidence: float | None
@@ -482,6 +521,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "margin": margin,
     "cluster": gate_cluster,
     "encoding": encoding,
+    "workbook": workbook,
     "bad_rows": bad_rows,
 }
 

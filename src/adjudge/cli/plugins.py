@@ -7,6 +7,8 @@ from rich.table import Table
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import as_json, command
 from adjudge.cli.output import echo, language
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.plugins import Part, installed
@@ -48,14 +50,8 @@ def state_of(part: Part) -> str:
     return OK
 
 
-def _as_json(part: Part, state: str) -> dict[str, object]:
-    return {
-        "name": part.name,
-        "kind": part.kind,
-        "package": part.package,
-        "version": part.version,
-        "state": state,
-    }
+def _as_json(part: Part, state: str) -> JsonDict:
+    return {**some_of(part, "name", "kind", "package", "version"), "state": state}
 
 
 def _table(states: dict[Part, str], screen: Screen) -> Table:

@@ -24,6 +24,7 @@ from adjudge.cli.execute import (
     kept_in,
     outcome_for,
     prepare_run,
+    show_end,
 )
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import (
@@ -40,7 +41,6 @@ from adjudge.cli.options import (
     options,
     shared,
 )
-from adjudge.cli.output import language
 from adjudge.cli.show import print_json, say_columns, warn
 from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
@@ -52,8 +52,6 @@ from adjudge.results.exit_code import ExitCode
 from adjudge.results.report import ENTRIES
 from adjudge.runs.eval_file import Method, RagEntry
 from adjudge.runs.execute import ColumnsChosen, Event
-from adjudge.view.terminal import Screen
-from adjudge.view.terminal_report import show_report
 
 _SEEDS_KEY = "API_KEY"
 _OTHER = {
@@ -220,11 +218,13 @@ def rag(options: RagOptions, flags: Flags) -> int:
     paths = [] if outcome.halted else write_reports(report, judgments, options.output)
     if options.as_json:
         print_json(report, judgments, files=paths, run=kept_in(outcome.run.folder))
-    elif not flags.quiet:
-        show_report(report, Screen(language()))
-    for path in () if options.as_json else paths:
-        click.echo(str(path))
-    warn(report)
+        warn(report)
+    elif flags.quiet:
+        for path in paths:
+            click.echo(str(path))
+        warn(report)
+    else:
+        show_end(outcome, report, paths)
     return outcome.exit_code()
 
 

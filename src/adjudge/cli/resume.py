@@ -17,6 +17,7 @@ from adjudge.cli.options import LANGUAGE, PATH, argument, command
 from adjudge.cli.output import output, use_language
 from adjudge.data.dataset import STDIN
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.json_types import JsonObject
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import RunError
 from adjudge.ledger.file import holds_run
@@ -125,7 +126,7 @@ def _record(folder: Path) -> object:
     return facts[FACT]
 
 
-def _facts(folder: Path) -> Mapping[str, object]:
+def _facts(folder: Path) -> JsonObject:
     """Of the run, or of workers whose driver was killed before there was a run."""
     if not holds_run(folder) and (kept := kept_facts(folder)):
         return kept

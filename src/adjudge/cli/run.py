@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from click import UsageError
@@ -23,7 +24,7 @@ from adjudge.cli.execute import (
     note_halt,
     outcome_for,
     resumable,
-    skipped_rows,
+    show_end,
     use_prices,
     with_weights,
 )
@@ -52,8 +53,10 @@ from adjudge.cli.options import (
     resume,
     row_names,
     server,
+    workbook,
 )
-from adjudge.cli.output import echo, language, use_language
+from adjudge.cli.output import echo, use_language
+from adjudge.cli.overwriting import refuse_overwriting
 from adjudge.cli.run_data import print_run
 from adjudge.cli.show import warn
 from adjudge.cli.show_diff import show_comparison
@@ -65,13 +68,12 @@ from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
+from adjudge.runs.continued import RunPlace, data_fact, find_place
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.rows_again import may_be_reused
 from adjudge.runs.variables import use_env_file
-from adjudge.view.terminal import Screen
-from adjudge.view.terminal_report import show_report
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -153,11 +155,9 @@ class RunOptions(RowFlags):
         if self.data is not None:
             file = replace(file, data=replace(file.data, path=str(self.data.absolute())))
         file = replace(file, data=file.data.named_by(self.id)) if self.id else file
-        return (
-            replace(file, data=replace(file.data, encoding=self.encoding))
-            if self.encoding
-            else file
-        )
+        typed = {"encoding": self.encoding, "sheet": self.sheet, "header_row": self.header_row}
+        said: dict[str, Any] = {name: value for name, value in typed.items() if value is not None}
+        return replace(file, data=replace(file.data, **said)) if said else file
 
     def _gated(self, file: EvalFile) -> EvalFile:
         """With the gates of the command line over the file's own; a path that was typed is seen
@@ -236,6 +236,7 @@ class RunOptions(RowFlags):
     help="Also write the run here: .csv, .jsonl, .parquet, .md or .html; repeatable.",
 )
 @encoding
+@workbook
 @click.option(
     "--language",
     type=LANGUAGE,
@@ -306,42 +307,40 @@ def run(
 def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> int:
     from adjudge.cli.on_change import OnChange
 
-    def execute(folder: Path | None, fork: Path | None) -> int:
-        again = replace(wanted, folder=folder or wanted.folder, fork=fork or wanted.fork)
-        return _carry_out(again.file(path), again, batch)
+    first = wanted.folder
+    moving = replace(wanted, folder=None)
 
     def load() -> EvalFile:
-        return (
-            replace(wanted.file(path), run=str(wanted.folder.absolute()))
-            if wanted.folder
-            else wanted.file(path)
-        )
+        file = moving.file(path)
+        return replace(file, run=str(first.absolute())) if first else file
 
-    return OnChange(path, load, execute).run()
+    return OnChange(path, load, lambda: _carry_out(load(), moving, batch)).run()
 
 
 def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) -> int:
-    fork = wanted.reused()
     written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
+    refuse_overwriting(written, (file.path, file.source))
     with as_usage_error():
         for path in wanted.output:
             export_format(path, written[path])
-    facts = facts_to_keep(file)
+    facts = {**facts_to_keep(file), **data_fact(file)}
     made = with_weights(
         lambda: EvalRun.of(
             file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts
         )
     )
+    place = _find_place(made, wanted)
+    made = replace(made, folder=place.folder)
     check_resumed(made.folder, resume=wanted.resume)
     outcome = outcome_for(made, wanted)
     if wanted.dry_run:
         if batch:
             made.check_batches(batch)
-        found = estimated(outcome, fork_of=fork, retry_failed=wanted.retry_failed)
+        found = estimated(outcome, fork_of=place.reused, retry_failed=wanted.retry_failed)
         show_estimate(found, as_json=wanted.as_json, in_batches=batch is not None)
         return ExitCode.OK
     display = RunDisplay(outcome, quiet=wanted.quiet or wanted.as_json, otel=wanted.otel)
-    kept = made.folder or Path()
+    kept = place.folder
     try:
         with resumable(kept), display:
             if wanted.on:
@@ -350,7 +349,7 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
                 _adopt(made.folder)
             display.follow(
                 budget=wanted.budget(),
-                fork_of=fork,
+                fork_of=place.reused,
                 retry_failed=wanted.retry_failed,
                 batch=batch,
                 prepare=partial(_check_outputs, written),
@@ -367,14 +366,37 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
         return ExitCode.UNSCORED
     except RunStopped as halt:
         note_halt(halt, outcome)
-        _tell(outcome, kept, (), as_json=wanted.as_json)
+        _tell(outcome, place, (), as_json=wanted.as_json)
         raise
     for path, to in written.items():
         export(kept, path, to)
-    _tell(outcome, kept, list(written), as_json=wanted.as_json)
+    _tell(outcome, place, list(written), as_json=wanted.as_json)
     if not wanted.as_json:
         _compare(wanted.data, kept)
     return outcome.exit_code()
+
+
+def _find_place(made: EvalRun, wanted: RunOptions) -> RunPlace:
+    """Where it is kept; after a change of the file not where it was, unless that was asked for."""
+    if wanted.folder or wanted.on:
+        return RunPlace(made.folder or Path(), reused=wanted.reused())
+    place = find_place(made)
+    if place.earlier:
+        values = {"file": made.file.path.name, "earlier": place.earlier, "folder": place.folder}
+        told = (
+            Message(
+                "{file} changed since {earlier}: going on in {folder} with the answers that still "
+                "apply.",
+                **values,
+            )
+            if place.reused
+            else Message(
+                "{file} changed since {earlier}: going on in {folder}; no answer still applies.",
+                **values,
+            )
+        )
+        echo(told, err=True)
+    return replace(place, reused=wanted.reused() or place.reused)
 
 
 def _format(file: EvalFile, path: Path) -> str | None:
@@ -417,13 +439,13 @@ def _adopt(folder: Path) -> None:
     adopt_partitions(folder)
 
 
-def _tell(outcome: RunOutcome, folder: Path, written: Sequence[Path], *, as_json: bool) -> None:
-    if not as_json:
-        _show(outcome, folder, written)
-        return
+def _tell(outcome: RunOutcome, place: RunPlace, written: Sequence[Path], *, as_json: bool) -> None:
     report = outcome.report()
-    print_run(report, folder, written, votes=True)
-    warn(report)
+    if as_json:
+        print_run(report, place.folder, written, votes=True)
+        warn(report)
+    else:
+        show_end(outcome, report, written, place.earlier)
 
 
 def _compare(before: Path | None, after: Path) -> None:
@@ -431,18 +453,6 @@ def _compare(before: Path | None, after: Path) -> None:
     if before is None or not holds_run(before):
         return
     show_comparison(before, after)
-
-
-def _show(outcome: RunOutcome, folder: Path, written: Sequence[Path]) -> None:
-    """A line per criteria, and where everything is that this run has made."""
-    report = outcome.report()
-    show_report(report, Screen(language()))
-    if outcome.skipped:
-        echo(skipped_rows(outcome), fg="yellow")
-    for place in (folder, *written):
-        if place.exists():
-            echo(place)
-    warn(report)
 
 
 def _check_outputs(paths: Mapping[Path, str | None]) -> None:

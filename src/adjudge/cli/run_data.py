@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from adjudge.cli.show import print_json
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError
 from adjudge.ledger.batches import Batch
 from adjudge.results.cost import cost_of
@@ -21,13 +23,13 @@ def print_run(
     print_json(report, rows, files=files, run=run_with_configuration(folder))
 
 
-def run_with_configuration(folder: Path) -> dict[str, object]:
+def run_with_configuration(folder: Path) -> JsonDict:
     """A run folder, and how its judges are set up."""
     info = run_info(folder)
     return {**run_data(info), "configuration": info.configuration}
 
 
-def run_data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
+def run_data(info: RunInfo | tuple[Path, RunError]) -> JsonDict:
     """What a run holds and what it cost, or why that cannot be read."""
     if not isinstance(info, RunInfo):
         return {"folder": str(info[0]), "state": "unreadable", "error": str(info[1])}
@@ -38,23 +40,16 @@ def run_data(info: RunInfo | tuple[Path, RunError]) -> dict[str, object]:
         "judgments": info.judges,
         "judge_identities": info.identities,
         "excluded_models": info.excluded,
-        "votes": info.votes,
-        "failed_votes": info.failed_votes,
-        "failed_calls": info.failed_calls,
+        **some_of(info, "votes", "failed_votes", "failed_calls"),
         "calls": {model: usage.calls for model, usage in info.usage.items()},
-        **cost_of(info.usage),
+        **cost_of(info.usage).to_dict(),
         **({"batches": [_batch(one) for one in info.batches]} if info.batches else {}),
     }
 
 
-def _batch(batch: Batch) -> dict[str, object]:
+def _batch(batch: Batch) -> JsonDict:
     return {
-        "id": batch.id,
-        "provider": batch.provider,
-        "remote_id": batch.remote_id,
+        **some_of(batch, "id", "provider", "remote_id"),
         "state": batch.state.value,
-        "requests": batch.requests,
-        "counts": dict(batch.counts),
-        "created": batch.created,
-        "expires": batch.expires,
+        **some_of(batch, "requests", "counts", "created", "expires"),
     }

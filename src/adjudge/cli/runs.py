@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
+import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from rich.text import Text
 
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.json_text import print_results
@@ -24,13 +25,16 @@ from adjudge.cli.options import (
 from adjudge.cli.output import echo, language
 from adjudge.cli.run_data import print_run, run_data
 from adjudge.cli.show_diff import DiffFlags, print_diff, show_diff
+from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.numbers import number_of
 from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, FORMATS, export, export_format
 from adjudge.exporters.files import STDOUT
 from adjudge.gateway.open import user_cache
-from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
-from adjudge.messages import Message, join
+from adjudge.messages import Message
+from adjudge.results.cost import cost_message, cost_of, dollars
 from adjudge.results.counts import (
     count_calls,
     count_judgments,
@@ -40,14 +44,23 @@ from adjudge.results.counts import (
     count_votes,
 )
 from adjudge.results.run_report import report_of_run, votes_message
-from adjudge.results.trusted import calibrations_of, trust_sentence
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
+from adjudge.view.ending import Ending, show_ending
 from adjudge.view.terminal import Screen, clean
-from adjudge.view.terminal_report import reason_lines
-from adjudge.view.terms import STATUSES, run_state
+from adjudge.view.terms import run_state
 
 _DAY = 86_400
+_NEVER_WRAPPED = 1000
+"""Columns of what is not shown in a terminal."""
+_HEADINGS = (
+    Message("run"),
+    Message("started"),
+    Message("judgments"),
+    Message("no score"),
+    Message("cost"),
+    Message("state"),
+)
 _folder = argument("folder", "A run folder.", type=PATH)
 _parent = argument("parent", "Where to look.", type=PATH, default=Path("runs"))
 
@@ -69,25 +82,26 @@ def list_runs(parent: Path, as_json: bool) -> int:
     if not found:
         echo(Message("there are no runs in {folder}", folder=parent))
         return 0
-    headings = (
-        Message("run"),
-        Message("started"),
-        Message("judgments"),
-        Message("without a score"),
-        Message("calls"),
-        Message("cost"),
-        Message("state"),
-    )
-    screen = Screen(language())
-    screen.show(screen.table(headings, map(_cells, found)))
+    screen = Screen(language(), width=None if sys.stdout.isatty() else _NEVER_WRAPPED)
+    rows = [[screen.render(cell) for cell in _cells(one)] for one in found]
+    table = screen.table(())
+    for place, heading in enumerate(_HEADINGS):
+        title = screen.render(heading)
+        whole = max(len(title), *(len(cells[place]) for cells in rows))
+        last = place == len(_HEADINGS) - 1  # why a run stopped may take a line of its own
+        table.add_column(title, no_wrap=True, min_width=None if last else whole)
+    for cells in rows:
+        screen.add_row(table, *cells)
+    screen.show(table)
     return 0
 
 
 @runs.command("show")
 @_folder
+@click.option("--config", is_flag=True, help="Also show how its judges were set up.")
 @as_json
-def show_run(folder: Path, as_json: bool) -> int:
-    """Show what a run holds, what it cost and how it was set up."""
+def show_run(folder: Path, config: bool, as_json: bool) -> int:
+    """Show what a run came to, what it cost and who judged."""
     if as_json:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
@@ -96,44 +110,23 @@ def show_run(folder: Path, as_json: bool) -> int:
     screen.say(
         Message("{folder}: {state}", folder=info.folder, state=run_state(info.state)), "bold"
     )
-    for line in _criteria_lines(info):
-        screen.say(line)
-    if any(status != "scored" for one in info.criteria for status in one.statuses):
-        for line in reason_lines(report_of_run(folder, shown=0)):
-            screen.say(line)
-    for calibration in calibrations_of(folder):
-        screen.say(trust_sentence(calibration), "bold")
+    screen.show("")
+    unfinished = info.state not in ("complete", "imported")
+    ending = Ending(report=report_of_run(folder), folder=folder, unfinished=unfinished)
+    show_ending(ending, screen, screen)
+    screen.show("")
     for line in _judge_lines(info):
-        screen.say(line)
-    screen.console.print_json(
-        clean(json.dumps(_without_hashes(info.configuration), ensure_ascii=False))
-    )
+        screen.say(line, "dim")
+    if config:
+        import yaml  # not loaded by those who look at no configuration
+
+        shown = plain(_without_hashes(info.configuration))
+        screen.show("", Text(clean(yaml.safe_dump(shown, allow_unicode=True, sort_keys=False))))
     return 0
 
 
-def _criteria_lines(info: RunInfo) -> Iterator[Message]:
-    for one in info.criteria:
-        counts = join(
-            ", ",
-            (
-                Message("{status} {count}", status=STATUSES.get(status, status), count=count)
-                for status, count in sorted(one.statuses.items())
-            ),
-        )
-        yield (
-            Message("{name}: {counts}", name=one.name, counts=counts)
-            if one.mean is None
-            else Message(
-                "{name}: {counts}; mean {mean:.3f}",
-                name=one.name,
-                counts=counts,
-                mean=float(one.mean),
-            )
-        )
-
-
 def _judge_lines(info: RunInfo) -> Iterator[Message]:
-    """Who judged, which models did not count, and what it took."""
+    """Who judged, which models did not count, and what each took."""
     for judge, identity in info.identities.items():
         yield Message("{judge}: judge identity {identity}", judge=judge, identity=identity)
     for judge, excluded in info.excluded.items():
@@ -151,7 +144,7 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
             model=model,
             calls=count_calls(usage.calls),
             tokens=count_tokens(usage.prompt_tokens + usage.completion_tokens),
-            cost=_money(info, model),
+            cost=cost_message({model: usage}),
         )
     yield from map(_batch, info.batches)
     yield votes_message(info)
@@ -186,14 +179,11 @@ def _batch(batch: Batch) -> Message:
     )
 
 
-def _without_hashes(configuration: Mapping[str, object]) -> dict[str, object]:
+def _without_hashes(configuration: JsonObject) -> JsonDict:
     """The configuration as people read it: which templates a judge could use is for ``--json``."""
-    judges = configuration.get("judges")
-    each = judges if isinstance(judges, Mapping) else {}
+    each = object_in(configuration.get("judges"))
     shown = {
-        judge: {name: value for name, value in one.items() if name != "templates"}
-        if isinstance(one, Mapping)
-        else one
+        judge: {name: value for name, value in object_in(one).items() if name != "templates"}
         for judge, one in each.items()
     }
     return {**configuration, **({"judges": shown} if each else {})}
@@ -369,29 +359,15 @@ def _readable(folder: Path) -> RunInfo | tuple[Path, RunError]:
 
 def _cells(info: RunInfo | tuple[Path, RunError]) -> tuple[object, ...]:
     if not isinstance(info, RunInfo):
-        return (info[0], *["–"] * 5, Message("unreadable: {reason}", reason=info[1]))
-    started = info.facts.get("started")
+        return (info[0], *["–"] * 4, Message("unreadable: {reason}", reason=info[1]))
+    started = number_of(info.facts.get("started"))
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(started)) if started else "–"
     missing = sum(
         count
         for statuses in info.judges.values()
         for status, count in statuses.items()
-        if status != "scored"
+        if status not in ("scored", "skipped")
     )
-    calls = sum(usage.calls for usage in info.usage.values())
-    return info.folder, when, info.rows, missing, calls, _money(info), run_state(info.state)
-
-
-def _money(info: RunInfo, model: str | None = None) -> str:
-    prices = PriceTable.load()
-    costs = {
-        name: prices.cost(name, usage)
-        for name, usage in info.usage.items()
-        if model in (None, name)
-    }
-    total = sum(cost or 0.0 for cost in costs.values())
-    known = f"${total:.4f}"
-    if unknown := ", ".join(repr(name) for name, cost in costs.items() if cost is None):
-        missing = Message("no price for model {names}", names=unknown)
-        return Message("{cost} and {missing}", cost=known, missing=missing) if total else missing
-    return known
+    usd = cost_of(info.usage).cost_usd
+    cost = "–" if usd is None else dollars(usd)
+    return info.folder, when, info.rows, missing, cost, run_state(info.state)

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
-from adjudge.cli.json_text import print_results
+from adjudge.cli.json_text import Document, print_results
 from adjudge.cli.output import echo
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.results.compared import comparison_lines
 from adjudge.runs.diff import Change, JudgedRow, run_diff
@@ -78,7 +80,7 @@ def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
             "only_in_one": map(_row_data, found.only_in(0)),
             "only_in_two": map(_row_data, found.only_in(1)),
         }
-        more = {"settings": found.settings, "comparisons": comparisons, **only}
+        more: Document = {"settings": found.settings, "comparisons": comparisons, **only}
         print_results("diff", {**counts, **alone}, map(_change_data, found.changes()), more)
 
 
@@ -89,18 +91,12 @@ def _show(lines: Iterable[Message], count: int, most: int | None) -> None:
         echo(Message("… and {count} more: --all shows them", count=count - most))
 
 
-def _change_data(change: Change) -> dict[str, object]:
+def _change_data(change: Change) -> JsonDict:
     before, after = _row_data(change.before), _row_data(change.after)
     return {"before": before, "after": after, "same_content": change.same_content}
 
 
-def _row_data(row: JudgedRow) -> dict[str, object]:
-    known = {"systems": list(row.systems)} if row.systems else {}
-    return {
-        "judge": row.judge,
-        "criteria": row.criteria,
-        "row": row.row,
-        "id": row.id,
-        **row.summary._asdict(),
-        **known,
-    }
+def _row_data(row: JudgedRow) -> JsonDict:
+    known = ("judge", "criteria", "row", "id")
+    systems: JsonDict = {"systems": list(row.systems)} if row.systems else {}
+    return {**some_of(row, *known), **row.summary._asdict(), **systems}

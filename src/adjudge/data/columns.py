@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TypeVar
@@ -25,6 +26,7 @@ from adjudge.data.sources.row import is_blank
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError, WrongData
 from adjudge.messages import Message
+from adjudge.reading.json_path import NotThere, steps_of, value_at
 
 ALIASES = {
     "response": (
@@ -142,6 +144,43 @@ def column_in(found: Iterable[str], *names: str) -> str | None:
     return next((alike[folded(name)] for name in names if folded(name) in alike), None)
 
 
+def find_column(found: Iterable[str], name: str) -> str | None:
+    """The column that is called so; or ``name`` itself, a path into one: ``input.query``."""
+    found = list(found)
+    column = column_in(found, name)
+    if column is None and (root := _root(name)) and column_in(found, root) is not None:
+        return name
+    return column
+
+
+def cell_in(cells: Mapping[str, object], column: str) -> object:
+    """What a row has in a column, or at a path into one; None where that is not there."""
+    if column in cells:
+        return cells[column]
+    root = _root(column)
+    own = column_in(cells, root) if root else None
+    if own is None:
+        return None
+    with suppress(NotThere):
+        return value_at(_nested(cells[own]), column[len(root) :])  # type: ignore[arg-type]  # or nothing is there
+    return None
+
+
+def has_cell(cells: Mapping[str, object], column: str) -> bool:
+    """Whether a row has a column, or something at a path into one."""
+    return column in cells or cell_in(cells, column) is not None
+
+
+@lru_cache(maxsize=4096)
+def _root(name: str) -> str:
+    """The column that a path leads into; nothing where ``name`` is no path."""
+    try:
+        first, *others = steps_of(name)
+    except (SetupError, ValueError):
+        return ""
+    return first if others and isinstance(first, str) and name.startswith(first) else ""
+
+
 def column_for(field: str, found: Iterable[str]) -> str | None:
     """The column that holds a field, by its own name or by one that other tools use."""
     return column_in(found, field, *_names_of(field))
@@ -182,12 +221,15 @@ class Columns:
         needed: Sequence[str],
         id: str | None,
         also: Sequence[str] = (),
+        may_be_empty: Sequence[str] = (),
     ) -> None:
         wanted, id = names_apart(wanted, id)
         self._wanted = dict(wanted)
         self._needed = tuple(needed)
         self._also = tuple(also)
         """Fields that are taken where they are there."""
+        self._may_be_empty = tuple(may_be_empty)
+        """Fields that every row has a column for, which may hold nothing."""
         self._ids: tuple[str, ...] = ID_COLUMNS if id is None else (id,)
         self._id = id
         self._seen: dict[str, None] = {}
@@ -201,7 +243,7 @@ class Columns:
         """Take the columns that were not there before for fields that have none yet."""
         self._seen.update(dict.fromkeys(found))
         for field, column in self._wanted.items():
-            self.chosen[field] = column_in(self._seen, column) or column
+            self.chosen[field] = find_column(self._seen, column) or column
         for field in (*ALIASES, *self._needed, *self._also):
             if (
                 field not in self.chosen
@@ -210,7 +252,7 @@ class Columns:
                 self.chosen[field] = known
         self._take_chat()
         own = (
-            column_in(self._seen, name)
+            find_column(self._seen, name)
             for name in (ID_COLUMNS if self._id is None else (self._id,))
         )
         self._ids = tuple(dict.fromkeys(name for name in own if name is not None))
@@ -242,7 +284,7 @@ class Columns:
         """
         has = Message("it has: {found}", found=", ".join(found))
         for field, column in self._wanted.items():
-            if column_in(found, column) is None:
+            if find_column(found, column) is None:
                 raise WrongData(
                     "{name} has no column {column!r} (wanted as {field}); {has}",
                     name=name,
@@ -250,12 +292,18 @@ class Columns:
                     field=field,
                     has=has,
                 )
-        if self._id is not None and column_in(found, self._id) is None:
+        if self._id is not None and find_column(found, self._id) is None:
             raise WrongData(
                 "{name} has no column {id!r} (wanted as id); {has}", name=name, id=self._id, has=has
             )
         self.refuse_doubles(found, name)
-        for field in self._needed:
+        for field in (*self._needed, *self._may_be_empty):
+            if field == "response" and field not in self.chosen and "synthesizer_name" in found:
+                raise WrongData(
+                    "{name} is a test set of Ragas: questions without answers. Give them as a "
+                    "column 'response', or have an eval file ask your system: target",
+                    name=name,
+                )
             if field not in self.chosen:
                 raise WrongData(
                     "{name} has no {field} column: name it with --column {field}=COLUMN "
@@ -290,11 +338,23 @@ class Columns:
         given = {
             field: text
             for field, column in self.chosen.items()
-            if (text := self._text(cells.get(column), column, field)) is not None
+            if (text := self._text(cell_in(cells, column), column, field)) is not None
         }
         for field in self._needed:
             if field not in given:
                 raise ValueError(nothing_in(self.chosen.get(field, field), cells))
+        for field in self._may_be_empty:
+            if not has_cell(cells, column := self.chosen.get(field, field)):
+                raise ValueError(
+                    Message(
+                        "the row has no {column!r}; it has: {cells}. Name its column with "
+                        "--column {field}=COLUMN (columns={{{field!r}: 'COLUMN'}}), or write "
+                        "{column!r}: [] where there is nothing",
+                        column=column,
+                        field=field,
+                        cells=", ".join(cells),
+                    )
+                )
         return given
 
     def _text(self, cell: object, column: str, field: str) -> str | list[str] | None:
@@ -315,7 +375,7 @@ class Columns:
         if not cells.keys() <= self._seen.keys():
             self.see(cells)
         for column in self._ids:
-            value = cells.get(column)
+            value = cell_in(cells, column)
             if value is not None and value != "":
                 return str(value)
         return None

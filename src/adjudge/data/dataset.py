@@ -10,9 +10,10 @@ from typing import Generic, TypedDict, TypeVar, Unpack, cast
 from adjudge.data.columns import (
     ALIASES,
     Columns,
+    cell_in,
     choose_columns,
     column_for,
-    column_in,
+    find_column,
     folded,
     is_blank_row,
     names_apart,
@@ -20,7 +21,17 @@ from adjudge.data.columns import (
     text_of,
 )
 from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_source
-from adjudge.data.sources.row import BadRow, BlankRows, EmptyAnswers, Origin, Row, Rows, is_blank
+from adjudge.data.sources.row import (
+    BadRow,
+    BlankRows,
+    EmptyAnswers,
+    FileFormat,
+    Origin,
+    OtherSheets,
+    Row,
+    Rows,
+    is_blank,
+)
 from adjudge.domain.instance import NUMBERED, Instance, PairwiseInstance
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import NothingToJudge, SetupError, WrongData
@@ -38,6 +49,7 @@ __all__ = [
     "OnBadRow",
     "OnBlankRows",
     "OnEmptyAnswers",
+    "OtherSheets",
     "Source",
     "check_responses",
     "choose_columns",
@@ -48,7 +60,7 @@ __all__ = [
 ]
 
 N = TypeVar("N", BlankRows, EmptyAnswers)
-OddRows = BadRow | BlankRows | EmptyAnswers
+OddRows = BadRow | BlankRows | EmptyAnswers | OtherSheets
 """What a reader of rows tells of."""
 OnBadRow = Callable[[BadRow], None]
 OnBlankRows = Callable[[BlankRows], None]
@@ -67,6 +79,7 @@ class RowHandlers(TypedDict, total=False):
     on_bad_row: OnBadRow | None
     on_blank_rows: OnBlankRows | None
     on_empty_answers: OnEmptyAnswers | None
+    on_other_sheets: Callable[[OtherSheets], None] | None
 
 
 class ReadOptions(RowHandlers, total=False):
@@ -75,6 +88,8 @@ class ReadOptions(RowHandlers, total=False):
     id: str | None
     format: str | None
     encoding: str | None
+    sheet: str | None
+    header_row: int | None
 
 
 def read_instances(
@@ -84,6 +99,7 @@ def read_instances(
     needed: Sequence[str] = ("response",),
     *,
     also: Sequence[str] = (),
+    may_be_empty: Sequence[str] = (),
     **options: Unpack[ReadOptions],
 ) -> Iterator[Instance]:
     """One instance a row, read as they are asked for: a data set of any length needs the memory of
@@ -91,17 +107,19 @@ def read_instances(
 
     ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts,
     mappings or instances. ``columns`` says which column is which field; the rest is found by the
-    usual names. ``needed``: the fields that every row must have; ``also``: further ones that are
-    taken where they are there. ``id``: the column with the rows' names; without one a row is called
+    usual names. ``needed``: the fields that every row must have; ``may_be_empty``: those that a row
+    must have a column for, though there may be nothing in it; ``also``: further ones that are taken
+    where they are there. ``id``: the column with the rows' names; without one a row is called
     by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
     ``metadata["row"]``. ``on_bad_row`` is told of each row that cannot be read, and reading goes
     on; without it the first one raises a WrongData. What is wrong with the whole source raises
     always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is told of them once,
     at the end, and without it a warning is logged. So is ``on_empty_answers`` of rows whose judged
-    text, the first of the ``needed``, is empty: they are judged. ``format`` and ``encoding`` are
-    for files that do not show them.
+    text, the first of the ``needed``, is empty: they are judged; and ``on_other_sheets`` of a
+    workbook with several sheets of which none was named. ``format`` and ``encoding`` are for files
+    that do not show them; ``sheet`` and ``header_row`` (from 1) are of an Excel workbook.
     """
-    chosen = Columns(columns or {}, needed, options.pop("id", None), also)
+    chosen = Columns(columns or {}, needed, options.pop("id", None), also, may_be_empty)
 
     def made(cells: Mapping[str, object], place: str) -> Instance:
         return Instance(
@@ -158,13 +176,13 @@ class _Compared(Columns):
             )
 
 
-def field_names(source: Source, format: str | None = None, encoding: str | None = None) -> set[str]:
+def field_names(source: Source) -> set[str]:
     """The fields that at least one row has something in, by the names of the columns and by ours.
 
     Reads the source once, to its end. A run does not need this: ``read_instances`` looks for the
     needed fields as it goes.
     """
-    _, rows = open_source(source, format, encoding)
+    _, rows = open_source(source)
     filled: set[str] = set()
     for row in rows:
         if isinstance(row, BadRow):
@@ -234,8 +252,13 @@ class _Reading:
 
 def _read(source: Source, wanted: _Reading, options: ReadOptions) -> Iterator[Instance]:
     """Open the source now; the rows are read as they are asked for."""
-    format, encoding = options.pop("format", None), options.pop("encoding", None)
-    opened = open_source(source, format, encoding, wanted.judged)
+    how = FileFormat(
+        options.pop("format", None),
+        options.pop("encoding", None),
+        options.pop("sheet", None),
+        options.pop("header_row", None),
+    )
+    opened = open_source(source, how, wanted.judged)
     return _each(*opened, wanted, **cast(RowHandlers, options))
 
 
@@ -247,9 +270,12 @@ def _each(
     on_bad_row: OnBadRow | None = None,
     on_blank_rows: OnBlankRows | None = None,
     on_empty_answers: OnEmptyAnswers | None = None,
+    on_other_sheets: Callable[[OtherSheets], None] | None = None,
 ) -> Iterator[Instance]:
     if wanted.limit is not None and wanted.limit < 1:
         return
+    if origin.other_sheets is not None:
+        (on_other_sheets or _warn)(origin.other_sheets)
     tell = on_bad_row or _stop
     blank, empty = (
         _Noted(origin, BlankRows, on_blank_rows),
@@ -328,13 +354,16 @@ def comparison_of(
         for field in ALIASES
         if field != "response" and (column := column_for(field, cells)) is not None
     }
-    named = {field: column_in(cells, column) or column for field, column in (columns or {}).items()}
+    named = {
+        field: find_column(cells, column) or column for field, column in (columns or {}).items()
+    }
     field_of = {column: field for field, column in {**found, **named}.items()}
-    responses = [column_in(cells, column) or column for column in responses]
+    responses = [find_column(cells, column) or column for column in responses]
     texts = {
         column: text
-        for column, cell in cells.items()
-        if (text := _compared_text(cell, column, field_of.get(column, ""))) is not None
+        for column in dict.fromkeys((*cells, *named.values(), *responses))
+        if (text := _compared_text(cell_in(cells, column), column, field_of.get(column, "")))
+        is not None
     }
     check_responses(cells, texts, responses)
     own = {field: texts[column] for field, column in named.items() if column in texts}

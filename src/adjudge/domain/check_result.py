@@ -13,7 +13,7 @@ PASS, FAIL = "PASS", "FAIL"
 
 @light_dataclass(frozen=True, kw_only=True)
 class CheckRecord:
-    """One check of one row."""
+    """What one check says of one row."""
 
     name: str
     passed: Annotated[bool | None, "null: it cannot be told"]

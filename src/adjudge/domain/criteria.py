@@ -23,11 +23,35 @@ _WORDS_OF_A_SENTENCE = 3
 
 @dataclass(frozen=True)
 class CriteriaOption:
-    """One answer a judge may give."""
+    """One answer a judge may give: ``CriteriaOption("Yes", 1.0)``, or with a description before the
+    score.
+    """
 
     name: str
     description: str = ""
     score: float | None = None
+
+    def __init__(
+        self, name: str, description: str | float = "", score: float | None = None
+    ) -> None:
+        if isinstance(description, int | float) and not isinstance(description, bool):
+            if score is not None:
+                raise SetupError(
+                    "option {name!r} has two scores, {first} and {second}: a description is a text",
+                    name=name,
+                    first=description,
+                    second=score,
+                )
+            score, description = description, ""
+        if not isinstance(description, str | None):
+            raise SetupError(
+                "the description of option {name!r} must be a text, not {kind}",
+                name=name,
+                kind=type(description).__name__,
+            )
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "description", description or "")
+        object.__setattr__(self, "score", score)
 
     @property
     def points(self) -> float | None:

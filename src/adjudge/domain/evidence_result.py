@@ -69,7 +69,7 @@ class SentenceSupport(Span):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class EvidenceResult(Result):
     """A text looked up in its sources. ``score`` is the share of its claims that are supported."""
 

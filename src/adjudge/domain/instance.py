@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
 
 NUMBERED = re.compile(
@@ -33,7 +34,7 @@ def names_only(row: object) -> bool:
     )
 
 
-def cell_of(value: object) -> object:
+def cell_of(value: object) -> JsonValue:
     """A cell as JSON-ready data; a number that JSON does not know is nothing."""
     if isinstance(value, float) and not math.isfinite(value):
         return None
@@ -77,7 +78,7 @@ class Instance:
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     @property
-    def input(self) -> dict[str, object]:
+    def input(self) -> JsonDict:
         """The row as it was read, by its own columns, JSON-ready; empty where a program made the
         instance.
         """

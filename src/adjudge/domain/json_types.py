@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 JsonValue: TypeAlias = (
     bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
@@ -11,3 +11,38 @@ JsonValue: TypeAlias = (
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 JsonDict: TypeAlias = dict[str, JsonValue]
 """A JSON object that is being made, or is the caller's to change."""
+
+
+def object_in(value: JsonValue) -> JsonObject:
+    """``value``; nothing where it is not an object: what others wrote may be anything."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def objects_in(value: JsonValue) -> tuple[JsonObject, ...]:
+    """The objects of a list; what else stands in it is left out."""
+    found = value if isinstance(value, list | tuple) else ()
+    return tuple(one for one in found if isinstance(one, Mapping))
+
+
+def text_in(value: JsonValue) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def object_at(data: JsonObject, name: str) -> JsonObject:
+    """The object under ``name``; KeyError or TypeError where there is none."""
+    value = data[name]
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{name} is {type(value).__name__}")
+    return value
+
+
+def objects_at(data: JsonObject, name: str) -> Sequence[JsonObject]:
+    """The objects of the list under ``name``; KeyError or TypeError where there is none."""
+    value = data[name]
+    if not _are_objects(value):
+        raise TypeError(f"{name} is {type(value).__name__}")
+    return value
+
+
+def _are_objects(value: JsonValue) -> TypeGuard[Sequence[JsonObject]]:
+    return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)

@@ -31,7 +31,8 @@ else:
         def made(cls: type[T]) -> type[T]:
             shared = {"__eq__": _is_same, "__hash__": _hash if frozen else None, "__repr__": _said}
             for name in shared.keys() - cls.__dict__.keys():
-                setattr(cls, name, shared[name])
+                if name != "__repr__" or cls.__repr__ in (object.__repr__, _said):
+                    setattr(cls, name, shared[name])  # a short one that is inherited stays
             return dataclass(frozen=frozen, kw_only=kw_only, init=init, repr=False, eq=False)(cls)
 
         return made

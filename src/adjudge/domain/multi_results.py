@@ -23,7 +23,7 @@ class MultiCriteriaItemResult:
     weighted_score: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MultiCriteriaDirectInstanceResult(HtmlRepr):
     """One text judged by several criteria."""
 
@@ -58,6 +58,14 @@ class MultiCriteriaDirectInstanceResult(HtmlRepr):
             ]
         )
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {str(self).partition(chr(10))[0]}>"
+
+    def cells(self) -> JsonDict:
+        """What a table of results shows of this one."""
+        score = {"status": self.status.value, "aggregated_score": self.aggregated_score}
+        return {**score, **self.per_criterion_score}
+
     @property
     def per_criterion_score(self) -> dict[str, float | None]:
         """Each criterion's own score, normalised where the MultiCriteria says
@@ -90,7 +98,7 @@ class MultiCriteriaDirectInstanceResult(HtmlRepr):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MultiCriteriaPairwiseInstanceResult:
     """Responses compared by several criteria."""
 
@@ -104,3 +112,13 @@ class MultiCriteriaPairwiseInstanceResult:
     """Whether several responses have the highest win rate, also where the first of them was
     selected.
     """
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.cells()}>"
+
+    def cells(self) -> JsonDict:
+        """What a table of results shows of this one."""
+        return {
+            "selected_option": self.selected_option,
+            **{one.criteria.name: one.verdict_name for one in self.results},
+        }

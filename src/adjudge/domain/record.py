@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast, get_args
 
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.instance import Instance
-from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.verdict import Details, KeptQuote, KeptSupport, Ranking, Selection
@@ -172,7 +172,7 @@ class OtherDetail(Detail):
 
     kind: ClassVar[str] = "other"
 
-    values: Mapping[str, object]
+    values: JsonObject
 
     @property
     def chosen(self) -> str | None:
@@ -189,7 +189,7 @@ class OtherDetail(Detail):
         return next((one for one in named if isinstance(one, str | int)), None)
 
     def to_dict(self) -> JsonDict:
-        return cast(JsonDict, dict(self.values))
+        return dict(self.values)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -223,7 +223,7 @@ class VoteRecord:
     """Who the model was told to be."""
     repairs: int = 0
     """Further calls it took to get a readable reply."""
-    metadata: Mapping[str, object] = NOTHING
+    metadata: JsonObject = NOTHING
     """What a judge of one's own has to say beside its verdict."""
     prompt: str | None = None
     """The SHA-256 of the prompt that was last sent."""
@@ -288,7 +288,7 @@ class JudgmentRecord:
     """Its place among the judge's judgments, from 0."""
     id: str | None
     fields: Fields
-    input: Annotated[Mapping[str, object], "the row by its own columns"] = NOTHING
+    input: Annotated[JsonObject, "the row by its own columns"] = NOTHING
     """Empty where a program made the row."""
     criterion: str
     status: StatusName
@@ -422,7 +422,7 @@ class JudgmentRecord:
     def to_dict(self) -> JsonDict:
         """As ``--json`` and exports have it, nested."""
         given: JsonDict = {"fields": json_ready(self.fields)}
-        given |= {"input": cast(JsonDict, dict(self.input))} if self.input else {}
+        given |= {"input": dict(self.input)} if self.input else {}
         votes = {} if self.votes is None else {"votes": [vote.to_dict() for vote in self.votes]}
         identity = {} if self.judge_identity is None else {"judge_identity": self.judge_identity}
         return {
@@ -466,7 +466,7 @@ def place_names(count: int) -> tuple[str, ...]:
     return tuple(f"response {place}" for place in range(1, count + 1))
 
 
-def column_of(fields: GivenFields, row: Mapping[str, object], column: str) -> object:
+def column_of(fields: GivenFields, row: JsonObject, column: str) -> object:
     """What a row holds in a column, or a field, whatever the case of the name; None: nothing."""
     held = {**fields, **row}
     return next(
@@ -475,7 +475,7 @@ def column_of(fields: GivenFields, row: Mapping[str, object], column: str) -> ob
 
 
 def cell_of_column(
-    name: str, fields: GivenFields, row: Mapping[str, object], column: str
+    name: str, fields: GivenFields, row: JsonObject, column: str
 ) -> str | int | float:
     """The same; a SetupError where the row, called ``name``, has no such column."""
     held = {**fields, **row}

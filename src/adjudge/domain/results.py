@@ -124,6 +124,20 @@ class Result(HtmlRepr):
         ]
         return ": ".join([*filter(None, names), "; ".join(filter(None, parts))])
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self}>"
+
+    def cells(self) -> JsonDict:
+        """What a table of results shows of this one, the longest text last."""
+        why = self.explanation if self.status is Status.SCORED else self.reason
+        return {
+            "criterion": _beginning(self.criteria.name, 40) if self.criteria else None,
+            "verdict": self.verdict_name or self.status.value,
+            "score": self.score,
+            "votes": f"{self.votes_valid}/{self.votes_requested}",
+            "explanation": why or "",
+        }
+
     @property
     def _in_words(self) -> str:
         """The verdict and the score in a few words; without one, the status."""
@@ -241,10 +255,10 @@ class Result(HtmlRepr):
         return self.left_out
 
 
-def _beginning(text: str) -> str:
+def _beginning(text: str, most: int = _LONGEST_SHOWN) -> str:
     """As much of a text as fits into a line."""
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_SHOWN else f"{line[: _LONGEST_SHOWN - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 @light_dataclass(frozen=True)

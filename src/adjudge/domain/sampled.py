@@ -10,7 +10,7 @@ from adjudge.domain.results import Result
 from adjudge.domain.sampled_record import QualitativeDetail, QuantitativeDetail
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SampledResult(Result):
     """What the two kinds have in common. ``votes`` holds every sample with its raw reply."""
 
@@ -18,7 +18,7 @@ class SampledResult(Result):
     """Share of the valid samples for each answer, the commonest first."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class QualitativeResult(SampledResult):
     """Pass or fail by natural language."""
 
@@ -47,7 +47,7 @@ class QualitativeResult(SampledResult):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class QuantitativeResult(SampledResult):
     """A number by natural language; ``score`` is what the samples come to."""
 

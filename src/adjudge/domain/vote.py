@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Question
 from adjudge.domain.record import VoteRecord
@@ -186,7 +186,7 @@ class Vote(HtmlRepr):
             answered_before=self.answered_before or None,
             persona=self.ballot.persona,
             repairs=self.repairs,
-            metadata=self.metadata,
+            metadata=cast(JsonObject, self.metadata),
             prompt=self.prompt_hash,
             unfinished=self.unfinished,
         )

@@ -6,9 +6,11 @@ told of any run folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from adjudge.domain.frozen import content_hash
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
+from adjudge.domain.judge_configuration import JudgeConfiguration
 
 _DECIDES_NOTHING = ("name", "early_stop", "config", "on_result", "weights_from")
 """Settings without a part in any verdict: what a judge is called, when it stops asking for votes
@@ -25,8 +27,8 @@ _FOR_REPORTS = ("title", "labels")
 _LENGTH = 16
 
 
-def judge_identity(configuration: Mapping[str, object], criteria: str | None = None) -> str:
-    """The identity of one judge by its stored configuration (``PlannedJudge.configuration``).
+def judge_identity(configuration: JudgeConfiguration, criteria: str | None = None) -> str:
+    """The identity of one judge by its stored configuration.
 
     ``criteria``: of the judge asking only this one of its questions; other questions beside it then
     make no difference.
@@ -34,74 +36,50 @@ def judge_identity(configuration: Mapping[str, object], criteria: str | None = N
     return content_hash(dict(_ingredients(configuration, criteria)))[:_LENGTH]
 
 
-def judge_identities(configuration: Mapping[str, object]) -> dict[str, str]:
-    """Judge → identity, by the configuration of a run."""
-    judges = _mapping(configuration.get("judges"))
-    return {str(name): judge_identity(_mapping(one)) for name, one in judges.items()}
-
-
-def panel_identity(configuration: Mapping[str, object], criteria: str | None = None) -> str:
+def panel_identity(configuration: JudgeConfiguration, criteria: str | None = None) -> str:
     """The identity of a panel, however its members are weighed: what learnt
     weights are bound to.
     """
-    settings = _without(_mapping(configuration.get("settings")), ("weights",))
-    return judge_identity({**configuration, "settings": settings}, criteria)
+    return judge_identity(configuration.without("weights"), criteria)
 
 
 def step_identities(
-    configuration: Mapping[str, object], criteria: str | None = None
+    configuration: JudgeConfiguration, criteria: str | None = None
 ) -> dict[str, str]:
     """Step → identity, by the stored configuration of a cascade: what its
     thresholds are bound to.
     """
-    common = _without(configuration, ("steps",))
-    found = {}
-    for step in _listed(configuration.get("steps")):
-        for model in _mapping(step.get("models")):
-            found[str(model)] = judge_identity({**common, **step}, criteria)
-    return found
-
-
-def _ingredients(
-    configuration: Mapping[str, object], criteria: str | None
-) -> Iterator[tuple[str, object]]:
-    templates, versions = (
-        _mapping(configuration.get("templates")),
-        _mapping(configuration.get("versions")),
-    )
-    yield "judge", configuration.get("judge")
-    if plugin := configuration.get("plugin"):
-        yield "plugin", plugin
-    beside = ("dimensions", "weights") if "dimensions" in configuration else ()
-    yield (
-        "settings",
-        _as_votes(
-            _without(_set(_mapping(configuration.get("settings"))), (*_DECIDES_NOTHING, *beside))
-        ),
-    )
-    yield (
-        "models",
-        sorted(map(content_hash, _mapping(configuration.get("models")).values())),
-    )  # in no order: they are pooled
-    yield "criteria", sorted(map(content_hash, _asked(configuration.get("criteria"), criteria)))
-    yield "templates", _without(templates, _OTHER_TEMPLATES)
-    yield "dimensions", dict(_dimensions(_mapping(configuration.get("dimensions")), criteria))
-    yield "reader", versions.get("reader", "1")  # runs from before there were versions of them
-    yield "pooling", versions.get("pooling", "1")
-    if checks := _listed(configuration.get("checks")):
-        yield "checks", sorted(map(content_hash, checks))
-    if steps := step_identities(configuration, criteria):
-        yield "steps", list(steps.values())
-
-
-def _set(settings: Mapping[str, object]) -> Mapping[str, object]:
-    """Without weights where none are set: runs from before there were any have none either."""
     return {
-        name: value for name, value in settings.items() if name != "weights" or value is not None
+        model: judge_identity(step, criteria)
+        for step in configuration.steps
+        for model in step.models
     }
 
 
-def _as_votes(settings: dict[str, object]) -> dict[str, object]:
+def _ingredients(one: JudgeConfiguration, criteria: str | None) -> Iterator[tuple[str, JsonValue]]:
+    yield "judge", one.kind
+    if one.plugin:
+        yield "plugin", one.plugin
+    beside = () if one.dimensions is None else ("dimensions", "weights")
+    yield "settings", _as_votes(_without(_set(one.settings), (*_DECIDES_NOTHING, *beside)))
+    yield "models", sorted(map(content_hash, one.models.values()))  # in no order: they are pooled
+    yield "criteria", sorted(map(content_hash, _asked(one, criteria)))
+    yield "templates", _without(one.templates, _OTHER_TEMPLATES)
+    yield "dimensions", dict(_dimensions(one.dimensions or {}, criteria))
+    yield "reader", one.versions.get("reader", "1")  # runs from before there were versions of them
+    yield "pooling", one.versions.get("pooling", "1")
+    if one.checks:
+        yield "checks", sorted(map(content_hash, one.checks))
+    if steps := step_identities(one, criteria):
+        yield "steps", list(steps.values())
+
+
+def _set(settings: JsonObject) -> JsonObject:
+    """Without weights where none are set: runs from before there were any have none either."""
+    return _without(settings, ("weights",) if settings.get("weights") is None else ())
+
+
+def _as_votes(settings: JsonDict) -> JsonDict:
     """True is three votes and False is one, however it was said."""
     said = settings.get("self_consistency")
     return (
@@ -109,29 +87,19 @@ def _as_votes(settings: dict[str, object]) -> dict[str, object]:
     )
 
 
-def _asked(criteria: object, only: str | None) -> list[Mapping[str, object]]:
-    found = _listed(criteria)
-    wanted = [one for one in found if one.get("name") == only]
-    return wanted or found  # a judge whose settings hold its one question lists none
+def _asked(one: JudgeConfiguration, only: str | None) -> Sequence[JsonObject]:
+    wanted = [asked for asked in one.criteria if asked.get("name") == only]
+    return wanted or one.criteria  # a judge whose settings hold its one question lists none
 
 
-def _dimensions(found: Mapping[str, object], only: str | None) -> Iterator[tuple[str, object]]:
+def _dimensions(found: JsonObject, only: str | None) -> Iterator[tuple[str, JsonValue]]:
     """Each score of a row is asked for by itself: weights and gates decide the composite alone."""
     for name, one in found.items():
         if only not in found:
-            yield str(name), _without(_mapping(one), _FOR_REPORTS)
+            yield name, _without(object_in(one), _FOR_REPORTS)
         elif name == only:
-            yield str(name), _mapping(one).get("criteria")
+            yield name, object_in(one).get("criteria")
 
 
-def _without(values: Mapping[str, object], names: Sequence[str]) -> dict[str, object]:
+def _without(values: JsonObject, names: Sequence[str]) -> JsonDict:
     return {name: value for name, value in values.items() if name not in names}
-
-
-def _listed(value: object) -> list[Mapping[str, object]]:
-    return [_mapping(one) for one in value] if isinstance(value, Sequence) else []
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    """A run folder may come from anybody."""
-    return value if isinstance(value, Mapping) else {}

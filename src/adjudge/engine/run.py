@@ -46,7 +46,7 @@ class Run:
     """Another run whose answers are reused where they still apply."""
     retry_failed: bool = False
     """Ask again where the answer had no verdict. Calls that failed are asked again in any case."""
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: JsonObject = field(default_factory=dict)
     """What else to keep about the run, such as the command that made it."""
     in_batches: bool = False
     """Whether it asks through providers' batch APIs, and collects what it sent."""
@@ -288,8 +288,7 @@ async def open_run(
     """
     if budget is not None and not isinstance(budget, Budget):
         raise SetupError(
-            "budget says which limit it is, such as adjudge.runs.Budget(max_calls=100), not "
-            "{budget!r}",
+            "budget says which limit it is, such as adjudge.Budget(max_calls=100), not {budget!r}",
             budget=budget,
         )
     if run is not None:

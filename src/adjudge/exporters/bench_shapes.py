@@ -16,6 +16,13 @@ class FigureShape(TypedDict):
     reason: str
 
 
+class BehindShape(FigureShape):
+    """By how much the best judge is better."""
+
+    p_value: float | None
+    smallest: Annotated[float | None, "the smallest difference that these rows could show"]
+
+
 class CeilingShape(TypedDict):
     """How well people agree among themselves."""
 
@@ -32,7 +39,7 @@ class DisagreementShape(TypedDict):
     id: str | None
     judge_says: str | float
     people_say: str | float
-    labels: Annotated[Mapping[str, object], "annotator: what they say"]
+    labels: Annotated[Mapping[str, str | float | None], "annotator: what they say"]
     explanation: str
     text: str
 
@@ -62,7 +69,7 @@ class BenchedJudgeShape(TypedDict):
     cost_usd_per_1000_rows: float | None
     unpriced_models: Sequence[str]
     seconds_per_row: float | None
-    behind_best: Mapping[str, object] | None
+    behind_best: BehindShape | None
     told_apart_from_best: Annotated[
         bool | None, "whether the best judge is better; null for the best itself"
     ]

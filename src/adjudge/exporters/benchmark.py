@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
 from adjudge.exporters.files import text_file
 from adjudge.exporters.json_version import SCHEMA
@@ -62,7 +63,7 @@ def benchmark_json(found: Benchmark) -> str:
     )
 
 
-def benchmark_facts(found: Benchmark) -> dict[str, object]:
+def benchmark_facts(found: Benchmark) -> JsonDict:
     """What a document says beside its rankings."""
     settings = found.settings
     return {

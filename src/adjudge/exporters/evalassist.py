@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.verdict import TIE, letter
 
 Fields = Mapping[str, str | Sequence[str]]
@@ -28,7 +29,7 @@ _JUDGE = "eval_assist"
 """EvalAssist's own judge: it asks as ours do."""
 
 
-def case_out(name: str, content: Mapping[str, object]) -> dict[str, object]:
+def case_out(name: str, content: JsonObject) -> JsonDict:
     """The file of a test case, which gets its number where it is brought in."""
     whole = {
         "pipeline": content.get("evaluator"),
@@ -39,9 +40,7 @@ def case_out(name: str, content: Mapping[str, object]) -> dict[str, object]:
     return {"name": name, "content": json.dumps(whole, ensure_ascii=False), "user_id": -1, "id": -1}
 
 
-def criteria_out(
-    criteria: Criteria, context: Sequence[str], *, compares: bool
-) -> dict[str, object]:
+def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) -> JsonDict:
     """Ours that name no context read all of it; EvalAssist's would read none."""
     options = [
         {"name": one.name, "description": one.description, "score": one.score}
@@ -59,7 +58,7 @@ def criteria_out(
     }
 
 
-def instance_out(id: str, fields: Fields, judged: str, *, compares: bool) -> dict[str, object]:
+def instance_out(id: str, fields: Fields, judged: str, *, compares: bool) -> JsonDict:
     """A row that nobody judged and of which nobody expects anything.
 
     Texts in a list stand in one, and beside it as they are.
@@ -84,7 +83,7 @@ def instance_out(id: str, fields: Fields, judged: str, *, compares: bool) -> dic
     }
 
 
-def examples_out(criteria: Criteria, *, compares: bool) -> list[dict[str, object]]:
+def examples_out(criteria: Criteria, *, compares: bool) -> list[JsonDict]:
     """The texts that a judge is shown before its own, with what they got."""
     found = []
     for number, one in enumerate(criteria.examples, 1):
@@ -93,7 +92,7 @@ def examples_out(criteria: Criteria, *, compares: bool) -> list[dict[str, object
         )
         about = shown.get("metadata")
         own = {
-            **_mapping(_mapping(about).get(OWN)),
+            **object_in(object_in(about).get(OWN)),
             **({"explanation": one.explanation} if one.explanation else {}),
         }
         expected = _place(one.option) if compares else one.option
@@ -103,7 +102,7 @@ def examples_out(criteria: Criteria, *, compares: bool) -> list[dict[str, object
     return found
 
 
-def evaluator_out(models: Sequence[str], *, compares: bool) -> dict[str, object] | None:
+def evaluator_out(models: Sequence[str], *, compares: bool) -> JsonDict | None:
     """Who is asked; None: EvalAssist's user chooses."""
     if not models:
         return None
@@ -115,12 +114,12 @@ def evaluator_out(models: Sequence[str], *, compares: bool) -> dict[str, object]
     }
 
 
-def judge_out(settings: Mapping[str, object], *, compares: bool) -> dict[str, object]:
+def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
     """How is asked: what both have, by EvalAssist's names; and what only ours has, where its judge
     does not look.
     """
     several = settings.get("self_consistency")
-    params: dict[str, object] = {
+    params: JsonDict = {
         "check_positional_bias": bool(settings.get("check_positional_bias")),
         "self_consistency": several
         if isinstance(several, int) and not isinstance(several, bool)
@@ -160,7 +159,3 @@ def _place(label: str) -> int | str:
         if label == TIE
         else next((place for place in range(26) if letter(place) == label), label)
     )
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}

@@ -14,6 +14,7 @@ from itertools import islice
 from pathlib import Path
 
 from adjudge.data.cells import cell
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.label import Label
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
@@ -175,12 +176,12 @@ FORMATS: Parts[Callable[[Path, Path], int]] = Parts("exporters")
 """A run folder and a file → how many rows were written."""
 
 
-def flat_rows(run: str | Path) -> Iterator[dict[str, object]]:
+def flat_rows(run: str | Path) -> Iterator[JsonDict]:
     """Every judgment of a run folder as a row of its tables."""
     return _flat(records_of(run), Setup.of_run(run_info(run)))
 
 
-def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[dict[str, object]]:
+def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[JsonDict]:
     for one in found:
         identity = one.judge_identity or setup.identities.get(one.judge)
         yield {**flat(one, setup.dimensions.get(one.judge, ())), IDENTITY: identity}
@@ -196,7 +197,7 @@ def _at_one_moment(run: Path) -> Iterator[sqlite3.Connection]:
         yield ledger
 
 
-def column_types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
+def column_types(rows: Iterable[JsonObject]) -> dict[str, str]:
     """Parquet wants one type a column: the one that all its values have, else text. Scores are
     numbers also where all failed.
     """
@@ -211,7 +212,7 @@ def column_types(rows: Iterable[Mapping[str, object]]) -> dict[str, str]:
     }
 
 
-def typed_row(row: Mapping[str, object], types: Mapping[str, str]) -> dict[str, object]:
+def typed_row(row: JsonObject, types: Mapping[str, str]) -> JsonDict:
     """What is nested, or of several types, goes in as JSON."""
     return {
         _encodable(name): _as_text(row.get(name)) if kind == "string" else row.get(name)

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.label import Label
 from adjudge.domain.record import DirectDetail, JudgmentRecord, VoteRecord
 from adjudge.errors import SetupError
@@ -52,17 +53,16 @@ def to_evalassist(run: Path, target: Path) -> int:
     names = dict.fromkeys(
         name for row in rows for name in row.fields if name != criteria.to_evaluate_field
     )
-    configuration = info.configuration.get("judges", {}).get(scale.judges[0], {})
+    configuration = info.judge_configurations[scale.judges[0]]
     recorded = _from_evalassist(info)
-    about = recorded.get("criteria")
     own = criteria_out(criteria, list(names), compares=compares)
-    content: dict[str, object] = {
+    content: JsonDict = {
         "type": "pairwise" if compares else "direct",
-        "evaluator": evaluator_out(list(configuration.get("models", {})), compares=compares),
+        "evaluator": evaluator_out(list(configuration.models), compares=compares),
         "examples": examples_out(criteria, compares=compares),
-        "judge": judge_out(configuration.get("settings", {}), compares=compares),
+        "judge": judge_out(configuration.settings, compares=compares),
         **{key: value for key, value in recorded.items() if key != "name"},
-        "criteria": {**own, **about} if isinstance(about, Mapping) else own,
+        "criteria": {**own, **object_in(recorded.get("criteria"))},
         "instances": [
             _evalassist_instance(row, scale, expected, more=bool(recorded)) for row in rows
         ],
@@ -74,13 +74,12 @@ def to_evalassist(run: Path, target: Path) -> int:
     return len(rows)
 
 
-def _from_evalassist(info: RunInfo) -> Mapping[str, object]:
+def _from_evalassist(info: RunInfo) -> JsonObject:
     """What the test case that a run was imported from says of all its rows; nothing of any other
     run.
     """
-    imported, whole = info.facts.get("imported"), info.facts.get("whole")
-    known = isinstance(imported, Mapping) and imported.get("format") == "evalassist"
-    return whole if known and isinstance(whole, Mapping) else {}
+    known = object_in(info.facts.get("imported")).get("format") == "evalassist"
+    return object_in(info.facts.get("whole")) if known else {}
 
 
 def _only_scale(run: Path) -> JudgedScale:
@@ -95,9 +94,9 @@ def _only_scale(run: Path) -> JudgedScale:
     return found[0]
 
 
-def _agreed(run: Path, criteria: str) -> dict[str, object]:
+def _agreed(run: Path, criteria: str) -> dict[str, str | float]:
     """Row → what all of its labels say; rows on which people differ have no expected result."""
-    found: dict[str, set[object]] = {}
+    found: dict[str, set[str | float]] = {}
     for label in LabelStore(run).current(criteria):
         if label.answer is not None:
             found.setdefault(label.row, set()).add(label.answer)
@@ -105,8 +104,8 @@ def _agreed(run: Path, criteria: str) -> dict[str, object]:
 
 
 def _evalassist_instance(
-    row: JudgmentRecord, scale: JudgedScale, expected: Mapping[str, object], *, more: bool
-) -> dict[str, object]:
+    row: JudgmentRecord, scale: JudgedScale, expected: Mapping[str, str | float], *, more: bool
+) -> JsonDict:
     fields, judged = row.fields, scale.scale.criteria.to_evaluate_field
     own = instance_out(row.name, fields, judged, compares=scale.scale.compares)
     return {
@@ -117,7 +116,7 @@ def _evalassist_instance(
     }
 
 
-def _evalassist_result(row: JudgmentRecord) -> object:
+def _evalassist_result(row: JudgmentRecord) -> JsonValue:
     """As it was recorded there; else what the judge said as it was asked first, and what it said in
     reversed order.
     """
@@ -151,7 +150,7 @@ def _evalassist_result(row: JudgmentRecord) -> object:
     }
 
 
-def _chosen(vote: VoteRecord, *, compares: bool) -> object:
+def _chosen(vote: VoteRecord, *, compares: bool) -> str | int | None:
     option = vote.option or ""
     return int(option) if compares and option.isdecimal() else vote.option
 
@@ -180,9 +179,9 @@ def to_promptfoo(run: Path, target: Path) -> int:
 def _promptfoo_result(
     row: JudgmentRecord,
     count: int,
-    labels: Mapping[tuple[str, str], Mapping[str, object]],
+    labels: Mapping[tuple[str, str], JsonObject],
     ends: Ends,
-) -> dict[str, object]:
+) -> JsonDict:
     fields, score = row.fields, row.score
     failed = score is None
     verdict = None if isinstance(row.detail, DirectDetail) else row.verdict
@@ -222,7 +221,7 @@ def _promptfoo_result(
     }
 
 
-def _marked(run: Path) -> Iterator[tuple[Label, dict[str, object]]]:
+def _marked(run: Path) -> Iterator[tuple[Label, JsonDict]]:
     """Labels as manual ratings; one whose option neither passes nor fails is none."""
     ends = scale_ends(run)
     points = {
@@ -237,9 +236,16 @@ def _marked(run: Path) -> Iterator[tuple[Label, dict[str, object]]]:
         )
         good = says_pass(label.option, score, label.criteria, ends)
         if good is not None:
-            assertion = {"type": "human"}
-            note = {"reason": "Manual result", "comment": label.note, "assertion": assertion}
-            yield label, {"pass": good, "score": int(good), **note}
+            yield (
+                label,
+                {
+                    "pass": good,
+                    "score": int(good),
+                    "reason": "Manual result",
+                    "comment": label.note,
+                    "assertion": {"type": "human"},
+                },
+            )
 
 
 def to_inspect(run: Path, target: Path) -> int:
@@ -269,7 +275,7 @@ def to_inspect(run: Path, target: Path) -> int:
     return count
 
 
-def _inspect_sample(row: JudgmentRecord) -> dict[str, object]:
+def _inspect_sample(row: JudgmentRecord) -> JsonDict:
     fields = row.fields
     option = row.verdict if isinstance(row.detail, DirectDetail) else None
     chosen = option if option is not None else _TRUTHS.get(row.verdict or "")
@@ -280,7 +286,7 @@ def _inspect_sample(row: JudgmentRecord) -> dict[str, object]:
         for name, one in fields.items()
         if name not in ("response", "target", "reference")
     }
-    score: dict[str, object] = {
+    score: JsonDict = {
         "value": value,
         "explanation": row.explanation or row.reason,
         "metadata": {"model": _models(row)},

@@ -79,7 +79,7 @@ class GithubReport:
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,
         }
-        cost = cost_of(self.report.used)["cost_usd"]
+        cost = cost_of(self.report.used).cost_usd
         told = {name: "" if value is None else f"{value:.4f}" for name, value in figures.items()}
         return {**told, "verdict": self.verdict, "cost": "" if cost is None else f"{cost:.6f}"}
 
@@ -98,7 +98,7 @@ class GithubReport:
             gates=self.gates,
             changes=dict(enumerate(befores)) if any(one is not None for one in befores) else {},
             worst=report.entries[:_WORST],
-            cost=cost_of(report.used)["cost_usd"],
+            cost=cost_of(report.used).cost_usd,
         )
         return _within(page.strip() + "\n", int(most_kib * 1024))
 

@@ -144,6 +144,7 @@ def _judgment(defined: dict[str, Schema]) -> Schema:
         defined["Judgment"] = {}
         hints = get_type_hints(JudgmentRecord, include_extras=True)
         common = {_RENAMED.get(name, name): hints[name] for name in hints if name not in _NOT_SHOWN}
+        common["input"] = Annotated[Mapping[str, object], "the row by its own columns"]
         common["row"] = Annotated[int, "its place among the judge's judgments, from 1"]
         common["decided_by"] = Annotated[
             str | None, "cascades: the step whose verdict it is; null where none was accepted"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
 from adjudge.exporters.table import check_writable, write_rows
@@ -36,8 +37,8 @@ def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> 
     return len(found)
 
 
-def _wide(labels: list[Label]) -> list[dict[str, object]]:
-    rows: dict[tuple[str, str], dict[str, object]] = {}
+def _wide(labels: list[Label]) -> list[JsonDict]:
+    rows: dict[tuple[str, str], JsonDict] = {}
     annotators = dict.fromkeys(label.annotator for label in labels)
     if taken := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
         raise SetupError(

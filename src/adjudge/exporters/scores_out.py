@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.label import Label
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.exporters.files import text_file
@@ -33,7 +35,7 @@ class _Said:
     why: str
     who: str
     person: bool
-    more: Mapping[str, object]
+    more: JsonObject
 
     @property
     def subject(self) -> str:
@@ -69,7 +71,7 @@ def without_verdict(run: Path) -> int:
     )
 
 
-def _write(run: Path, target: Path, body: Callable[[_Said], dict[str, object]]) -> int:
+def _write(run: Path, target: Path, body: Callable[[_Said], JsonDict]) -> int:
     labels: dict[str, list[Label]] = {}
     for label in LabelStore(run).current():
         if label.answer is not None:
@@ -90,7 +92,7 @@ def _verdict(row: JudgmentRecord) -> Iterator[_Said]:
     number = None if row.score is None else float(row.score)
     answer = row.verdict if row.verdict is not None else number
     if row.scored and answer is not None:
-        about = {"judge": row.judge, "models": list(row.used)}
+        about: JsonDict = {"judge": row.judge, "models": list(row.used)}
         yield _Said(row, answer, number, row.explanation or "", row.judge, False, about)
 
 
@@ -100,12 +102,7 @@ def _labelled(row: JudgmentRecord, labels: dict[str, list[Label]]) -> Iterator[_
     for label in labels.pop(f"{row.identity} {row.criterion}", ()):
         named = isinstance(label.winner, int) and label.winner < len(systems)
         answer = systems[int(label.winner or 0)] if named else label.answer
-        about = {
-            "annotator": label.annotator,
-            "kind": label.kind,
-            "design": label.design,
-            "judge_visible": label.judge_visible,
-        }
+        about = some_of(label, "annotator", "kind", "design", "judge_visible")
         said = answer if isinstance(answer, str) else float(answer or 0)
         yield _Said(
             row,
@@ -118,7 +115,7 @@ def _labelled(row: JudgmentRecord, labels: dict[str, list[Label]]) -> Iterator[_
         )
 
 
-def _langfuse(said: _Said) -> dict[str, object]:
+def _langfuse(said: _Said) -> JsonDict:
     truth = _TRUTHS.get(str(said.answer))
     kind = (
         "NUMERIC"
@@ -140,7 +137,7 @@ def _langfuse(said: _Said) -> dict[str, object]:
     }
 
 
-def _phoenix(said: _Said) -> dict[str, object]:
+def _phoenix(said: _Said) -> JsonDict:
     return {
         "span_id": said.subject,
         "name": said.row.criterion,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.label import Label
+
 Count = Mapping[str, int]
 
 
@@ -87,7 +90,7 @@ class CriteriaShape(FiguresShape):
     ]
     rules: NotRequired[Annotated[Count, "RAG: rule of the composite: how often it fired"]]
     measures: NotRequired[
-        Annotated[Mapping[str, object], "RAG: measure: mean, interval, rows, missing, of, reasons"]
+        Annotated[Mapping[str, MeasureMeanShape], "RAG: by the name of the measure"]
     ]
     blame: NotRequired[
         Annotated[Count, "RAG: retriever, generator, both, neither, unknown: how many rows"]
@@ -104,6 +107,17 @@ class CriteriaShape(FiguresShape):
     baseline: NotRequired[
         Annotated[Sequence[ChangeOfMeanShape], "against --baseline: mean, dimensions or win rates"]
     ]
+
+
+class MeasureMeanShape(TypedDict):
+    """A measure over all rows."""
+
+    mean: float | None
+    interval: IntervalShape | None
+    rows: int
+    missing: int
+    of: str
+    reasons: Count
 
 
 class StepDecidedShape(TypedDict):
@@ -264,6 +278,14 @@ class DifferenceShape(TypedDict):
     method: NotRequired[str]
 
 
+class VoteNoiseShape(TypedDict):
+    """How much of the difference may be what votes vary by themselves."""
+
+    share: float | None
+    half_width: float | None
+    with_votes: Annotated[Mapping[str, float] | None, "votes a row: the half-width with so many"]
+
+
 class ComparisonShape(TypedDict):
     """The second run less the first, by one judge and criteria."""
 
@@ -286,7 +308,7 @@ class ComparisonShape(TypedDict):
     p_value: float | None
     p_value_adjusted: float | None
     smallest_detectable: float | None
-    vote_noise: Mapping[str, object] | None
+    vote_noise: VoteNoiseShape | None
     margin: float
     level: float
     notes: Sequence[str]
@@ -345,7 +367,7 @@ class EntryShape(TypedDict):
     languages: Sequence[str]
     name: str
     description: str
-    options: Sequence[Mapping[str, object]]
+    options: Sequence[CriteriaOption]
 
 
 class FindingShape(TypedDict):
@@ -362,7 +384,35 @@ class ConflictShape(TypedDict):
 
     criteria: str
     row: str
-    labels: Sequence[Mapping[str, object]]
+    labels: Sequence[Label]
+
+
+class RateShape(TypedDict):
+    """A rate with its limits of confidence."""
+
+    rate: float | None
+    lower: float | None
+    upper: float | None
+    n: Annotated[int, "rows or labels that it stands on"]
+    reason: NotRequired[str]
+    method: NotRequired[str]
+
+
+class RefusalShape(TypedDict):
+    """Why there is no corrected number."""
+
+    code: str
+    text: str
+
+
+class LabelsUsedShape(TypedDict):
+    """The labels that a number stands on."""
+
+    n: int
+    by_verdict: Count
+    design: Count
+    annotators: Sequence[str]
+    kind: str | None
 
 
 class CalibrationShape(TypedDict):
@@ -371,11 +421,24 @@ class CalibrationShape(TypedDict):
     judge: str
     criteria: str
     rows: int
-    naive: Mapping[str, object]
-    corrected: Annotated[Mapping[str, object] | None, "null where it is refused"]
-    refusal: Mapping[str, object] | None
-    labels: Mapping[str, object]
+    naive: RateShape
+    corrected: Annotated[RateShape | None, "null where it is refused"]
+    refusal: RefusalShape | None
+    labels: LabelsUsedShape
     notes: Sequence[str]
+
+
+class ThresholdShape(TypedDict):
+    """From which confidence on one step is accepted."""
+
+    step: str
+    identity: str
+    confidence: float | None
+    rows: int
+    accepted: int
+    errors: int
+    limit: float | None
+    reason: str
 
 
 class ThresholdsShape(TypedDict):
@@ -387,9 +450,26 @@ class ThresholdsShape(TypedDict):
     delta: Annotated[float, "how often that promise may fail"]
     labels: int
     date: str
-    steps: Sequence[Mapping[str, object]]
-    refusal: Mapping[str, object] | None
+    steps: Sequence[ThresholdShape]
+    refusal: RefusalShape | None
     notes: Sequence[str]
+
+
+class PlaceShape(TypedDict):
+    """A system and where it stands."""
+
+    rank: int
+    system: str
+    rating: float
+    lower: float | None
+    upper: float | None
+    best_rank: int
+    worst_rank: int
+    win_rate: float | None
+    wins: float
+    ties: float
+    losses: float
+    rating_with_control: float | None
 
 
 class LeaderboardShape(TypedDict):
@@ -399,7 +479,7 @@ class LeaderboardShape(TypedDict):
     criteria: str
     rows: int
     contests: int
-    places: Annotated[Sequence[Mapping[str, object]], "the best first"]
+    places: Annotated[Sequence[PlaceShape], "the best first"]
 
 
 class ImportShape(TypedDict):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.data.cells import cell, text_of
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
 from adjudge.exporters.files import STDOUT, text_file
@@ -65,9 +66,9 @@ def write_judgments(
         write_rows(path, (one.to_dict() for one in judgments))
 
 
-def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> dict[str, object]:
+def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> JsonDict:
     """One level: the columns of the input by their names, the result beside them."""
-    own: dict[str, object] = {"judge": one.judge, "row": one.row, "id": one.id}
+    own: JsonDict = {"judge": one.judge, "row": one.row, "id": one.id}
     rag = rag_detail(one)
     scored, measures = bool(dimensions or rag), (rag.measures if rag else None) or {}
     apart = (*(_IN_COLUMNS_OF_THEIR_OWN if scored else ()), *(_MEASURED if measures else ()))
@@ -86,9 +87,9 @@ def flat(one: JudgmentRecord, dimensions: Sequence[Dimension] = ()) -> dict[str,
     } | own
 
 
-def _evidence(found: object) -> dict[str, object]:
+def _evidence(found: object) -> JsonDict:
     """The counts of sentences, and the sentences themselves as JSON."""
-    held: Mapping[str, object] = found if isinstance(found, Mapping) else {}
+    held: JsonObject = found if isinstance(found, Mapping) else {}
     counts = {
         f"evidence_{name}": held.get(name)
         for name in ("claims", "supported", "contradicted", "not_found", "unanswered")
@@ -104,11 +105,11 @@ def _free(name: str, own: Collection[str], given: Collection[str]) -> str:
     return free
 
 
-def _scores(one: JudgmentRecord, dimensions: Sequence[Dimension]) -> dict[str, object]:
+def _scores(one: JudgmentRecord, dimensions: Sequence[Dimension]) -> JsonDict:
     """Each dimension's score and its explanation, and the composite with its bounds. A run that was
     imported does not say what its dimensions were: there the judgment does.
     """
-    own: dict[str, object] = {}
+    own: JsonDict = {}
     rag, known = rag_detail(one), {each.name: each for each in dimensions}
     for name in known or (rag.scores if rag else ()):
         score, kept = score_of(one, name), rag.normalized.get(name) if rag else None
@@ -118,22 +119,24 @@ def _scores(one: JudgmentRecord, dimensions: Sequence[Dimension]) -> dict[str, o
         )
         own[f"{name}_explanation"] = explanation_of(one, name) or None
     made = rag.composite if rag else None
-    bounds = {"composite_lower": made and made.lower, "composite_upper": made and made.upper}
-    return {**own, "composite": made and made.value, **bounds, "rule": made and made.rule}
+    own["composite"] = made.value if made else None
+    own["composite_lower"] = made.lower if made else None
+    own["composite_upper"] = made.upper if made else None
+    return {**own, "rule": made.rule if made else None}
 
 
-def _measures(one: JudgmentRecord, names: Iterable[str]) -> dict[str, object]:
+def _measures(one: JudgmentRecord, names: Iterable[str]) -> JsonDict:
     """Each measure, why it has no number where it has none, and whom the row blames."""
     from adjudge.results.measures import blamed, measured  # not loaded where only models judge
 
-    own: dict[str, object] = {}
+    own: JsonDict = {}
     for name in names:
         own[name], reason = measured(one, name)
         own[f"{name}_reason"] = reason or None
     return {**own, "blame": blamed(one)}
 
 
-def _stands_in(value: object, row: Mapping[str, object]) -> bool:
+def _stands_in(value: object, row: JsonObject) -> bool:
     """Whether a field's text, or each of its texts, is in a column of the row."""
     if isinstance(value, str):
         return value in row.values()
@@ -141,7 +144,7 @@ def _stands_in(value: object, row: Mapping[str, object]) -> bool:
     return bool(row) and (texts in row.values() or all(text in row.values() for text in texts))
 
 
-def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> None:
+def write_rows(path: Path, rows: Iterable[JsonObject]) -> None:
     """A .csv file, or JSONL under any other name.
 
     Rows pass one by one; for a .csv file twice, since all of them have columns.

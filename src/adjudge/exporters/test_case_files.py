@@ -11,6 +11,7 @@ from pprint import pformat
 
 from adjudge.catalog.criteria_file import as_file
 from adjudge.domain.criteria import CriteriaExample
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.verdict import TIE
 from adjudge.exporters.evalassist import (
     case_out,
@@ -42,14 +43,14 @@ def _criteria(case: TestCase, name: str) -> Files:
 
 def _eval(case: TestCase, name: str) -> Files:
     rows = f"{name}.rows.jsonl"
-    judge: dict[str, object] = {"kind": case.entry.kind, "criteria": [_written(case)]}
+    judge: JsonDict = {"kind": case.entry.kind, "criteria": [_written(case)]}
     judge |= _settings(case)
     fields = [field for field in case.field_names() if field != case.criteria.to_evaluate_field]
     columns = {} if case.compares else {"columns": {field: field for field in case.field_names()}}
     columns = (
         {"columns": {field: field for field in fields}} if case.compares and fields else columns
     )
-    found: dict[str, object] = {
+    found: JsonDict = {
         "data": {"path": rows, **columns},
         "language": case.settings.language,
     }
@@ -64,14 +65,14 @@ def _eval(case: TestCase, name: str) -> Files:
     }
 
 
-def _written(case: TestCase) -> dict[str, object]:
+def _written(case: TestCase) -> JsonDict:
     return {key: value for key, value in as_file(case.entry).items() if key != "golden"}
 
 
-def _settings(case: TestCase) -> dict[str, object]:
+def _settings(case: TestCase) -> JsonDict:
     """What an eval file says of the judge, without what is as it would be anyway."""
     one = case.settings
-    found: dict[str, object] = {
+    found: JsonDict = {
         "strictness": one.strictness if one.strictness > 1 else None,
         "temperature": one.temperature,
     }
@@ -86,7 +87,7 @@ def _settings(case: TestCase) -> dict[str, object]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _record(row: ExpectedRow, number: int, case: TestCase) -> dict[str, object]:
+def _record(row: ExpectedRow, number: int, case: TestCase) -> JsonDict:
     """A row of the data file.
 
     What is expected stands in a column that no judge reads: ``adjudge bench --human`` does.
@@ -111,7 +112,7 @@ def _notebook(case: TestCase, name: str) -> Files:
     return {f"{name}.ipynb": json.dumps(whole, ensure_ascii=False, indent=1) + "\n"}
 
 
-def _cell(kind: str | None, text: str) -> dict[str, object]:
+def _cell(kind: str | None, text: str) -> JsonDict:
     if kind == "markdown":
         lines = [line.removeprefix("# ") for line in text.strip().splitlines()]
         return {"cell_type": "markdown", "metadata": {}, "source": "# " + "\n".join(lines)}
@@ -152,9 +153,9 @@ def _script(case: TestCase) -> str:
     )
 
 
-def _criteria_arguments(case: TestCase) -> dict[str, object]:
+def _criteria_arguments(case: TestCase) -> JsonDict:
     one = case.criteria
-    found: dict[str, object] = {"name": one.name, "description": one.description}
+    found: JsonDict = {"name": one.name, "description": one.description}
     if not case.compares:
         found["options"] = [
             _Code(f"CriteriaOption({o.name!r}, {o.description!r}, {o.score!r})")
@@ -171,9 +172,9 @@ def _example(one: CriteriaExample) -> str:
     return f"CriteriaExample({fields!r}, {one.option!r}, {one.explanation!r})"
 
 
-def _judge_arguments(case: TestCase) -> dict[str, object]:
+def _judge_arguments(case: TestCase) -> JsonDict:
     one, invented = case.settings, case.settings.persona == INVENTED
-    found: dict[str, object] = {"language": one.language}
+    found: JsonDict = {"language": one.language}
     found |= {"self_consistency": one.strictness} if one.strictness > 1 else {}
     found |= {"check_positional_bias": True} if case.both_orders else {}
     found |= {} if one.temperature is None else {"temperature": one.temperature}
@@ -193,7 +194,7 @@ class _Code(str):
         return str(self)
 
 
-def _call(name: str, arguments: Mapping[str, object]) -> str:
+def _call(name: str, arguments: JsonObject) -> str:
     lines = [f"{_INDENT}{key}={_literal(value)},\n" for key, value in arguments.items()]
     return f"{name}(\n{''.join(lines)})"
 
@@ -247,7 +248,7 @@ def _evalassist(case: TestCase, name: str) -> Files:
     }
 
 
-def _evalassist_row(row: ExpectedRow, number: int, case: TestCase) -> dict[str, object]:
+def _evalassist_row(row: ExpectedRow, number: int, case: TestCase) -> JsonDict:
     own = instance_out(
         row.id or str(number), row.fields, case.criteria.to_evaluate_field, compares=case.compares
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +13,7 @@ from typing import Any
 
 from adjudge.aio.files import locked
 from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.label import Design, Label
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE, Selection
@@ -127,13 +128,13 @@ class ImportedRun:
             if label.seed is not None and label.drawn_at is not None:
                 self._draws.setdefault(label.criteria, Draw(label.seed, label.drawn_at))
 
-    def finish(self, facts: Mapping[str, object]) -> None:
+    def finish(self, facts: JsonObject) -> None:
         """Write what is known of the whole."""
         self._flush()
         for criteria, draw in self._draws.items():
             self._labels.keep_draw(criteria, draw)
         judges = {name: self._configuration(name) for name in self._questions}
-        began = {"configuration": {"judges": judges}, "started": time.time()}
+        began: JsonDict = {"configuration": {"judges": judges}, "started": time.time()}
         self._ledger.finish({**began, "ended": IMPORTED, **facts})
 
     def questions(self) -> dict[str, RecordedQuestion]:
@@ -219,7 +220,7 @@ class ImportedRun:
         """
         return f"{model or NOT_SAID} ({self.origin})" if model in NAMELESS else model
 
-    def _configuration(self, judge: str) -> dict[str, object]:
+    def _configuration(self, judge: str) -> JsonDict:
         """As judges of ours describe themselves, so that labels, reports and comparisons find what
         they need.
         """
@@ -231,8 +232,8 @@ class ImportedRun:
         rating = next((one for one in asked if one.kind == "rating"), None)
         if rating is not None:  # a judge that asks for a number is named after its one question
             low, high = rating.bounds
-            asks = {"expression": criteria_of(rating).definition, "min": low, "max": high}
-            settings = {**asks, "imported": judge}
+            asks = criteria_of(rating).definition
+            settings: JsonDict = {"expression": asks, "min": low, "max": high, "imported": judge}
             return {"judge": rating.name, "settings": settings, "models": models, "criteria": []}
         first = asked[0] if asked else RecordedQuestion(judge)
         ties = {"tie_enabled": first.ties} if first.kind == "comparison" else {}

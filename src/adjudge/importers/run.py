@@ -14,6 +14,7 @@ from pathlib import Path
 from adjudge.data.sources.open import ROW_FILES
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Design
 from adjudge.errors import RunError, SetupError
 from adjudge.importers.directions import direction_notes
@@ -79,7 +80,7 @@ class ImportReport:
     bad_rows: list[str] = field(default_factory=list)
     ignored_files: list[str] = field(default_factory=list)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This report as a JSON-ready dict."""
         return {
             **some_of(self, "source", "folder"),

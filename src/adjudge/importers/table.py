@@ -13,7 +13,7 @@ from typing import cast
 
 from adjudge.data.columns import Columns, column_in, text_of
 from adjudge.data.sources.open import open_source
-from adjudge.data.sources.row import Row
+from adjudge.data.sources.row import FileFormat, Row
 from adjudge.domain.instance import Instance
 from adjudge.errors import RunError, SetupError
 from adjudge.importers.foreign import ForeignRecord
@@ -192,7 +192,7 @@ class _Table:
     def _rows(self, *, counted: bool = False) -> Iterator[ForeignRecord]:
         """``counted``: rows that cannot be read are kept account of."""
         place = 0
-        for row in open_source(self._file.path, None, self._file.encoding)[1]:
+        for row in open_source(self._file.path, FileFormat(encoding=self._file.encoding))[1]:
             if not isinstance(row, Row):
                 self._file.refuse(row, counted=counted)
                 continue

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.errors import RunError
 
 _LARGEST = 50_000_000
@@ -59,7 +60,7 @@ def yaml_as_json(path: Path) -> bytes:
     return "".join(made).encode()
 
 
-def is_frame(document: Mapping[str, object]) -> bool:
+def is_frame(document: JsonObject) -> bool:
     """Whether a document is a table by its columns (``frame.to_json()``), or by its cells
     (``orient="split"``).
     """
@@ -81,7 +82,7 @@ def frame_as_json(path: Path) -> bytes:
     return json.dumps(_rows(found)).encode()
 
 
-def _rows(found: dict[str, object]) -> list[dict[str, object]]:
+def _rows(found: JsonObject) -> list[JsonDict]:
     names, rows = found.get("columns"), found.get("data")
     if isinstance(names, list) and isinstance(rows, list):
         return [

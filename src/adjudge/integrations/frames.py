@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.multi_results import (
     MultiCriteriaDirectInstanceResult,
     MultiCriteriaPairwiseInstanceResult,
@@ -33,7 +34,7 @@ _PANDAS = {"bool_": "boolean", "int64": "Int64", "float64": "Float64", "string":
 _POLARS = {"bool_": "Boolean", "int64": "Int64", "float64": "Float64", "string": "String"}
 
 
-def rows_of(judged: Judged) -> list[dict[str, object]]:
+def rows_of(judged: Judged) -> list[JsonDict]:
     """One dict per judgment, all with the same keys."""
     return _table(judged)[1]
 
@@ -67,14 +68,14 @@ def to_arrow(judged: Judged) -> pyarrow.Table:
     return found.Table.from_pylist(rows, schema=schema)
 
 
-def _table(judged: Judged) -> tuple[Mapping[str, str], list[dict[str, object]]]:
+def _table(judged: Judged) -> tuple[Mapping[str, str], list[JsonDict]]:
     """(column → its type, the rows)."""
     rows = list(flat_rows(judged)) if isinstance(judged, str | Path) else list(_flat(judged))
     types = column_types(rows)
     return types, [typed_row(row, types) for row in rows]
 
 
-def _flat(judged: Result | Many | Iterable[Result | Many]) -> Iterator[dict[str, object]]:
+def _flat(judged: Result | Many | Iterable[Result | Many]) -> Iterator[JsonDict]:
     for number, one in enumerate([judged] if isinstance(judged, Result | Many) else judged, 1):
         for result in _results(one):
             yield flat(result.record(result.criteria.name, number - 1))

@@ -158,7 +158,7 @@ def _evaluated(verdict: Verdict) -> Evaluated:
     }
 
 
-def _cells(prediction: object, reference: object, question: object) -> dict[str, object]:
+def _cells(prediction: object, reference: object, question: object) -> dict[str, str | None]:
     return {
         "user_input": text_of(question),
         "reference": text_of(reference),

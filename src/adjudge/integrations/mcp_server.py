@@ -14,11 +14,12 @@ from typing import TypeVar
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
 
 import adjudge
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.lint import lint
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import PairwiseInstanceResult, Result, Status
 from adjudge.errors import HALTS, AdjudgeError
@@ -38,7 +39,7 @@ _READS = ToolAnnotations(
 _ASKS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=True
 )
-CriteriaArgument = str | dict[str, object]
+CriteriaArgument = str | dict[str, JsonValue]
 FieldsArgument = dict[str, str | list[str]]
 
 
@@ -96,7 +97,7 @@ class FindingList(BaseModel):
 class RunList(BaseModel):
     """The runs that may be looked at."""
 
-    runs: list[dict[str, object]]
+    runs: list[dict[str, JsonValue]]
 
 
 class RunFigures(BaseModel):
@@ -105,7 +106,7 @@ class RunFigures(BaseModel):
     name: str
     state: str
     rows: int
-    criteria: list[dict[str, object]]
+    criteria: list[dict[str, JsonValue]]
     votes: int
     failed_votes: int
     calls: dict[str, int]
@@ -116,7 +117,7 @@ class RowList(BaseModel):
 
     run: str
     judge: str
-    rows: list[dict[str, object]]
+    rows: list[dict[str, JsonValue]]
     next: str | None
     note: str = NOTE
 
@@ -124,7 +125,7 @@ class RowList(BaseModel):
 class CalibrationList(BaseModel):
     """What people's labels say of a run's numbers."""
 
-    calibrations: list[dict[str, object]]
+    calibrations: list[dict[str, JsonValue]]
 
 
 def server_of(service: JudgingService, root: Path) -> MCPServer:
@@ -205,7 +206,7 @@ def _add_runs(made: MCPServer, root: Path) -> None:
 
     async def list_runs() -> RunList:
         """List the runs that may be looked at, the newest first."""
-        return RunList(runs=await _told(index.runs))
+        return RunList.model_validate({"runs": await _told(index.runs)})
 
     async def run_status(run: str) -> RunFigures:
         """Say what a run comes to: its state, each criterion's mean, failures and calls."""
@@ -236,7 +237,8 @@ def _add_runs(made: MCPServer, root: Path) -> None:
         """Say what people's labels make of a run's numbers: the corrected ones, or why there are
         none.
         """
-        return CalibrationList(calibrations=await _told(lambda: index.calibration(run)))
+        found = await _told(lambda: index.calibration(run))
+        return CalibrationList.model_validate({"calibrations": found})
 
     for tool in (list_runs, run_status, run_rows, calibration):
         made.add_tool(tool, annotations=_READS)
@@ -275,7 +277,7 @@ async def _judged(service: JudgingService, ask: Callable[[], Result]) -> Judgmen
     )
 
 
-def _row(one: JudgmentRecord) -> dict[str, object]:
+def _row(one: JudgmentRecord) -> JsonDict:
     """A judgment with its texts between marks."""
     told = {"id": one.id, "explanation": one.explanation, "reason": one.reason}
     said = one.outcome()

@@ -19,6 +19,8 @@ import adjudge
 from adjudge.data.columns import column_in
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.results import Result, Status
 from adjudge.engine.identity import judge_identity
 from adjudge.engine.session import Call
@@ -83,7 +85,9 @@ class Traces:
     def of_run(cls, run: EvalRun) -> Traces:
         """For a run that is about to be carried out."""
         locks = {
-            ready.name: judge_identity(ready.judge.configuration(ready.criteria))
+            ready.name: judge_identity(
+                JudgeConfiguration.of(ready.judge.configuration(ready.criteria))
+            )
             for ready in run.judges
         }
         return cls(run=str(run.folder or ""), locks=locks)
@@ -332,7 +336,7 @@ def _content(call: Call) -> Attributes:
     }
 
 
-def _message(role: str, content: str) -> dict[str, object]:
+def _message(role: str, content: str) -> JsonDict:
     return {"role": role, "parts": [{"type": "text", "content": content}]}
 
 

@@ -8,7 +8,7 @@ from math import copysign
 from pathlib import Path
 
 from adjudge.errors import SetupError
-from adjudge.integrations.pytest_text import Render, Undecided
+from adjudge.integrations.pytest_text import LowestCases, Render, Undecided
 from adjudge.messages import Message, join, plural, term
 from adjudge.results.gate import GateResult
 from adjudge.results.outcome import RunOutcome
@@ -27,6 +27,8 @@ class Decision:
     """"holds", "failed" or "inconclusive"."""
     message: Message
     properties: Sequence[tuple[str, object]] = ()
+    cases: Sequence[str] = ()
+    """The cases that speak most against it, in lines to read."""
     test: str = ""
     """The test function whose cases they are."""
 
@@ -52,6 +54,7 @@ class JudgedRun:
     outcome: RunOutcome
     folder: Path
     root: Path
+    _lowest: LowestCases = field(repr=False, compare=False)
     _undecided: Undecided = field(repr=False, compare=False)
     _render: Render = field(repr=False, compare=False)
 
@@ -87,7 +90,8 @@ class JudgedRun:
             )
         reasons = join(" ", (gate.sentence() for gate in gates if gate.verdict != "holds"))
         if worst_of(gates) == "failed":
-            raise AssertionError(self._render(reasons))
+            cases = self._lowest.lines(self._render)
+            raise AssertionError("\n".join((self._render(reasons), *cases)))
         if reasons:
             self._undecided(reasons)
 

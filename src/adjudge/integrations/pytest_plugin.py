@@ -350,7 +350,7 @@ def _reports(
     judging = _judging(config)
     why: str | tuple[str, int, str] | None = None
     if outcome == "failed":
-        why = judging.render(decision.message)
+        why = "\n".join((judging.render(decision.message), *decision.cases))
     elif outcome == "skipped":
         why = (path, group.line + 1, judging.undecided(decision.message))
     undecided = [(OUTCOME, INCONCLUSIVE)] if decision.verdict == "inconclusive" else []
@@ -398,6 +398,9 @@ def pytest_terminal_summary(
     decided = [judging.render(decision.message) for decision in state.decisions]
     for decision, message in zip(state.decisions, decided, strict=True):
         terminalreporter.line(f"{decision.test}, {judging.render(decision.title)}: {message}")
+        if decision.verdict == "inconclusive":
+            for line in decision.cases:
+                terminalreporter.line(line)
     for nodeid, reason in undecided:
         if not any(reason.endswith(message) for message in decided):
             terminalreporter.line(f"{nodeid}: {reason}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.aio.files import locked
 from adjudge.catalog.aspects import aspects
+from adjudge.catalog.criteria import ready_made_name
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.golden_update import update_golden
 from adjudge.domain.criteria import Criteria
@@ -29,7 +30,7 @@ from adjudge.integrations.pytest_decisions import (
     worst_of,
 )
 from adjudge.integrations.pytest_purse import Purse, cost_of
-from adjudge.integrations.pytest_text import JudgedText, Undecided
+from adjudge.integrations.pytest_text import JudgedText, LowestCases, Undecided
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, join, render
 from adjudge.results.outcome import RunOutcome
@@ -126,7 +127,9 @@ class JudgingSession:
             models=self._entries if self.models else file.models or own,
             run=str((self.folder / name).absolute()),
         )
-        return JudgedRun(self._execute(file), self.folder / name, self.root, undecided, self.render)
+        lowest = LowestCases()
+        outcome = self._execute(file, lowest.hear)
+        return JudgedRun(outcome, self.folder / name, self.root, lowest, undecided, self.render)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
         """Judge the golden cases of a criteria file; with ``update``, what is chosen becomes what
@@ -214,18 +217,25 @@ class JudgingSession:
             return Decision(title, "inconclusive", _not_compared(self.baseline))
         entry = _entry(settings.criteria, group.name.rpartition("::")[2], settings.votes)
         results: list[Result] = []
-        outcome = self._execute(
-            self._file(entry, folder, rows, gates),
-            lambda event: results.append(event.result) if isinstance(event, JudgmentDone) else None,
-        )
+        lowest = LowestCases()
+
+        def hear(event: Event) -> None:
+            lowest.hear(event)
+            if isinstance(event, JudgmentDone):
+                results.append(event.result)
+
+        outcome = self._execute(self._file(entry, folder, rows, gates), hear)
         _check_recorded(results, self.replay)
-        return self._decision(title, outcome, folder)
+        decision = self._decision(title, outcome, folder)
+        if decision.verdict == "holds":
+            return decision
+        return replace(decision, cases=tuple(lowest.lines(self.render)))
 
     def _decision(self, title: Message, outcome: RunOutcome, folder: Path) -> Decision:
         report = outcome.report()
         first = report.gates[0]
         summary = report.sections[0].summary if report.sections else None
-        properties: dict[str, object] = {
+        properties: dict[str, str | float | None] = {
             "score": first.value,
             "lower": first.lower,
             "upper": first.upper,
@@ -354,16 +364,18 @@ class JudgingSession:
 
 
 def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
-    """A sentence and a ready-made aspect pass or fail; criteria with options of their own
-    choose one.
+    """As on the command line: a name is the ready-made criteria's, else a ready-made aspect's; a
+    sentence passes or fails; criteria with options of their own choose one.
     """
     if not isinstance(criteria, str | Criteria):
         raise SetupError(
             "criteria must be a text or a Criteria, not {name}", name=type(criteria).__name__
         )
     said = (CriteriaEntry(criteria),)
-    sentence = isinstance(criteria, str) and (
-        criteria in aspects("en") or len(criteria.split()) > 1
+    sentence = (
+        isinstance(criteria, str)
+        and ready_made_name(criteria) is None
+        and (criteria in aspects("en") or len(criteria.split()) > 1)
     )
     if sentence and Path(str(criteria)).suffix.lower() not in _FILES:
         return AspectEntry(

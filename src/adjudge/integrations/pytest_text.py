@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 from textwrap import shorten
 
 from adjudge.domain.results import Result, Status
-from adjudge.messages import Message, join, term
+from adjudge.messages import Message, join, plural, term
 from adjudge.results.passed import passed
+from adjudge.runs.execute import JudgmentDone
 from adjudge.view.workflow_commands import defused
 
 _LONGEST = 300
+_MOST_CASES = 5
+"""Of a group that are shown one by one."""
 _STATUSES = {
     Status.SCORED: term("verdict", "scored"),
     Status.ABSTAINED: term("verdict", "abstained"),
@@ -61,6 +65,10 @@ class JudgedText:
         ends = {self.result.criteria.name: (min(points), max(points))} if points else {}
         return passed(self.result.record(), ends)
 
+    def _failure(self, line: str) -> AssertionError:
+        """With what was judged below it."""
+        return AssertionError("\n".join((line, *_shown(self.result, self._render))))
+
     def must_pass(self, agreement: float = 0.0) -> None:
         """Fail the test unless it passes; with less ``agreement`` of the votes than this, nothing
         is decided.
@@ -85,7 +93,7 @@ class JudgedText:
                 verdict=self.result.verdict_name,
                 votes=_count_votes(self.result),
             )
-            raise AssertionError(self._with_reason(line))
+            raise self._failure(self._with_reason(line))
 
     def _must(self, wanted: bool, agreement: float) -> None:
         __tracebackhide__ = True
@@ -93,7 +101,59 @@ class JudgedText:
         if found is None or (self.result.agreement or 0.0) < agreement:
             self._undecided(str(self))
         elif found is not wanted:
-            raise AssertionError(str(self))
+            raise self._failure(str(self))
+
+
+def _shown(result: Result, render: Render) -> Iterator[str]:
+    """The criterion and the texts, a line each, the judged one first."""
+    judged = result.criteria.to_evaluate_field
+    fields = {name: value for name, value in result.instance.fields.items() if name != judged}
+    texts = {judged: result.instance.fields.get(judged, ""), **fields}
+    yield render(Message("  criterion: {text}", text=_short(result.criteria.description)))
+    for name, value in texts.items():
+        text = value if isinstance(value, str) else " | ".join(value)
+        yield render(Message("  {name}: {text}", name=name, text=_short(text)))
+
+
+def _short(text: str) -> str:
+    return shorten(text, _LONGEST, placeholder=" …")
+
+
+class LowestCases:
+    """The cases that speak most against a group, for its failure: those with the lowest scores, and
+    those without any.
+    """
+
+    def __init__(self) -> None:
+        self._kept: list[Result] = []
+        self._count = 0
+
+    def hear(self, event: object) -> None:
+        """Keep what a judgment says, unless it could not be better."""
+        if not isinstance(event, JudgmentDone):
+            return
+        result = event.result
+        points = [one.points for one in result.criteria.options if one.points is not None]
+        best = result.score is None or result.score >= max(points, default=1.0)
+        if best and result.status is Status.SCORED:
+            return
+        self._count += 1
+        self._kept = sorted([*self._kept, result], key=_score_or_more)[:_MOST_CASES]
+
+    def lines(self, render: Render) -> Iterator[str]:
+        """Each case with its verdict, the reason and the text."""
+        for result in self._kept:
+            told = JudgedText(result, lambda _: None, render)
+            judged = result.instance.fields.get(result.criteria.to_evaluate_field, "")
+            text = judged if isinstance(judged, str) else " | ".join(judged)
+            yield render(Message("  {id}: {told}", id=result.instance.id or "–", told=str(told)))
+            yield render(Message("    {text}", text=_short(text)))
+        if (more := self._count - len(self._kept)) > 0:
+            yield render(plural("  and {count} more case", "  and {count} more cases", more))
+
+
+def _score_or_more(result: Result) -> float:
+    return inf if result.score is None else result.score
 
 
 def _count_votes(result: Result) -> Message:

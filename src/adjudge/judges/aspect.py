@@ -16,6 +16,7 @@ from adjudge.catalog.criteria import languages_of
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance, texts_beside
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.question import question_of
 from adjudge.domain.results import AspectResult, ModelVerdict
 from adjudge.domain.vote import Ballot, Mode, Vote
@@ -32,6 +33,7 @@ from adjudge.judges.settings import (
     AskSettings,
     ModelPanel,
     OnFailure,
+    alias,
     at_least,
     check_mode,
     check_votes,
@@ -49,6 +51,7 @@ WeightsLike = Mapping[str, float] | LearntWeights | str | Path
 class AspectSettings(TypedDict, total=False):
     """What a ready-made aspect takes beside the models and the strictness."""
 
+    votes: int | None
     language: str
     min_valid: int
     early_stop: bool
@@ -100,7 +103,8 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
             aspect.
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
             the embedded model.
-        strictness: votes per model.
+        votes: votes per model.
+        strictness: Ragas' name of ``votes``.
         name: what the aspect is called in results and reports.
         language: of the prompt and the explanation: "en" or "ru".
         min_valid: a model with fewer valid votes is excluded.
@@ -125,6 +129,7 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
     models: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     strictness: int = 1
     _: KW_ONLY
+    votes: int | None = alias("strictness")
     name: str = _UNNAMED
     min_valid: int = 1
     early_stop: bool = False
@@ -163,7 +168,8 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
         if isinstance(given, str | Path):
             given = Learnt.read(given).weights_for(self.name)
         if isinstance(given, LearntWeights):
-            given.check(panel_identity(replace(self, weights=None).configuration(), self.name))
+            unweighed = JudgeConfiguration.of(replace(self, weights=None).configuration())
+            given.check(panel_identity(unweighed, self.name))
             checked_weights(given.weights, list(self.panel))
             return given
         return None if given is None else FrozenDict(checked_weights(given, list(self.panel)))
@@ -272,9 +278,9 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
 
         ``user_input``, ``reference`` and ``contexts`` may accompany the response. ``run``: a folder
         in which every answer is kept; what it holds already is not asked again. ``budget``: what
-        may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is raised. ``progress``
-        is called with each result as it comes. ``on``: a Ray cluster whose workers ask, such as
-        "ray"; it needs ``run``.
+        may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised. ``progress``:
+        True shows a bar, a function is called with each result as it comes. ``on``: a Ray cluster
+        whose workers ask, such as "ray"; it needs ``run``.
         """
         beside = texts_beside(user_input, reference, contexts)
         items = [self.prepare(item, beside) for item in items_of(instances)]

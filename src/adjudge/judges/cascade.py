@@ -13,6 +13,7 @@ from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.message import Usage
 from adjudge.domain.results import AspectResult, DirectInstanceResult, Result, Status, StepTaken
 from adjudge.domain.vote import Ballot, Vote
@@ -189,7 +190,8 @@ class Cascade(Judge[I, R]):
     def thresholds(self, criteria: Criteria) -> CascadeThresholds:
         """What was learnt for one criterion, of these very steps."""
         found = cast(Learnt, self.calibration).cascade_for(criteria.name)
-        found.check(step_identities(self.configuration([criteria]), criteria.name))
+        asked = JudgeConfiguration.of(self.configuration([criteria]))
+        found.check(step_identities(asked, criteria.name))
         return found
 
     # -- judging -------------------------------------------------------------

@@ -18,6 +18,7 @@ from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
+from adjudge.domain.result_list import ResultList, Tabular
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import prompt_for
@@ -52,7 +53,7 @@ class Case:
 
 
 R = TypeVar("R", bound=Result)
-M = TypeVar("M")
+M = TypeVar("M", bound=Tabular)
 CriteriaLike = str | Criteria
 MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
@@ -68,7 +69,8 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
     criteria at once.
 
     Parameters:
-        self_consistency: votes per model and order: False is 1, True is 3, k is k.
+        votes: votes per model and order.
+        self_consistency: EvalAssist's name of ``votes``: False is 1, True is 3, k is k.
         check_positional_bias: ask the same again with the options (or the responses) in reversed
             order.
         language: of the prompt and the explanation: "en" or "ru".
@@ -135,9 +137,9 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """A result for each instance. Criteria: a question, a Criteria, or one for each instance.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again.
-        ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is
-        raised. ``progress`` is called with each result as it comes. ``on``: a Ray cluster whose
-        workers ask, such as "ray"; it needs ``run``.
+        ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
+        ``progress``: True shows a bar, a function is called with each result as it comes. ``on``: a
+        Ray cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         return await self.judge_items(
             self.cases(instances, criteria), run=run, budget=budget, progress=progress, on=on
@@ -171,10 +173,12 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
             [one for one, _ in pairs], asked, run=run, budget=budget, progress=progress, on=on
         )
         width = len(multi.items)
-        return [
-            self.combine(one, multi, results[place * width : (place + 1) * width])
-            for place, one in enumerate(found)
-        ]
+        return ResultList(
+            [
+                self.combine(one, multi, results[place * width : (place + 1) * width])
+                for place, one in enumerate(found)
+            ]
+        )
 
     evaluate_multi_criteria = sync_edge(aevaluate_multi_criteria)
 

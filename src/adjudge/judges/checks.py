@@ -97,13 +97,15 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
                 return Message("{name}: {reason}", name=one.title, reason=found.reason)
         return None
 
-    def plan(self, item: RowCheck, votes: Sequence[Vote]) -> Sequence[Ballot]:  # noqa: ARG002 - nobody is asked
+    # nobody is asked
+    def plan(self, item: RowCheck, votes: Sequence[Vote]) -> Sequence[Ballot]:  # noqa: ARG002
         return ()
 
     def check(self, item: RowCheck) -> None:
         """Whatever a row lacks is a result, not an error."""
 
-    def pool(self, item: RowCheck, votes: Sequence[Vote]) -> CheckResult:  # noqa: ARG002 - there are none
+    # there are none
+    def pool(self, item: RowCheck, votes: Sequence[Vote]) -> CheckResult:  # noqa: ARG002
         if item.expectation is None:
             return self._together(item.instance)
         place = self.checks.index(item.expectation)
@@ -145,7 +147,11 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
             "checks": [say(one) for one in self.checks],
         }
 
-    def fallback_result(self, result: CheckResult, choice: random.Random) -> CheckResult:  # noqa: ARG002
+    def fallback_result(
+        self,
+        result: CheckResult,
+        choice: random.Random,  # noqa: ARG002
+    ) -> CheckResult:
         """Nothing stands in for what a program cannot tell."""
         return result
 

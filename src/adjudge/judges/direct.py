@@ -27,8 +27,8 @@ from adjudge.judges.settings import (
     ModelSettings,
     OnFailure,
     OwnSettings,
+    alias,
     check_mode,
-    failure_by_either_name,
 )
 from adjudge.messages import Message
 from adjudge.pooling.composite import composite
@@ -274,16 +274,10 @@ class DirectJudge(ModelSettings, Direct):
     generate_synthetic_persona: bool = False
     mode: Mode | None = None
     early_stop: bool = False
-    on_generation_failure: OnFailure | None = field(default=None, repr=False)
+    on_generation_failure: OnFailure | None = alias("on_failure")
     _personas: dict[str, Vote] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure)
-        )
-        object.__setattr__(
-            self, "on_generation_failure", None
-        )  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         if self.generate_synthetic_persona and self.judge_description_prompt:
             raise SetupError("a judge has a description or a synthetic persona, not both")

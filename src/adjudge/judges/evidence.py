@@ -43,6 +43,7 @@ from adjudge.judges.settings import (
     AskSettings,
     ModelPanel,
     OnFailure,
+    alias,
     check_mode,
     check_votes,
     one_of,
@@ -70,15 +71,17 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     program finds it there.
 
     Parameters:
-        model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the
-            embedded model.
+        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
+            the embedded model.
+        model: another name of ``models``.
         method: "each": one question a sentence; "joint": one for all sentences, 20 at most, for
             models that write; "rules": no model is asked, and numbers, dates, units, names and
             quotations that no source contains are marked.
         split: "sentences": by rule; "claims": a model says first what each sentence claims.
         text_field: what is looked up.
         source_field: the field that holds the fragments.
-        strictness: votes per model and sentence.
+        votes: votes per model and sentence.
+        strictness: another name of ``votes``.
         language: of prompts and explanations: "en" or "ru".
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
         seed: of the first vote, the next one has the next number; None: the model's own, if it has
@@ -98,6 +101,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     text_field: str = "response"
     source_field: str = "contexts"
     strictness: int = 1
+    models: ModelLike | Sequence[ModelLike] | None = alias("model")
+    votes: int | None = alias("strictness")
     mode: Mode | None = None
     on_failure: OnFailure = "abstain"
 
@@ -158,9 +163,9 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """A result for each instance: mappings or Instances with the text and its sources.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again.
-        ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is
-        raised. ``progress`` is called with each result as it comes. ``on``: a Ray cluster whose
-        workers ask, such as "ray"; it needs ``run``.
+        ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is raised.
+        ``progress``: True shows a bar, a function is called with each result as it comes. ``on``: a
+        Ray cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         many = [instances] if isinstance(instances, Instance) else instances
         found = [as_instance(item, self.text_field) for item in items_of(many, "read_instances")]

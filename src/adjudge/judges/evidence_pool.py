@@ -11,6 +11,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.evidence import NOT_FOUND, POINTS, SUPPORTED, SUPPORTS, Grounded
 from adjudge.domain.evidence_result import EvidenceResult, SentenceSupport, worst
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.results import Status
 from adjudge.domain.verdict import Quote, Verdict
 from adjudge.domain.vote import Vote
@@ -278,6 +279,6 @@ def _of_claims(sentence: SentenceSupport, claims: Sequence[SentenceSupport]) -> 
 
 
 @cache
-def _words(language: str) -> Mapping[str, object]:
+def _words(language: str) -> JsonObject:
     check_language(language)
     return our_yaml(__package__, f"evidence.{language}.yaml")[0]

@@ -23,7 +23,7 @@ from adjudge.data.columns import (
     text_of,
 )
 from adjudge.data.dataset import check_responses, comparison_of
-from adjudge.data.sources.open import is_data_file, is_table, table_rows
+from adjudge.data.sources.open import is_data_file, is_table, refuse_document, table_rows
 from adjudge.data.sources.row import Row
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.criteria import Criteria
@@ -306,6 +306,7 @@ def _refuse_files(items: Sequence[object], reader: str) -> None:
     ):
         return
     name = str(items[0])
+    refuse_document(Path(name))
     raise SetupError(
         "{name!r} is a file, and its name would be judged: give its rows with "
         "adjudge.data.dataset.{reader}({name!r}), or use --file {name} on the command line. "

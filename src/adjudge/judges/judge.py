@@ -18,11 +18,13 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.question import Question
+from adjudge.domain.result_list import ResultList
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Mode, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.estimate import CostEstimate, Known, Questions, estimate
+from adjudge.engine.progress_bar import ProgressBar
 from adjudge.engine.run import Ask, Asker, Run, RunLike, vote_source
 from adjudge.engine.schedule import DeferredItems, judge_each
 from adjudge.engine.session import OpenRun, opened_session, session
@@ -38,8 +40,11 @@ from adjudge.judges.settings import (
     at_least,
     check_picklable,
     check_samples,
+    check_temperature,
+    is_alias,
     one_of,
     provenance,
+    take_aliases,
     temperature_for,
 )
 from adjudge.ledger.ledger import key_of
@@ -60,9 +65,9 @@ class Item(Protocol):
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
 _NAMES_OF_MODELS = ("models", "inference_engine", "model", "llm")
-_NO_SETTINGS = (*_NAMES_OF_MODELS, "panel", "batch_size", "on_generation_failure")
-Progress = Callable[[R], None]
-"""Called with each result as it comes."""
+_NO_SETTINGS = (*_NAMES_OF_MODELS, "panel", "batch_size")
+Progress = Callable[[R], None] | bool
+"""Called with each result as it comes; True shows a bar."""
 InstanceLike = str | JsonObject | Instance
 
 
@@ -102,6 +107,7 @@ class Judge(ABC, Generic[I, R]):
 
     def __post_init__(self) -> None:
         """A dataclass comes here when its fields are set."""
+        take_aliases(self)  # type: ignore[arg-type]
         self.check_settings()
         object.__setattr__(self, "panel", self.open_models())
         check_samples(self.panel, self.samples)
@@ -143,6 +149,7 @@ class Judge(ABC, Generic[I, R]):
         """Raise a SetupError when the fields cannot be."""
         at_least("max_repairs", self.max_repairs, 0)
         one_of("on_failure", self.on_failure, self.endings)
+        check_temperature(self.temperature)
         check_language(self.language)
 
     def open_models(self) -> ModelPanel:
@@ -244,9 +251,10 @@ class Judge(ABC, Generic[I, R]):
     ) -> list[R]:
         """A result for each item, in their order.
 
-        ``progress`` is called with each result as it comes. ``run``: a folder in which every answer
-        is kept; what it holds already is not asked again. ``budget``: what may be spent; at its
-        limit BudgetSpent is raised. ``on``: the cluster whose workers ask.
+        ``progress``: True shows a bar, a function is called with each result as it comes. ``run``:
+        a folder in which every answer is kept; what it holds already is not asked again.
+        ``budget``: what may be spent; at its limit BudgetSpent is raised. ``on``: the cluster whose
+        workers ask.
         """
         for number, item in enumerate(items, 1):
             try:
@@ -257,11 +265,14 @@ class Judge(ABC, Generic[I, R]):
                 ) from None
         results: dict[int, R] = {}
         told: set[int] = set()
+        hear = ProgressBar(len(items)) if progress is True else progress or None
+        if hear is not None and not callable(hear):
+            raise SetupError("progress is True or a function, not {value!r}", value=progress)
 
         def tell(number: int, result: R) -> None:
-            if progress and number not in told:
+            if hear is not None and number not in told:
                 told.add(number)
-                progress(result)
+                hear(result)
 
         def on_result(number: int, result: R) -> None:
             results[number] = result
@@ -272,7 +283,7 @@ class Judge(ABC, Generic[I, R]):
         await self.judge_stream(
             items, on_result, run=run, budget=budget, criteria=self.criteria_of(items)
         )
-        return [results[number] for number in range(len(items))]
+        return ResultList([results[number] for number in range(len(items))])
 
     async def _judge_on(
         self,
@@ -391,7 +402,7 @@ class Judge(ABC, Generic[I, R]):
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set, but for the models, which are recorded by themselves."""
-        names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
+        names = [entry.name for entry in fields(self) if not is_alias(entry)]  # type: ignore[arg-type]
         return {
             name: getattr(self, name)
             for name in names

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar
 
@@ -28,8 +28,8 @@ from adjudge.judges.settings import (
     ModelSettings,
     OnFailure,
     OwnSettings,
+    alias,
     check_mode,
-    failure_by_either_name,
     one_of,
 )
 from adjudge.pooling.contests import (
@@ -314,15 +314,9 @@ class PairwiseJudge(ContestSettings, ModelSettings, Pairwise):
 
     judge_description_prompt: str | None = None
     mode: Mode | None = None
-    on_generation_failure: OnFailure | None = field(default=None, repr=False)
+    on_generation_failure: OnFailure | None = alias("on_failure")
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "on_failure", failure_by_either_name(self.on_failure, self.on_generation_failure)
-        )
-        object.__setattr__(
-            self, "on_generation_failure", None
-        )  # said once, so that copies with another on_failure can be made
         super().__post_init__()
         check_mode(self.mode, self.panel)
 

@@ -26,6 +26,7 @@ from adjudge.judges.settings import (
     AskSettings,
     ModelPanel,
     OnTooFew,
+    alias,
     at_least,
     check_votes,
     temperature_for,
@@ -79,9 +80,11 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     Subclasses may override its methods and add attributes of their own.
 
     Parameters:
-        llm: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is
+        models: who is asked: an LLM, a model id, a function ``prompt -> text``, or several; None is
             the embedded model.
-        num_samples: samples per model, all at once.
+        llm: A1's name of ``models``.
+        votes: samples per model, all at once.
+        num_samples: A1's name of ``votes``.
         language: of the prompt and the explanation: "en" or "ru".
         temperature: by default the model's own setting, else 0 for one sample and 1 for several.
         seed: of the first sample, the next one has the next number; None: the model's own, if it
@@ -93,6 +96,8 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
     expression: str
     llm: ModelLike | Sequence[ModelLike] | None = field(default=None, hash=False)
     _: KW_ONLY
+    models: ModelLike | Sequence[ModelLike] | None = alias("llm")
+    votes: int | None = alias("num_samples")
     on_failure: OnTooFew = "fallback"
     on_result: Callable[[R], object] | None = None
 
@@ -134,7 +139,7 @@ class SampledCriteria(_Samples, AskSettings, Judge[Instance, R], Generic[R]):
         whether it writes code.
 
         ``run``: a folder in which every answer is kept; what it holds already is not asked again.
-        ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit BudgetSpent is
+        ``budget``: what may be spent, an ``adjudge.Budget``; at its limit BudgetSpent is
         raised. ``progress`` is called with the result.
         """
         (result,) = await self.judge_items(

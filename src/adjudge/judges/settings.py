@@ -8,9 +8,9 @@ import json
 import math
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import Field, dataclass, field, fields
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Literal, TypedDict, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard, TypeVar
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, plain
@@ -29,9 +29,12 @@ from adjudge.prompts.render import wordings
 from adjudge.verdicts import VERSION as READER
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from adjudge.judges.unitxt_engine import EngineLike, UnitxtEngine
 
 T = TypeVar("T")
+_ALIAS_OF = "adjudge.alias_of"
 _ROOM_FOR_A_PANEL = 2048
 """Items that may wait for one model of a panel while the others go on."""
 
@@ -102,6 +105,36 @@ NO_MODELS = ModelPanel()
 """That of a judge that asks nobody."""
 
 
+def alias(name: str) -> Any:
+    """A field that is another name of the field ``name``; it may be given when a judge is made."""
+    return field(default=None, kw_only=True, repr=False, compare=False, metadata={_ALIAS_OF: name})
+
+
+def is_alias(entry: Field[Any]) -> bool:
+    return _ALIAS_OF in entry.metadata
+
+
+def take_aliases(judge: DataclassInstance) -> None:
+    """Set what was given by another name. That is said once, so that copies with another value can
+    be made by either name.
+    """
+    known = {entry.name: entry for entry in fields(judge)}
+    for other in filter(is_alias, known.values()):
+        if (given := getattr(judge, other.name)) is None:
+            continue
+        name = other.metadata[_ALIAS_OF]
+        if getattr(judge, name) not in (known[name].default, given):
+            raise SetupError(
+                "{name} and {other} are two names of one setting: give one",
+                name=name,
+                other=other.name,
+            )
+        if other.name == "votes":
+            check_votes("votes", given)
+        object.__setattr__(judge, name, given)
+        object.__setattr__(judge, other.name, None)
+
+
 OnFailure = Literal["abstain", "raise", "random"]
 OnTooFew = Literal["fallback", "raise"]
 """The same for sampled criteria, whose callers need a bool or a number."""
@@ -117,6 +150,7 @@ class OwnSettings:
     """Of judges of one's own, which may be changed and added to."""
 
     self_consistency: bool | int = False
+    votes: int | None = alias("self_consistency")
     check_positional_bias: bool = False
     language: str = "en"
     seed: int | None = None
@@ -155,6 +189,7 @@ class VoteSettings(AskSettings):
     """
 
     self_consistency: bool | int = False
+    votes: int | None = alias("self_consistency")
     check_positional_bias: bool = False
     on_failure: OnFailure = "abstain"
     batch_size: int = 32
@@ -165,13 +200,15 @@ class ModelSettings(VoteSettings):
     """The same with the models that are asked.
 
     Parameters:
-        inference_engine: one model or a panel: ids, model objects, functions ``prompt -> text`` or
-            engines of unitxt's; None is the embedded model.
+        models: one model or a panel: ids, model objects, functions ``prompt -> text`` or engines of
+            unitxt's; None is the embedded model.
+        inference_engine: EvalAssist's name of ``models``.
     """
 
     inference_engine: EngineLike | Sequence[EngineLike] | None = field(
         default=None, kw_only=False, hash=False
     )
+    models: EngineLike | Sequence[EngineLike] | None = alias("inference_engine")
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked."""
@@ -201,6 +238,14 @@ def check_votes(name: str, value: int) -> None:
             most=_MOST_VOTES,
             value=value,
         )
+
+
+def check_temperature(value: float | None) -> None:
+    """Say so when ``value`` is not a temperature that a model can be asked at."""
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise SetupError("temperature must be a number from 0 up, not {value!r}", value=value)
 
 
 def one_of(name: str, value: str, allowed: Sequence[str]) -> None:
@@ -258,21 +303,6 @@ def check_samples(panel: Mapping[str, OpenModel], samples: int) -> None:
                 name=name,
                 samples=samples,
             )
-
-
-def failure_by_either_name(own: OnFailure, other: OnFailure | None) -> OnFailure:
-    """``on_failure``, which EvalAssist calls ``on_generation_failure``: whichever was given."""
-    if other is None or other == own:
-        return own
-    one_of("on_generation_failure", other, ("abstain", "raise", "random"))
-    if own != "abstain":
-        raise SetupError(
-            "on_failure={own!r} and on_generation_failure={other!r} are two names of one "
-            "setting: give one",
-            own=own,
-            other=other,
-        )
-    return other
 
 
 def temperature_for(model: OpenModel, wanted: float | None, samples: int) -> float:

@@ -22,7 +22,7 @@ from adjudge.errors import HALTS, ModelError, SetupError
 from adjudge.gateway.open import OpenModel
 from adjudge.judges.direct import BaseDirectJudge, Direct
 from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
-from adjudge.judges.settings import Contests, ModelPanel, VoteSettings
+from adjudge.judges.settings import Contests, ModelPanel, VoteSettings, alias
 from adjudge.judges.unitxt_criteria import from_unitxt, to_unitxt
 from adjudge.judges.unitxt_engine import GATE, EngineLike, in_thread, message_of, unitxt_package
 from adjudge.messages import Message
@@ -49,8 +49,9 @@ class _UnitxtSettings(VoteSettings):
     """With the models a unitxt judge asks.
 
     Parameters:
-        inference_engine: one model or a panel, each an engine of unitxt's or whatever else is a
-            model; None is the embedded model.
+        models: one model or a panel, each an engine of unitxt's or whatever else is a model; None
+            is the embedded model.
+        inference_engine: EvalAssist's name of ``models``.
         language: of notes on the result; unitxt's prompts are English.
         max_repairs: has no effect: unitxt asks once.
     """
@@ -58,6 +59,7 @@ class _UnitxtSettings(VoteSettings):
     inference_engine: EngineLike | Sequence[EngineLike] | None = field(
         default=None, kw_only=False, hash=False
     )
+    models: EngineLike | Sequence[EngineLike] | None = alias("inference_engine")
 
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
         """The prompt of the first vote that has one."""

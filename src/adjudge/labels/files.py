@@ -15,7 +15,7 @@ from adjudge.data.cells import text_of
 from adjudge.data.sources.open import open_source
 from adjudge.data.sources.row import BadRow, Origin, Row, is_blank
 from adjudge.domain.instance import Instance
-from adjudge.domain.label import Design, Kind, Label, LabelScale
+from adjudge.domain.label import Answer, Design, Kind, Label, LabelScale
 from adjudge.domain.rag_record import RagDetail
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.scales import JudgedScale, label_scales
@@ -210,6 +210,16 @@ def _of_table(value: object) -> object:
     return text_of(value).strip() if isinstance(value, str) else value
 
 
+@dataclass(frozen=True)
+class _About:
+    """The row and the criterion that a label is about."""
+
+    row: str
+    id: str | None
+    criteria: str
+    criteria_identity: str | None
+
+
 class _RowReader:
     """One row of a file → its labels. ``column`` is the one that is being read."""
 
@@ -239,7 +249,7 @@ class _RowReader:
         state = self._text("state") or "given"
         return self._label(
             about,
-            self._answer(scale, responses) if state == "given" else {},
+            self._answer(scale, responses) if state == "given" else Answer(),
             self._annotator(),
             state,
         )
@@ -274,9 +284,9 @@ class _RowReader:
             )
         for name in columns:
             if text := self._text(name):
-                yield self._label(about, _read(scale, text, responses), name, "given")
+                yield self._label(about, scale.read(text, responses), name, "given")
 
-    def _about(self) -> tuple[dict[str, object], LabelScale, int]:
+    def _about(self) -> tuple[_About, LabelScale, int]:
         """What the label is about, and what may be said of it."""
         given = self._text("criteria")
         scale = self._rows.scale(given or self._defaults.criteria)
@@ -284,18 +294,12 @@ class _RowReader:
         self.column = "row" if row else "id" if name else None
         identity, id, responses = self._rows.find(scale.name, row, name, judge)
         own = self._text("criteria_identity")
-        return (
-            {"row": identity, "id": id, "criteria": scale.name, "criteria_identity": own},
-            scale,
-            responses,
-        )
+        return _About(identity, id, scale.name, own), scale, responses
 
-    def _label(
-        self, about: Mapping[str, object], answer: Mapping[str, object], annotator: str, state: str
-    ) -> Label:
+    def _label(self, about: _About, answer: Answer, annotator: str, state: str) -> Label:
         values = {
-            **about,
-            **answer,
+            **vars(about),
+            **vars(answer),
             "annotator": annotator,
             "state": state,
             "kind": self._text("kind") or self._defaults.kind,
@@ -308,12 +312,12 @@ class _RowReader:
             "drawn_under": self._text("drawn_under"),
         }
         self.column = None
-        return Label(**values)  # type: ignore[arg-type]  # what is wrong with them, it says
+        return Label(**values)  # what is wrong with them, it says
 
-    def _answer(self, scale: LabelScale, responses: int) -> dict[str, object]:
+    def _answer(self, scale: LabelScale, responses: int) -> Answer:
         for name in self._answers:
             if (text := self._text(name)) is not None:
-                return _read(scale, text, responses)
+                return scale.read(text, responses)
         raise ValueError(Message("the row holds no answer"))
 
     def _annotator(self) -> str:
@@ -343,11 +347,6 @@ class _RowReader:
         if value is None or (isinstance(value, str) and is_blank(value)):
             return None
         return value if isinstance(value, str) else repr(value)
-
-
-def _read(scale: LabelScale, text: str, responses: int) -> dict[str, object]:
-    answer = scale.read(text, responses)
-    return {"option": answer.option, "score": answer.score, "winner": answer.winner}
 
 
 def _truth(text: str) -> bool:

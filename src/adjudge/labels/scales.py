@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
-from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.json_types import object_in
+from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of, kept_criteria
 from adjudge.domain.label import LabelScale
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError, SetupError
@@ -39,15 +40,15 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
     differently.
     """
     with reading(folder) as connection:
-        configuration = read_meta(connection).get("configuration", {})
+        judges = sorted(judges_of(read_meta(connection).get("configuration")).items())
         comparing = {
             judge
-            for judge in _names(configuration)
+            for judge, _ in judges
             if any(one.systems for one in records(connection, judge=judge, index=0))
         }
     return [
         (judge, scale, judge_identity(one, scale.name))
-        for judge, one in _judges(configuration)
+        for judge, one in judges
         for scale in (*scales_of(one, compares=judge in comparing), *_of_sentences(one))
     ]
 
@@ -123,32 +124,19 @@ def read_fields(
         yield name, fields[name]
 
 
-def _names(configuration: Mapping[str, object]) -> list[str]:
-    return [name for name, _ in _judges(configuration)]
-
-
-def _judges(configuration: Mapping[str, object]) -> Iterator[tuple[str, Mapping[str, object]]]:
-    for name, one in sorted(_mapping(configuration.get("judges")).items()):
-        yield str(name), _mapping(one)
-
-
-def scales_of(judge: Mapping[str, object], *, compares: bool) -> Iterator[LabelScale]:
+def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelScale]:
     """What a judge asks, by its stored configuration."""
-    settings, dimensions, asked = (
-        _mapping(judge.get("settings")),
-        _mapping(judge.get("dimensions")),
-        judge.get("criteria"),
-    )
-    several = len(dimensions) > 1 or bool(judge.get("measures") or settings.get("evidence"))
+    settings, dimensions = judge.settings, judge.dimensions or {}
+    several = len(dimensions) > 1 or bool(judge.measures or settings.get("evidence"))
     for one in dimensions.values():
-        yield LabelScale(criteria_of(_mapping(_mapping(one).get("criteria"))), by_parts=several)
-    for one in asked if isinstance(asked, Sequence) else ():
+        yield LabelScale(kept_criteria(object_in(object_in(one).get("criteria"))), by_parts=several)
+    for asked in judge.criteria:
         yield LabelScale(
-            criteria_of(_mapping(one)),
+            kept_criteria(asked),
             compares=compares,
             ties=settings.get("tie_enabled") is not False,
         )
-    if dimensions or asked:
+    if dimensions or judge.criteria:
         return
     if definition := settings.get("definition"):
         yield LabelScale(
@@ -162,16 +150,16 @@ def scales_of(judge: Mapping[str, object], *, compares: bool) -> Iterator[LabelS
             else None
         )
         yield LabelScale(
-            Criteria(str(judge.get("judge")), str(expression).strip(), _PASS_OR_FAIL), range=between
+            Criteria(str(judge.kind), str(expression).strip(), _PASS_OR_FAIL), range=between
         )
 
 
-def _of_sentences(judge: Mapping[str, object]) -> Iterator[LabelScale]:
+def _of_sentences(judge: JudgeConfiguration) -> Iterator[LabelScale]:
     """Of a text that models looked up in its sources: what its sentences come to. Rules alone give
     no verdict.
     """
-    settings = _mapping(judge.get("settings"))
-    if judge.get("judge") != "EvidenceJudge" or settings.get("method") == "rules":
+    settings = judge.settings
+    if judge.kind != "EvidenceJudge" or settings.get("method") == "rules":
         return
     from adjudge.judges.evidence_pool import (
         text_criteria,
@@ -181,26 +169,4 @@ def _of_sentences(judge: Mapping[str, object]) -> Iterator[LabelScale]:
         str(settings.get(name, known))
         for name, known in (("text_field", "response"), ("source_field", "contexts"))
     )
-    yield LabelScale(text_criteria(str(settings.get("language", "en")), *named), by_parts=True)
-
-
-def criteria_of(said: Mapping[str, object]) -> Criteria:
-    """The criteria that a run stored."""
-    options = tuple(CriteriaOption(**one) for one in _mappings(said.get("options")))
-    examples = tuple(CriteriaExample(**one) for one in _mappings(said.get("examples")))
-    rest: dict[str, Any] = {**said, "options": options, "examples": examples}
-    try:
-        return Criteria(**rest)
-    except TypeError as error:
-        raise RunError(
-            "the run holds criteria that adjudge did not write: {error}", error=error
-        ) from error
-
-
-def _mappings(value: object) -> Iterator[Mapping[str, Any]]:
-    yield from map(_mapping, value if isinstance(value, list | tuple) else ())
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    """A run folder may come from anybody."""
-    return value if isinstance(value, Mapping) else {}
+    yield LabelScale(text_criteria(judge.language, *named), by_parts=True)

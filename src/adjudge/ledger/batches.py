@@ -14,6 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError
 from adjudge.ledger.file import FILE, connect
@@ -226,7 +227,7 @@ class BatchTable:
         await self.keep(known)
         return known
 
-    async def answer(self, requests: Iterable[BatchBallot], spending: Mapping[str, object]) -> None:
+    async def answer(self, requests: Iterable[BatchBallot], spending: JsonObject) -> None:
         """Store what came of requests, with what was spent by then, in one commit."""
         statements: list[Statement] = [(_KEEP_BALLOT, one.row()) for one in requests]
         self._ledger.note_soon("spending", spending)

@@ -6,11 +6,12 @@ Rows pass; nothing of them is kept in memory.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.ledger.codec import judgment_row, vote_row
@@ -54,7 +55,7 @@ class BulkLedger:
                 self._write(_VOTE, vote_row(next(self._numbers), key, vote, vote.at))
         self._write(_JUDGMENT, judgment_row(record, b"".join(keys)))
 
-    def finish(self, facts: Mapping[str, object]) -> None:
+    def finish(self, facts: JsonObject) -> None:
         """Keep what there is to know about the run, and commit."""
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")

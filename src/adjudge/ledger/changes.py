@@ -12,6 +12,9 @@ ATTRIBUTES = "attributes"
 """Under the settings of a judge of one's own: what it was given beside its fields."""
 
 
+_LONGEST = 40
+
+
 class SettingChange(NamedTuple):
     """A setting that changed: the keys that lead to it, what it was and what it is."""
 
@@ -20,7 +23,11 @@ class SettingChange(NamedTuple):
     now: object
 
     def __str__(self) -> str:
-        return f"{'.'.join(self.path)}: {_shown(self.before)} → {_shown(self.now)}"
+        """In a few words: a value that takes a page is not shown."""
+        name, values = ".".join(self.path), (self.before, self.now)
+        if any(isinstance(value, Mapping | list) for value in values):
+            return name
+        return f"{name}: {_shown(self.before)} → {_shown(self.now)}"
 
 
 def differences(before: JsonObject, now: JsonObject) -> list[SettingChange]:
@@ -58,6 +65,17 @@ def _may_change(path: tuple[str, ...]) -> bool:
     )
 
 
+def judge_changes(before: JsonObject, now: JsonObject) -> list[SettingChange]:
+    """What changed in judges of one's own, whose earlier answers do not apply then."""
+    judges = now.get("judges")
+    own = judges if isinstance(judges, Mapping) else {}
+    return [
+        one
+        for one in differences(before, now)
+        if one.path[3:4] == (ATTRIBUTES,) and one.path[1] in own
+    ]
+
+
 def is_wording(change: SettingChange) -> bool:
     """Whether it is only how a prompt is worded, which a newer version may do otherwise."""
     return change.path[2:3] == ("templates",)
@@ -73,5 +91,5 @@ def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 
 
 def _shown(value: object) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    text = " ".join(value.split()) if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

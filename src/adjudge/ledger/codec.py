@@ -134,7 +134,7 @@ class _KeptVote:
     answered_before: str | None = None
     persona: str | None = None
     repairs: int = 0
-    metadata: Mapping[str, object] = NOTHING
+    metadata: JsonObject = NOTHING
     prompt: str | None = None
     unfinished: bool = False
     estimated: int = 0
@@ -188,7 +188,9 @@ def judgment_of(
     judge, index, id, instance, *_, result = row
     place = {"judge": judge, "index": index, "fields": _object(_json(instance))}
     try:
-        return record_of({"id": id, **with_messages(_object(_json(result))), **place}, votes)
+        return record_of(
+            cast(JsonDict, {"id": id, **with_messages(_object(_json(result))), **place}), votes
+        )
     except WrongType as error:
         number = index + 1 if isinstance(index, int) else index
         raise sqlite3.DatabaseError(
@@ -201,9 +203,7 @@ def judgment_of(
         ) from error
 
 
-def record_of(
-    found: Mapping[str, object], votes: tuple[VoteRecord, ...] | None = None
-) -> JudgmentRecord:
+def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
     """The record of what is kept of a judgment. A WrongType says what is not of the right type."""
     kept = read_as(_Kept, found)
     return JudgmentRecord(
@@ -239,13 +239,13 @@ def exported_judgment(record: JudgmentRecord, judge_identity: str | None) -> Jso
     found = replace(record, votes=None, judge_identity=None, input=NOTHING).to_dict()
     return {
         **found,
-        **({INPUT: cast(JsonDict, dict(record.input))} if record.input else {}),
+        **({INPUT: dict(record.input)} if record.input else {}),
         "votes": [exported_vote(vote) for vote in record.votes or ()],
         "judge_identity": judge_identity,
     }
 
 
-def read_exported_judgment(found: Mapping[str, object]) -> JudgmentRecord:
+def read_exported_judgment(found: JsonObject) -> JudgmentRecord:
     """The record of a judgment as exports have it, without its votes.
 
     A WrongType says what is not of the right type.
@@ -267,7 +267,7 @@ def exported_vote(vote: VoteRecord) -> JsonDict:
     return {**shown, "at": vote.at, "more": json_text(rest) if rest else None, **rest}
 
 
-def read_exported_vote(vote: Mapping[str, object]) -> VoteRecord:
+def read_exported_vote(vote: JsonObject) -> VoteRecord:
     """The record of a vote as exports have it; what they leave out is not known.
 
     A WrongType says what is wrong.
@@ -334,7 +334,7 @@ def _count(number: float) -> float:
     return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
-def _storable_metadata(metadata: Mapping[str, object]) -> JsonValue:
+def _storable_metadata(metadata: JsonObject) -> JsonValue:
     """What JSON does not know is kept as its text."""
     found: JsonValue = json.loads(json.dumps(plain(metadata), default=str))
     return found
@@ -345,14 +345,15 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
     columns = dict(zip(COLUMNS["votes"], row, strict=True))
     number, more = columns.pop("number"), columns.pop("more")
     try:
-        return _vote(with_messages({**_object(_json(more or "{}")), **columns}))
+        kept = {**_object(_json(more or "{}")), **columns}
+        return _vote(with_messages(cast(JsonDict, kept)))
     except WrongType as error:
         raise sqlite3.DatabaseError(
             Message("vote {number} is not what adjudge writes: {error}", number=number, error=error)
         ) from error
 
 
-def _vote(found: Mapping[str, object]) -> VoteRecord:
+def _vote(found: JsonObject) -> VoteRecord:
     kept = read_as(_KeptVote, found)
     counts = (
         kept.calls,
@@ -391,7 +392,7 @@ def _vote(found: Mapping[str, object]) -> VoteRecord:
     )
 
 
-def _detail(found: Mapping[str, object]) -> Detail:
+def _detail(found: JsonObject) -> Detail:
     """By the kind that is kept with it; an export, and a ledger that keeps none, is known by its
     keys.
     """
@@ -403,7 +404,7 @@ def _detail(found: Mapping[str, object]) -> Detail:
     return read_as(kind, found)
 
 
-def _kind_by_keys(found: Mapping[str, object]) -> type[Detail] | None:
+def _kind_by_keys(found: JsonObject) -> type[Detail] | None:
     return next((kind for kind, keys in _REQUIRED.items() if keys <= found.keys()), None)
 
 

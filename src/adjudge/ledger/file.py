@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from adjudge.aio.files import locked
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.message import Usage
 from adjudge.errors import OtherConfiguration, RunError
 from adjudge.ledger.changes import SettingChange, differences, is_wording
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
+    IN_BATCH,
     checked,
     checksum,
+    checksum_matches,
     columns_in,
     fact_text,
     insert,
@@ -173,14 +174,17 @@ def _resumed(
     _refuse_damaged(connection, path)
     make_tables(connection, path)
     check_rows(connection, path)
-    known = read_meta(connection).get("configuration")
-    if known is None:
+    facts = read_meta(connection)
+    known = object_in(facts.get("configuration"))
+    if "configuration" not in facts:
         write_meta(connection, {"configuration": configuration, "started": time.time()})
     else:
         refuse_other(str(folder), known, configuration)
     return _wordings(folder, known or configuration, configuration)
 
 
+_MOST_TOLD = 3
+"""Settings that are named one by one where they changed."""
 _ANOTHER_FOLDER = Message("or use another folder")
 
 
@@ -193,16 +197,25 @@ def refuse_other(
     """Say so where what was begun with ``known`` cannot be resumed with ``configuration``, and what
     may be done ``otherwise``.
     """
-    if changes := [
-        change for change in differences(known, configuration) if not is_wording(change)
-    ]:
+    if changes := _changes(known, configuration):
+        told = list(_told(changes, known, configuration))
+        more = Message("{count} more", count=len(told) - _MOST_TOLD)
         raise OtherConfiguration(
-            "the run {folder} was made with another configuration: {told}. Restore the "
-            "settings, {otherwise}",
+            "the run {folder} was made with another configuration ({told}): restore the settings, "
+            "{otherwise}",
             folder=folder,
-            told=join("; ", _told(changes, known, configuration)),
+            told=join("; ", (*told[:_MOST_TOLD], *((more,) if len(told) > _MOST_TOLD else ()))),
             otherwise=otherwise,
         )
+
+
+def is_same_configuration(known: JsonObject, configuration: JsonObject) -> bool:
+    """Whether what was begun with ``known`` can be resumed with ``configuration``."""
+    return not _changes(known, configuration)
+
+
+def _changes(known: JsonObject, configuration: JsonObject) -> list[SettingChange]:
+    return [change for change in differences(known, configuration) if not is_wording(change)]
 
 
 def _told(changes: Iterable[SettingChange], before: JsonObject, now: JsonObject) -> Iterator[str]:
@@ -234,17 +247,35 @@ def _make(path: Path, configuration: JsonObject, fork_of: Path | None) -> None:
         _copy(fork_of / FILE, new)
     with connect(new, lasting=False) as connection:
         make_tables(connection, new)
-        for table in (
-            "judgments",
-            "batches",
-            "batch_ballots",
-        ):  # of a fork: its votes are judged anew, its batches are its own
-            connection.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours
-        forked = {"forked_from": str(fork_of)} if fork_of else {"started": time.time()}
-        write_meta(connection, {"configuration": configuration, **forked})
+        forked = {"forked_from": str(fork_of)} if fork_of else {}
+        if fork_of:
+            _keep_answers_only(connection)
+        write_meta(connection, {"configuration": configuration, "started": time.time(), **forked})
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # all of it is on the disk, at once
     new.replace(path)
+
+
+def _keep_answers_only(connection: sqlite3.Connection) -> None:
+    """Of a copied run: its answers are judged anew and cost nothing here, since the run that asked
+    paid for them.
+    """
+    for unwanted in (
+        "judgments",
+        "batches",
+        "batch_ballots",
+        "votes WHERE outcome = 'model_error'",
+        "meta WHERE name IN ('spending', 'ended')",
+    ):
+        connection.execute(f"DELETE FROM {unwanted}")  # noqa: S608 - names of ours
+    free = dict.fromkeys(("calls", "prompt_tokens", "completion_tokens", "cached_tokens"), "0")
+    now = {**free, "more": f"json_remove(more, '$.estimated', '$.{IN_BATCH}')"}
+    values = ", ".join(now.get(name, name) for name in COLUMNS["votes"])
+    changes = ", ".join(f"{name} = {value}" for name, value in now.items())
+    connection.execute(
+        f"UPDATE votes SET {changes}, checksum = {CHECKSUM_SQL}({values}) "  # noqa: S608
+        f"WHERE {checksum_matches('votes')}"
+    )
 
 
 def delete(path: Path) -> None:
@@ -336,7 +367,7 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
+def read_meta(connection: sqlite3.Connection) -> JsonDict:
     rows = (checked("meta", row) for row in connection.execute(select("meta")))
     try:
         facts = {name: read_fact(value) for name, value in rows}
@@ -350,7 +381,7 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
     return facts
 
 
-def write_meta(connection: sqlite3.Connection, facts: Mapping[str, object]) -> None:
+def write_meta(connection: sqlite3.Connection, facts: JsonObject) -> None:
     for name, value in facts.items():
         connection.execute(insert("meta"), with_checksum(name, fact_text(value)))
 

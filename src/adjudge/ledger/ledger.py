@@ -11,12 +11,12 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import RunError
-from adjudge.ledger.changes import ATTRIBUTES, differences
+from adjudge.ledger.changes import judge_changes
 from adjudge.ledger.codec import judgment_row, vote_of, vote_row
 from adjudge.ledger.commit_thread import CommitThread
 from adjudge.ledger.file import (
@@ -108,19 +108,15 @@ def _check_fork(folder: Path, configuration: JsonObject, fork_of: Path | None) -
         raise RunError("{fork_of} holds no run to fork", fork_of=fork_of)
     try:
         with connect(fork_of / FILE, writable=False) as connection:
-            known = read_meta(connection).get("configuration") or {}
+            known = object_in(read_meta(connection).get("configuration"))
     except sqlite3.Error as error:
         raise ledger_error(fork_of / FILE, error) from error
-    judges = configuration.get("judges")
-    changed = [one for one in differences(known, configuration) if one.path[3:4] == (ATTRIBUTES,)]
-    if own := [
-        str(one) for one in changed if isinstance(judges, Mapping) and one.path[1] in judges
-    ]:
+    if own := judge_changes(known, configuration):
         raise RunError(
             "the answers in {fork_of} do not apply, since the judge changed: {own}. Leave "
             "the fork out",
             fork_of=fork_of,
-            own="; ".join(own),
+            own="; ".join(map(str, own)),
         )
 
 
@@ -213,17 +209,17 @@ class Ledger:
         )
         await self._writer.flush()
 
-    async def note(self, name: str, value: object) -> None:
+    async def note(self, name: str, value: JsonValue) -> None:
         """Keep a fact about the run."""
         await self._writer.write(_NOTE, with_checksum(name, fact_text(value)))
 
-    async def note_all(self, facts: Mapping[str, object]) -> None:
+    async def note_all(self, facts: JsonObject) -> None:
         """Keep facts about the run, all in one commit."""
         for name, value in facts.items():
             self.note_soon(name, value)
         await self._writer.flush()
 
-    def note_soon(self, name: str, value: object) -> None:
+    def note_soon(self, name: str, value: JsonValue) -> None:
         """Keep a fact along with whatever is written next."""
         self._writer.put(_NOTE, with_checksum(name, fact_text(value)))
 

@@ -10,7 +10,8 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
+from adjudge.domain.judge_configuration import judges_of
 from adjudge.messages import Message, StoredMessage, pack
 
 COLUMNS: Mapping[str, tuple[str, ...]] = {
@@ -154,7 +155,7 @@ def storable(text: str | None) -> str | None:
     )
 
 
-def message_parts(kept: Mapping[str, object]) -> JsonDict:
+def message_parts(kept: JsonObject) -> JsonDict:
     """What the messages in ``kept`` are made of, to be kept beside it."""
     found = [[path, cast(JsonValue, pack(message))] for path, message in _find_messages(kept, [])]
     return {_MESSAGES: found} if found else {}
@@ -175,7 +176,7 @@ def _find_messages(
                 yield from _find_messages(part, [*path, place])
 
 
-def with_messages(given: Mapping[str, Any]) -> dict[str, Any]:
+def with_messages(given: JsonObject) -> JsonDict:
     """``given`` with messages where texts of ours stand; what does not say so rightly is left."""
     kept = dict(given)
     found = kept.pop(_MESSAGES, None)
@@ -196,9 +197,9 @@ def _put_message(kept: Any, outer: Sequence[Any], last: Any, packed: object) -> 
         return
 
 
-def fact_text(value: object) -> str:
+def fact_text(value: JsonValue) -> str:
     """A fact about a run as JSON; one that holds messages is kept with their parts."""
-    kept = {"value": value}
+    kept: JsonDict = {"value": value}
     parts = message_parts(kept)
     return json.dumps({**kept, **parts} if parts else value)
 
@@ -217,41 +218,30 @@ INPUT = "input"
 """Where it stands in what is kept of a judgment."""
 
 
-def kept_input(row: Mapping[str, object], fields: Mapping[str, object]) -> JsonDict:
+def kept_input(row: JsonObject, fields: JsonObject) -> JsonDict:
     """What to keep of the row that was read: a text that is also a field is kept once, there."""
     names = {value: name for name, value in fields.items() if isinstance(value, str)}
     return {column: _kept(value, names) for column, value in row.items()}
 
 
-def input_from(kept: object, fields: Mapping[str, object]) -> dict[str, object]:
+def input_from(kept: JsonValue, fields: JsonObject) -> JsonDict:
     """The row again, with the texts of its fields."""
-    if not isinstance(kept, Mapping):
-        return {}
-    return {str(column): _read(value, fields) for column, value in kept.items()}
+    return {column: _read(value, fields) for column, value in object_in(kept).items()}
 
 
-def _kept(value: object, fields: Mapping[str, str]) -> JsonValue:
+def _kept(value: JsonValue, fields: Mapping[str, str]) -> JsonValue:
     if isinstance(value, str) and value in fields:
         return {"field": fields[value]}
-    return {"value": value} if isinstance(value, Mapping) else cast(JsonValue, value)
+    return {"value": value} if isinstance(value, Mapping) else value
 
 
-def _read(value: object, fields: Mapping[str, object]) -> object:
+def _read(value: JsonValue, fields: JsonObject) -> JsonValue:
     if not isinstance(value, Mapping):
         return value
     return fields.get(str(value["field"])) if "field" in value else value.get("value")
 
 
-def wordings_in(configuration: Mapping[str, object]) -> dict[str, str]:
+def wordings_in(configuration: JsonObject) -> dict[str, str]:
     """The hash of each template, as the run's judges knew it."""
-    judges = _part(configuration, "judges").values()
-    known = [judge for judge in judges if isinstance(judge, Mapping)]
-    return {name: str(text) for judge in known for name, text in _part(judge, "templates").items()}
-
-
-def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """What stands under ``name``; nothing where that is not a mapping: a ledger
-    may come from anybody.
-    """
-    part = whole.get(name)
-    return part if isinstance(part, Mapping) else {}
+    judges = judges_of(configuration).values()
+    return {name: str(text) for judge in judges for name, text in judge.templates.items()}

@@ -10,13 +10,21 @@ import json
 import math
 import secrets
 import urllib.request
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from adjudge.domain.frozen import NOTHING
+from adjudge.domain.json_types import (
+    JsonDict,
+    JsonObject,
+    object_at,
+    object_in,
+    objects_at,
+    objects_in,
+)
 from adjudge.domain.message import ChatMessage, Prompt
 from adjudge.errors import ModelError, SetupError
 from adjudge.local.libraries import import_xllamacpp, threads
@@ -65,9 +73,7 @@ class Llama:
         scores = {label: found[token] for label, token in zip(labels, ids, strict=True)}
         return LabelLogprobs(scores, len(prefix) + len(suffix), evaluated + read)
 
-    def write(
-        self, messages: Sequence[ChatMessage], options: Mapping[str, object]
-    ) -> dict[str, Any]:
+    def write(self, messages: Sequence[ChatMessage], options: JsonObject) -> JsonObject:
         """A written answer, as the server's chat completion."""
         self._prefix = self._slot = []
         turns = [
@@ -88,7 +94,7 @@ class Llama:
         system and a user turn.
         """
         turns = [{"role": "system", "content": _SLOTS[0]}, {"role": "user", "content": _SLOTS[1]}]
-        text: str = self._post("/apply-template", {"messages": turns})["prompt"]
+        text = str(self._post("/apply-template", {"messages": turns})["prompt"])
         before, found, rest = text.partition(_SLOTS[0])
         between, found_too, after = rest.partition(_SLOTS[1])
         if not (found and found_too):
@@ -122,9 +128,8 @@ class Llama:
         return ids[0]
 
     def _tokenise(self, text: str, control: bool) -> list[int]:
-        body = {"content": text, "add_special": False, "parse_special": control}
-        ids: list[int] = self._post("/tokenize", body)["tokens"] if text else []
-        return ids
+        body: JsonDict = {"content": text, "add_special": False, "parse_special": control}
+        return cast(list[int], self._post("/tokenize", body)["tokens"]) if text else []
 
     def _defused(self, text: str) -> str:
         """Chat contents are searched for control tokens by the server: take those in the text
@@ -170,7 +175,7 @@ class Llama:
 
     def _label_shares(self, ids: list[int], labels: list[int]) -> tuple[dict[int, float], int]:
         """How the labels divide among themselves, however unlikely all of them are."""
-        among = {
+        among: JsonDict = {
             "temperature": 1,
             "samplers": [],
             "post_sampling_probs": True,
@@ -181,18 +186,16 @@ class Llama:
         )
         return _reported(reply, "top_probs", "prob"), evaluated
 
-    def _ask(
-        self, ids: list[int], options: Mapping[str, object] = NOTHING
-    ) -> tuple[dict[str, Any], int]:
+    def _ask(self, ids: list[int], options: JsonObject = NOTHING) -> tuple[JsonObject, int]:
         body = {"prompt": ids, "n_predict": 1, "temperature": 0, "id_slot": 0, **options}
         reply = self._checked(self._server.handle_completions(body))
         self._slot = ids
-        return reply, int(reply["timings"]["prompt_n"])
+        return reply, cast(int, object_at(reply, "timings")["prompt_n"])
 
-    def _checked(self, reply: dict[str, Any]) -> dict[str, Any]:
+    def _checked(self, reply: JsonObject) -> JsonObject:
         if "choices" in reply:
             return reply
-        error = reply.get("error") or {}
+        error = object_in(reply.get("error"))
         if error.get("type") == "exceed_context_size_error":
             raise ModelError(
                 "the prompt has {error} tokens, the model reads {context}: shorten the text",
@@ -201,13 +204,13 @@ class Llama:
             )
         raise ModelError("the model could not answer: {error}", error=error.get("message"))
 
-    def _post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
+    def _post(self, path: str, body: JsonObject) -> JsonDict:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"}
         url = self._server.listening_address + path
         # our own server on loopback
         request = urllib.request.Request(url, json.dumps(body).encode(), headers)  # noqa: S310
         with _DIRECT.open(request, timeout=60) as response:
-            data: dict[str, Any] = json.load(response)
+            data: JsonDict = json.load(response)
             return data
 
     @staticmethod
@@ -257,13 +260,18 @@ def load(path: Path, adapter: Path | None, options: LoadOptions) -> Any:
         raise SetupError("{path} could not be loaded: {error}", path=path, error=error) from error
 
 
-def _reported(reply: dict[str, Any], entries: str, value: str) -> dict[int, float]:
-    first = (reply["choices"][0].get("logprobs") or {}).get("content") or [{}]
+def _reported(reply: JsonObject, entries: str, value: str) -> dict[int, float]:
+    content = objects_in(object_in(objects_at(reply, "choices")[0].get("logprobs")).get("content"))
+    first = content[0] if content else {}
     found = {
-        entry["id"]: entry[value]
-        for entry in [*first[0].get(entries, []), first[0]]
+        cast(int, entry["id"]): cast(float, entry[value])
+        for entry in (*objects_in(first.get(entries)), first)
         if value in entry
     }
-    if not found or any(number is None or not math.isfinite(number) for number in found.values()):
+    if not found or not all(map(_is_finite, found.values())):
         raise ModelError("the model gave no numbers: its weights are damaged, pull them again")
     return found
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, int | float) and math.isfinite(number)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entry, raw_entries
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.numbers import MOST_WEIGHT
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -172,7 +173,7 @@ def kept_dimensions(kept: object) -> tuple[Dimension, ...]:
         return ()
 
 
-def _kept(one: Mapping[str, object]) -> Dimension:
+def _kept(one: JsonObject) -> Dimension:
     place = Place(Message("the run"))
     asked = mapping(one["criteria"], place)
     options = [mapping(option, place) for _, option in list_of(asked["options"], place)]
@@ -292,7 +293,7 @@ def _ready_made(language: str) -> dict[str, tuple[Place, object]]:
 
 
 @cache
-def _data(language: str) -> Mapping[str, object]:
+def _data(language: str) -> JsonObject:
     check_language(language)
     return our_yaml(__package__, f"{language}.yaml")[0]
 

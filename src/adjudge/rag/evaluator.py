@@ -33,8 +33,10 @@ from adjudge.judges.settings import (
     AskSettings,
     ModelPanel,
     OnFailure,
+    alias,
     check_votes,
     one_of,
+    take_aliases,
 )
 from adjudge.prompts.render import CHECK, CHECKED_TOGETHER
 from adjudge.rag import standalone
@@ -86,8 +88,9 @@ class RagEvaluator(AskSettings, RagPlans):
     samples a dimension's score is what most of the valid votes say; a tie goes to the lower score.
 
     Parameters:
-        model: one model or a panel: ids, model objects or functions ``prompt -> text``; None is the
-            embedded model.
+        models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
+            the embedded model.
+        model: another name of ``models``.
         dimensions: which to score, by name or as objects of one's own; None: all there are.
         config: a file with further dimensions, or other weights and gates for the ready-made ones.
         measures: what else to measure, by name, such as "ndcg@5" or "context_recall";
@@ -95,7 +98,8 @@ class RagEvaluator(AskSettings, RagPlans):
             measures of ids then need no model.
         weights: dimension or measure → weight, where it is another one. Measures have none, and so
             no part in the composite, unless there is no dimension: then each has the weight 1.
-        strictness: votes per model and dimension.
+        votes: votes per model and dimension.
+        strictness: another name of ``votes``.
         language: of prompts, explanations and scale texts: "en" or "ru".
         early_stop: ask only as many votes as can still change a score.
         temperature: by default the model's own setting, else 0 for one vote and 1 for several.
@@ -125,6 +129,8 @@ class RagEvaluator(AskSettings, RagPlans):
     config: str | Path | None = None
     weights: Mapping[str, float] = field(default_factory=FrozenDict, hash=False)
     strictness: int = 1
+    models: ModelLike | Sequence[ModelLike] | None = alias("model")
+    votes: int | None = alias("strictness")
     early_stop: bool = False
     mode: Mode | None = None
     on_failure: OnFailure = "abstain"
@@ -138,6 +144,7 @@ class RagEvaluator(AskSettings, RagPlans):
     _looks_up: EvidenceJudge | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        take_aliases(self)
         check_votes("strictness", self.strictness)
         one_of("checks", self.checks, CHECKS)
         known = (
@@ -269,9 +276,9 @@ class RagEvaluator(AskSettings, RagPlans):
 
         ``columns`` says which column is which field (``{"response": "Bot said"}``), ``limit`` takes
         only the first rows. ``run``: a folder in which every answer is kept; what it holds already
-        is not asked again. ``budget``: what may be spent, an ``adjudge.runs.Budget``; at its limit
-        BudgetSpent is raised. ``progress`` is called with each result as it comes. ``on``: a Ray
-        cluster whose workers ask, such as "ray"; it needs ``run``.
+        is not asked again. ``budget``: what may be spent, an ``adjudge.Budget``; at its limit
+        BudgetSpent is raised. ``progress``: True shows a bar, a function is called with each result
+        as it comes. ``on``: a Ray cluster whose workers ask, such as "ray"; it needs ``run``.
         """
         found = self._instances(rows, columns, limit)
         results = await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)

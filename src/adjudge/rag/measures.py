@@ -10,6 +10,7 @@ from typing import Literal
 
 from adjudge.catalog.criteria_file import parse_entry
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.json_types import JsonObject
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.prompts.render import check_language
@@ -114,7 +115,7 @@ def kept_measures(kept: object) -> tuple[RagMeasure, ...]:
         return ()
 
 
-def _kept(given: Mapping[str, object], place: Place) -> RagMeasure:
+def _kept(given: JsonObject, place: Place) -> RagMeasure:
     return replace(_measure(given, place), weight=number(given.get("weight", 0.0), place))
 
 
@@ -163,7 +164,7 @@ def _read(language: str) -> tuple[Mapping[str, RagMeasure], Mapping[str, Criteri
     return {one.name: one for one in found}, {one.name: one for one in asked}
 
 
-def _measure(given: Mapping[str, object], place: Place) -> RagMeasure:
+def _measure(given: JsonObject, place: Place) -> RagMeasure:
     side = one_of(given.get("of"), SIDES, place.at("of"))
     return RagMeasure(
         name=phrase(given.get("name"), place.at("name")),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.rag_record import Composite, RagDetail
 from adjudge.domain.results import DirectInstanceResult, Result, Status
 from adjudge.pooling.majority import majority
@@ -21,7 +22,7 @@ GROUNDEDNESS = "groundedness"
 """The dimension that sentences decide, where they are looked up."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class RagResult(Result):
     """One answer scored on every dimension. ``score`` is the composite's value."""
 
@@ -68,6 +69,15 @@ class RagResult(Result):
         return ", ".join(
             f"{name} {'–' if score is None else score}" for name, score in self.scores.items()
         )
+
+    def cells(self) -> JsonDict:
+        """What a table of results shows of this one."""
+        return {
+            "status": self.status.value,
+            "composite": self.score,
+            **self.scores,
+            **self.measures,
+        }
 
     @property
     def scores(self) -> dict[str, int | None]:

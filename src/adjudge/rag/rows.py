@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from adjudge.data.columns import column_for
 from adjudge.data.dataset import BlankRows, Source, choose_columns, read_instances
 from adjudge.data.ids import ID_ALIASES
 from adjudge.domain.instance import Instance
-from adjudge.errors import SetupError
+from adjudge.errors import NothingToJudge, SetupError, WrongData
 from adjudge.messages import Message
 from adjudge.rag.dimensions import Dimension, chosen, rag_dimensions, read_dimensions
 from adjudge.rag.measures import RagMeasure, chosen_measures
@@ -46,19 +47,55 @@ def read_rows(
     ``sources``: further fields that a file must have a column for.
     """
     needed = [*needed_fields(dimensions, measures), *sources]
-    read = [*needed_fields(dimensions), *sources]
+    wanted = fields_of(dimensions, measures, sources)
     if isinstance(source, list) and source and all(isinstance(row, Instance) for row in source):
-        _require_keys(source[:limit], columns or {}, read)
+        _require_keys(source[:limit], wanted.may_be_empty)
         return RagRows(source[:limit], {name: name for name in source[0].fields})
     blank: list[BlankRows] = []
-    must, also = must_have(dimensions, measures), may_have(measures)
-    found = list(
-        read_instances(source, columns, limit, must, also=also, on_blank_rows=blank.append)
-    )
-    taken = columns_of(found[0], columns or {}, source, needed)
-    if not isinstance(source, str | Path):
-        _require_keys(found, columns or {}, read)
+    try:
+        found = list(
+            read_instances(
+                source,
+                columns,
+                limit,
+                wanted.needed,
+                also=wanted.also,
+                may_be_empty=wanted.may_be_empty,
+                on_blank_rows=blank.append,
+            )
+        )
+        taken = columns_of(found[0], columns or {}, source, needed)
+    except WrongData as error:
+        if isinstance(source, str | Path) or isinstance(error, NothingToJudge):
+            raise
+        raise SetupError(error.message) from error
+    _require_keys(found, wanted.may_be_empty)
     return RagRows(found, taken, *blank)
+
+
+class RagFields(NamedTuple):
+    """What is looked for in a row."""
+
+    needed: Sequence[str]
+    """Every row must have these, the answer first."""
+    may_be_empty: Sequence[str]
+    """Every row of a file has a column for these, which may hold nothing."""
+    also: Sequence[str]
+    """Taken where they are there."""
+
+
+def fields_of(
+    dimensions: Sequence[Dimension],
+    measures: Sequence[RagMeasure] = (),
+    sources: Sequence[str] = (),
+) -> RagFields:
+    """What the dimensions, the measures and the look-up of evidence (``sources``) read."""
+    scored = [*needed_fields(dimensions), *sources]
+    return RagFields(
+        sorted(must_have(dimensions, measures), key=lambda name: name != "response"),
+        [name for name in scored if name in MAY_BE_ABSENT],
+        [name for name in needed_fields((), measures) if name in ID_ALIASES],
+    )
 
 
 def needed_fields(
@@ -86,21 +123,17 @@ def must_have(dimensions: Sequence[Dimension], measures: Sequence[RagMeasure] = 
     ]
 
 
-def may_have(measures: Sequence[RagMeasure]) -> list[str]:
-    """Fields that are looked for only because a measure reads them."""
-    return [name for name in needed_fields((), measures) if name in ID_ALIASES]
-
-
 def fields_by_name(
-    dimensions: Sequence[str], measures: Sequence[str], config: Path | None, language: str
-) -> tuple[list[str], list[str]]:
-    """(fields that every row must have, the answer first; fields that are taken where they are
-    there) of what is asked for.
-    """
+    dimensions: Sequence[str],
+    measures: Sequence[str],
+    config: Path | None,
+    language: str,
+    sources: Sequence[str] = (),
+) -> RagFields:
+    """The same of dimensions and measures that are named, as eval files do."""
     known = read_dimensions(config, language) if config else rag_dimensions(language)
     asked = chosen_measures(measures, {}, language) if measures else ()
-    must = must_have(chosen(known, dimensions or None), asked)
-    return sorted(must, key=lambda name: name != "response"), may_have(asked)
+    return fields_of(chosen(known, dimensions or None), asked, sources)
 
 
 def columns_of(
@@ -119,27 +152,21 @@ def columns_of(
         else [name for name in needed if name not in MAY_BE_ABSENT]
     )
     return choose_columns(
-        list(row), wanted, source if isinstance(source, str | Path) else Message("the rows"), must
+        list(row), wanted, source if isinstance(source, str | Path) else Message("the data"), must
     )
 
 
-def _require_keys(
-    found: Sequence[Instance], wanted: Mapping[str, str], read: Sequence[str]
-) -> None:
-    """Say so when a row of the caller's has no key for a field that may be empty: it is there under
-    another name, and a judge would be told that there is nothing. A file has its columns once for
-    all rows.
+def _require_keys(found: Sequence[Instance], may_be_empty: Sequence[str]) -> None:
+    """Say so when an instance has nothing by the name of a field that may be empty: it is there
+    under another name, and a judge would be told that there is nothing.
     """
-    for name in MAY_BE_ABSENT:
-        if name not in read or name in wanted:
-            continue
+    for name in may_be_empty:
         for number, one in enumerate(found, 1):
             keys = list(_keys(one))
             if name not in one.fields and column_for(name, keys) is None:
                 raise SetupError(
                     "{id} has no {name!r}, which the answer is judged by; it has: {keys}. "
-                    "Say which key it is with columns={{{name!r}: 'KEY'}}, or give "
-                    "{name!r}: [] where there is nothing",
+                    "Give {name!r}: [] where there is nothing",
                     id=one.id or Message("row {number}", number=number),
                     name=name,
                     keys=", ".join(keys),

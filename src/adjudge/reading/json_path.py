@@ -12,7 +12,7 @@ _STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]|\[\"([^\"]*)\"\]")
 
 
 class NotThere(Exception):
-    """A path leads nowhere."""
+    """Nothing stands at a path."""
 
 
 def steps_of(path: str) -> list[str | int]:
@@ -30,7 +30,7 @@ def steps_of(path: str) -> list[str | int]:
 
 
 def value_at(found: JsonValue, path: str) -> JsonValue:
-    """What stands at a path."""
+    """What stands at a path; raises NotThere where nothing does."""
     for step in steps_of(path):
         if isinstance(step, int) and isinstance(found, Sequence) and not isinstance(found, str):
             if not -len(found) <= step < len(found):

@@ -39,7 +39,7 @@ def filled(template: JsonValue, row: Row) -> JsonValue:
 
 
 def filled_text(template: str, row: Row) -> str:
-    """The same as one text."""
+    """A text with the values of the row put in."""
 
     def put(found: re.Match[str]) -> str:
         if not found[1]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.reading.values import Place, list_of, mapping, our_yaml, phrase
 
 _TURN = re.compile(
@@ -82,13 +82,11 @@ def sentence_words() -> SentenceWords:
     )
 
 
-def _words(given: Mapping[str, object], key: str) -> frozenset[str]:
+def _words(given: JsonObject, key: str) -> frozenset[str]:
     return frozenset(phrase(given[key], Place("reading/data/sentences.yaml", key)).split())
 
 
-def _pattern(
-    given: Mapping[str, object], key: str, before: str = "", after: str = ""
-) -> re.Pattern[str]:
+def _pattern(given: JsonObject, key: str, before: str = "", after: str = "") -> re.Pattern[str]:
     place = Place("reading/data/sentences.yaml", key)
     parts = {str(name): str(part) for name, part in mapping(given["parts"], place).items()}
     patterns = [phrase(one, at) for at, one in list_of(given[key], place)]

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.reading.values import Items, Place, Scalar, YamlMapping
 
 _TABLE = re.compile(r"\s*\[\[?\s*([^\[\]]+?)\s*\]\]?\s*(?:#.*)?$")
@@ -58,7 +59,7 @@ def _parts(dotted: str) -> tuple[str, ...]:
     return tuple("".join(found) for found in _PART.findall(dotted))
 
 
-def with_lines(value: object, path: tuple[str, ...] = (), lines: _Lines | None = None) -> object:
+def with_lines(value: object, path: tuple[str, ...] = (), lines: _Lines | None = None) -> JsonValue:
     """``value``, which a parser made, as the types of files read it."""
     lines = lines or {}
     if isinstance(value, Mapping):

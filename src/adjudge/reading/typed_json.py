@@ -72,7 +72,7 @@ def read_as(kind: type[T], value: object) -> T:
 
 @cache
 def _reader(kind: object) -> _Read:
-    if kind is object:
+    if kind is object or _is_json(kind):
         return lambda value: value
     if kind in _SCALARS:
         return _one_of(_SCALARS[kind], frozenset())
@@ -89,6 +89,12 @@ def _reader(kind: object) -> _Read:
         Mapping: lambda: _values(parts[1]),
     }
     return read[get_origin(kind)]()
+
+
+def _is_json(kind: object) -> bool:
+    """Whether it is ``JsonValue``: the one union with a sequence in it."""
+    union = get_origin(kind) in (typing.Union, types.UnionType)
+    return union and any(get_origin(part) is Sequence for part in get_args(kind))
 
 
 def _one_of(kinds: Collection[type], words: Collection[object]) -> _Read:

@@ -355,7 +355,7 @@ class Json:
 
 
 class JsonNames:
-    """Any JSON by names."""
+    """An object whose values are any JSON."""
 
     def read(self, value: object, place: Place) -> tuple[tuple[str, JsonValue], ...]:
         given = mapping(value, place)

@@ -10,6 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join, reason_of
@@ -39,7 +40,7 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
         raise replace(place, line=1).wrong("is nested too deep") from None
 
 
-def our_yaml(package: str, name: str) -> tuple[Mapping[str, object], Place]:
+def our_yaml(package: str, name: str) -> tuple[JsonObject, Place]:
     """What a package's own file ``data/name`` says, and where that is."""
     from importlib.resources import files
 
@@ -76,14 +77,14 @@ class _Reader:
         import yaml
 
         self._yaml = yaml.constructor.SafeConstructor()
-        self._made: dict[int, object] = {}
+        self._made: dict[int, JsonValue] = {}
 
-    def value(self, node: Node, place: Place) -> object:
+    def value(self, node: Node, place: Place) -> JsonValue:
         if id(node) not in self._made:
             self._made[id(node)] = self._make(node, place)
         return self._made[id(node)]
 
-    def _make(self, node: Node, place: Place) -> object:
+    def _make(self, node: Node, place: Place) -> JsonValue:
         from yaml.nodes import MappingNode, SequenceNode
 
         kind = node.tag.removeprefix(_TAGS)
@@ -185,16 +186,16 @@ class Scalar(str):
         return made
 
 
-class YamlMapping(dict[str, object]):
+class YamlMapping(dict[str, JsonValue]):
     """Keys with values that know their lines."""
 
-    def __init__(self, *given: Iterable[tuple[str, object]]) -> None:
+    def __init__(self, *given: Iterable[tuple[str, JsonValue]]) -> None:
         super().__init__(*given)
         self.lines: dict[str, int] = {}
         self.key_lines: dict[str, int] = {}
 
 
-class Items(list[object]):
+class Items(list[JsonValue]):
     """A list whose items know their lines."""
 
     lines: Sequence[int] = ()
@@ -207,7 +208,7 @@ class Place:
     field: str = ""
     line: int = 0
     """Counted from one; 0 where it is not known."""
-    value: object = dataclass_field(default=None, compare=False, repr=False)
+    value: JsonValue = dataclass_field(default=None, compare=False, repr=False)
     """What stands there: those below it have their lines from it."""
 
     def at(self, field: str) -> Place:
@@ -268,7 +269,7 @@ class WrongValue(SetupError):
 
 def mapping(
     value: object, place: Place, valid: Sequence[str] | None = None, required: Iterable[str] = ()
-) -> Mapping[str, object]:
+) -> JsonObject:
     """Keys with values; a key that is not ``valid`` is refused with the nearest that is."""
     if not isinstance(value, Mapping):
         raise place.wrong("must be keys with values, not {what}", what=what(value))
@@ -282,7 +283,7 @@ def mapping(
     return given
 
 
-def list_of(value: object, place: Place) -> list[tuple[Place, object]]:
+def list_of(value: object, place: Place) -> list[tuple[Place, JsonValue]]:
     """The items of a list, each with its place."""
     if not isinstance(value, list):
         raise place.wrong("must be a list, not {what}", what=what(value))

@@ -7,8 +7,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, objects_in
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
+from adjudge.domain.numbers import number_of
 from adjudge.domain.record import JudgmentRecord
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, join, plural
@@ -87,7 +90,7 @@ class CascadeSummary:
             )
         return join("; ", said)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         costs = self.costs
         return {
@@ -133,24 +136,12 @@ class CascadeTally:
         )
 
 
-def steps_of(configuration: Mapping[str, object]) -> tuple[str, ...]:
-    """The steps of a judge that is a cascade, in their order."""
-    steps = configuration.get("steps")
-    parts = (
-        [one.get("models") for one in steps if isinstance(one, Mapping)]
-        if isinstance(steps, list)
-        else []
-    )
-    return tuple(str(model) for models in parts if isinstance(models, Mapping) for model in models)
-
-
-def learnt_by(name: str, configuration: Mapping[str, object]) -> Iterator[Message]:
+def learnt_by(name: str, configuration: JudgeConfiguration) -> Iterator[Message]:
     """What a judge uses that was learnt from labels, and from which; or that a cascade has nothing
     learnt yet.
     """
-    settings = configuration.get("settings")
-    own = settings if isinstance(settings, Mapping) else {}
-    steps, learnt = steps_of(configuration), own.get("calibration")
+    own, steps = configuration.settings, configuration.step_names
+    learnt = own.get("calibration")
     if steps and not learnt:
         yield Message(
             "{judge}: the cascade has no calibration: every step is asked about every row, and "
@@ -158,7 +149,7 @@ def learnt_by(name: str, configuration: Mapping[str, object]) -> Iterator[Messag
             judge=name,
             last=steps[-1],
         )
-    for one in learnt if steps and isinstance(learnt, list) else ():
+    for one in objects_in(learnt) if steps else ():
         yield _thresholds(one, own.get("otherwise"))
     source, weights = own.get("weights_from"), own.get("weights")
     if isinstance(source, Mapping) and isinstance(weights, Mapping):
@@ -167,17 +158,20 @@ def learnt_by(name: str, configuration: Mapping[str, object]) -> Iterator[Messag
             "{identity})",
             judge=name,
             weights=", ".join(f"{model} {weight:g}" for model, weight in weights.items()),
-            labels=count_labels(int(source.get("labels") or 0)),
+            labels=count_labels(int(number_of(source.get("labels")) or 0)),
             date=source.get("date"),
             identity=source.get("identity"),
         )
 
 
-def _thresholds(one: Mapping[str, object], otherwise: object) -> Message:
-    steps = one.get("steps")
+def _thresholds(one: JsonObject, otherwise: JsonValue) -> Message:
     shown = [
-        Message("{step} {least}", step=step.get("step"), least=figure(step.get("confidence"), 3))
-        for step in (steps if isinstance(steps, list) else ())
+        Message(
+            "{step} {least}",
+            step=step.get("step"),
+            least=figure(number_of(step.get("confidence")), 3),
+        )
+        for step in objects_in(one.get("steps"))
     ]
     return Message(
         "{judge}: accepted from a confidence of: {steps}; at most {risk:.1%} of accepted verdicts "
@@ -187,7 +181,7 @@ def _thresholds(one: Mapping[str, object], otherwise: object) -> Message:
         steps=join(", ", shown),
         risk=one.get("risk"),
         delta=one.get("delta"),
-        labels=count_labels(int(str(one.get("labels") or 0))),
+        labels=count_labels(int(number_of(one.get("labels")) or 0)),
         date=one.get("date"),
         otherwise=Message("the last step decides the rest, without that promise")
         if otherwise == "last"

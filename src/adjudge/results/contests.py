@@ -10,6 +10,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.messages import Message, join, plural
 from adjudge.results.numbers import figure
@@ -50,11 +52,11 @@ class SystemSummary:
         total = (self.winrate or 0.0) * self.rows
         return (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This summary as a JSON-ready dict."""
-        games = {"system": self.name, "wins": self.wins, "ties": self.ties, "losses": self.losses}
         return {
-            **games,
+            "system": self.name,
+            **some_of(self, "wins", "ties", "losses"),
             "win_rate": self.winrate,
             "interval": interval_dict(self.interval),
             "missing": self.missing,
@@ -91,7 +93,7 @@ class OrderEffect:
             else self.flip_rate - self.noise_rate
         )
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         rates = {"flip_rate": self.flip_rate, "noise_rate": self.noise_rate, "excess": self.excess}
         return {"rows": self.rows, "turned": self.turned, **rates}

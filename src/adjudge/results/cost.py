@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict
 
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
+from adjudge.messages import Message
 
 
-class Cost(TypedDict):
+@light_dataclass(frozen=True)
+class Cost:
     """As every ``--json`` says it."""
 
     cost_usd: float | None
     """None where no price is known."""
-    unpriced_models: list[str]
+    unpriced_models: tuple[str, ...]
     """Models whose price is not known: what they cost is not in it."""
+
+    def to_dict(self) -> JsonDict:
+        return some_of(self, "cost_usd", "unpriced_models")
 
 
 def cost_of(used: Mapping[str, Usage]) -> Cost:
     """The price of what each model took."""
     prices = PriceTable.load()
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
-    unknown = [model for model, cost in costs.items() if cost is None]
+    unknown = tuple(model for model, cost in costs.items() if cost is None)
     known = [cost for cost in costs.values() if cost is not None]
-    return {"cost_usd": sum(known) if known or not unknown else None, "unpriced_models": unknown}
+    return Cost(sum(known) if known or not unknown else None, unknown)
+
+
+def dollars(usd: float) -> str:
+    """An amount as people read it."""
+    return f"${usd:.4f}" if usd else "$0"
+
+
+def cost_message(used: Mapping[str, Usage]) -> Message:
+    """The same in words: dollars, and the models that have no price."""
+    found = cost_of({model: usage for model, usage in used.items() if usage != Usage()})
+    usd, unpriced = found.cost_usd, found.unpriced_models
+    cost = Message("{cost}", cost=dollars(usd or 0.0))
+    if not unpriced:
+        return cost
+    missing = Message("no price for model {names}", names=", ".join(map(repr, unpriced)))
+    return Message("{cost} and {missing}", cost=cost, missing=missing) if usd else missing

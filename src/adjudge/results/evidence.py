@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from adjudge.domain.evidence_record import EvidenceDetail, EvidenceRecord
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message, join
@@ -57,19 +59,12 @@ class EvidenceSummary:
         each = (Message("{what} {number}", what=what, number=number) for what, number in counts)
         return Message("{name}: {counts}", name=name, counts=join(", ", each))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         return {
-            **{
-                "rows": self.rows,
-                "claims": self.claims,
-                "supported": self.supported,
-                "contradicted": self.contradicted,
-            },
-            **{"not_found": self.not_found, "unanswered": self.unanswered},
-            **{
-                "rows_with_unsupported": self.with_unsupported,
-                "rows_with_contradicted": self.with_contradicted,
-            },
+            **some_of(self, "rows", "claims", "supported", "contradicted"),
+            **some_of(self, "not_found", "unanswered"),
+            "rows_with_unsupported": self.with_unsupported,
+            "rows_with_contradicted": self.with_contradicted,
             "invented_quotes": dict(self.invented),
         }
 

@@ -9,11 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.pairing import Pairing
 from adjudge.domain.rounding import above, equal
 from adjudge.errors import SetupError
-from adjudge.messages import Message, capitalize, join
+from adjudge.messages import Message, Values, capitalize, join
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
@@ -203,7 +205,8 @@ class GateResult:
         )
 
     def _difference_outcome(self) -> Message:
-        values = self._figures | {
+        values = {
+            **self._figures,
             "of": self._of,
             "against": self.against,
             "reason": self.reason,
@@ -234,7 +237,7 @@ class GateResult:
 
     def _sure(self) -> Message:
         """Where the limits decide."""
-        values = self._figures | {"what": self._what}
+        values = {**self._figures, "what": self._what}
         if not self.sure or self.value is None:
             return Message(
                 "Gate undecided: {what} rests on {scored} rows; at {level} 8 are the fewest. The "
@@ -270,7 +273,8 @@ class GateResult:
         return join(" ", (said, more))
 
     def _plain_outcome(self) -> Message:
-        values = self._figures | {
+        values = {
+            **self._figures,
             "what": self._what,
             "rows": self.rows,
             "missing": self.missing,
@@ -308,7 +312,7 @@ class GateResult:
         )
 
     @property
-    def _figures(self) -> dict[str, object]:
+    def _figures(self) -> Values:
         return {
             "value": float(self.value or 0.0),
             "bar": float(self.bar),
@@ -358,35 +362,16 @@ class GateResult:
         reach = max(self.upper - (self.value or 0.0), (self.value or 0.0) - self.lower)
         return math.ceil(self.rows * (reach / abs(self.margin)) ** 2)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This gate as a JSON-ready dict."""
-        measured = {
-            "measure": self.measure,
-            "value": self.value,
-            "lower": self.lower,
-            "upper": self.upper,
-        }
-        decided = {
-            "bar": self.bar,
-            "margin": self.margin,
-            "needed": self.needed,
-            "verdict": self.verdict,
-        }
-        counts: dict[str, object] = {
-            "rows": self.rows,
-            "missing": self.missing,
-            "confidence": self.confidence,
-        }
-        counts |= {"against": self.against} if self.against else {}
-        counts |= {"cluster": self.cluster} if self.cluster else {}
-        counts |= {"pairing": self.pairing.to_dict()} if self.pairing else {}
-        counts |= {"system": self.system} if self.system else {}
         return {
-            "judge": self.judge,
-            "name": self.name,
-            **measured,
-            **decided,
-            **counts,
+            **some_of(self, "judge", "name", "measure", "value", "lower", "upper"),
+            **some_of(self, "bar", "margin", "needed", "verdict"),
+            **some_of(self, "rows", "missing", "confidence"),
+            **({"against": self.against} if self.against else {}),
+            **({"cluster": self.cluster} if self.cluster else {}),
+            **({"pairing": self.pairing.to_dict()} if self.pairing else {}),
+            **({"system": self.system} if self.system else {}),
             "message": self.sentence(),
         }
 

@@ -5,10 +5,11 @@ what leans it, what it costs.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.domain.json_types import JsonObject, objects_in
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.message import Usage
 from adjudge.gateway.prices import PriceTable
 from adjudge.labels.scales import judge_scales
@@ -47,8 +48,8 @@ class JudgeCard:
     identity: str
     questions: tuple[tuple[str, str, str], ...]
     """(name, what is asked, its options)."""
-    models: Mapping[str, object]
-    settings: Mapping[str, object]
+    models: JsonObject
+    settings: JsonObject
     sections: tuple[Section, ...]
     calibrations: tuple[Calibration, ...]
     leanings: tuple[Leaning, ...]
@@ -77,17 +78,16 @@ def judge_cards(folder: str | Path) -> JudgeCards:
 def _card(
     name: str, info: RunInfo, report: Report, found: list[Calibration], folder: str | Path
 ) -> JudgeCard:
-    configuration = info.configuration["judges"][name]
-    settings = configuration.get("settings") or {}
+    configuration = info.judge_configurations[name]
     return JudgeCard(
         name,
-        str(configuration.get("judge")),
+        str(configuration.kind),
         info.identities[name],
         tuple(_questions(configuration) or _labelled_by(name, folder)),
-        configuration.get("models") or {},
+        configuration.models,
         {
             key: value
-            for key, value in settings.items()
+            for key, value in configuration.settings.items()
             if key not in _HIDDEN and value not in (None, [], {})
         },
         tuple(one for one in report.sections if one.judge == name),
@@ -97,22 +97,13 @@ def _card(
     )
 
 
-def _questions(configuration: Mapping[str, object]) -> list[tuple[str, str, str]]:
-    settings = configuration.get("settings")
-    own = settings if isinstance(settings, Mapping) else {}
+def _questions(configuration: JudgeConfiguration) -> list[tuple[str, str, str]]:
+    own = configuration.settings
     if said := own.get("definition") or own.get("expression"):
-        return [(str(own.get("name") or configuration.get("judge")), str(said), "")]
-    asked, dimensions = configuration.get("criteria"), configuration.get("dimensions")
-    listed = list(asked) if isinstance(asked, list) else []
-    listed += (
-        [one.get("criteria") for one in dimensions.values()]
-        if isinstance(dimensions, Mapping)
-        else []
-    )
+        return [(str(own.get("name") or configuration.kind), str(said), "")]
     return [
         (str(one.get("name")), str(one.get("description")), _options(one))
-        for one in listed
-        if isinstance(one, Mapping)
+        for one in configuration.asked
     ]
 
 
@@ -126,14 +117,8 @@ def _labelled_by(name: str, folder: str | Path) -> list[tuple[str, str, str]]:
     ]
 
 
-def _options(criteria: Mapping[str, object]) -> str:
-    options = criteria.get("options")
-    named = (
-        [str(one.get("name")) for one in options if isinstance(one, Mapping)]
-        if isinstance(options, list)
-        else []
-    )
-    return ", ".join(named)
+def _options(criteria: JsonObject) -> str:
+    return ", ".join(str(one.get("name")) for one in objects_in(criteria.get("options")))
 
 
 def _date(moment: object) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.rag_record import MeasureRecord, PartRecord
@@ -59,7 +60,7 @@ class MeasureSummary:
             confident=self.confident,
         )
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         found = {
             "mean": self.mean,
@@ -84,7 +85,7 @@ class MeasuresSummary:
         """The measure of that name."""
         return next((one for one in self.each if one.measure.name == name), None)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "measures": {one.measure.name: one.to_dict() for one in self.each},

@@ -4,17 +4,18 @@ whether the gates hold.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.json_types import JsonObject
+from adjudge.domain.message import Usage
 from adjudge.domain.record import cell_of_column
 from adjudge.errors import RunStopped, SetupError
-from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import batches_in
-from adjudge.ledger.file import holds_labels, holds_run
+from adjudge.ledger.file import holds_labels, holds_run, used_in
 from adjudge.messages import Message
 from adjudge.reading.values import nearest
 from adjudge.results.exit_code import ExitCode
@@ -25,7 +26,7 @@ from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of
 from adjudge.runs.eval_file import FailUnder
-from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone
+from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone, VoteCast
 from adjudge.runs.ready_judge import ReadyJudge
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ class RunOutcome:
     stopped: str = ""
     """Why it ended before the end, where what there is of it is reported all the same."""
     stopped_code: int = ExitCode.OK
+    asked: int = 0
+    """Votes that were asked for by this process."""
     halted: RunStopped | None = None
     """What is raised when all of it is told, where it is kept: it says how to resume it."""
     _tally: ReportTally = field(init=False, repr=False)
@@ -88,11 +91,16 @@ class RunOutcome:
         return baseline_of(self.baseline)
 
     def see(self, event: Event) -> None:
-        self._made = self._compared = self._beside = None
+        if not isinstance(event, VoteCast):
+            self._made = self._compared = self._beside = None
         match event:
             case JudgmentDone():
                 self._tally.failed_calls = event.failed_calls
-                self._tally.add(event.result.record(self._labels[event.judge], event.number))
+                self._tally.add(
+                    event.result.record(self._labels[event.judge], event.number, votes=True)
+                )
+            case VoteCast():
+                self.asked += 1
             case BadRow():
                 self.skipped += 1
                 self._tally.skip(event)
@@ -109,15 +117,16 @@ class RunOutcome:
     def report(self) -> Report:
         """What it comes to so far; with what people's labels say, where its folder holds some."""
         made, folder = self._seen_so_far(), self.run.folder
-        if folder is not None:
+        if folder is not None and holds_run(folder):
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
-            paid = _paid(folder) if (folder / BATCHES).is_dir() else ()
+            used, paid = _payments(folder)
             made = replace(
                 made,
                 gates=(*made.gates, *self._paired(folder)),
                 compared=self._beside_baseline(folder),
                 calibrations=labelled,
                 notes=(*made.notes, *paid),
+                used=used,
             )
         return (
             replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
@@ -170,7 +179,7 @@ class RunOutcome:
             )
         return gates.cluster or ""
 
-    def facts(self) -> Mapping[str, object]:
+    def facts(self) -> JsonObject:
         """What the run folder keeps, so that its report can be made again later."""
         return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.kept()}}
 
@@ -270,11 +279,12 @@ class RunOutcome:
         return next((one for one in gates if one is not None), None)
 
 
-def _paid(folder: Path) -> tuple[str, ...]:
+def _payments(folder: Path) -> tuple[dict[str, Usage], tuple[str, ...]]:
+    """What the run took, each answer once however many rows share it, and what to know of that."""
     from adjudge.runs.folder import reading  # not loaded by those who judge
 
     with reading(folder) as ledger:
-        return payment_notes(batches_in(ledger))
+        return used_in(ledger), payment_notes(batches_in(ledger))
 
 
 def _no_such_name(name: str, known: Sequence[str]) -> Message:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message
 from adjudge.results.numbers import percent
@@ -27,7 +28,7 @@ class Repeats:
     """pass^1, pass^2, …: the share of rows of which so many answers, drawn from all, pass."""
 
     def sentence(self, name: str) -> Message:
-        """In a line."""
+        """How often all answers of a row pass, in a line."""
         if not self.pass_all:
             return Message(
                 "{name}, {system}: no row has a verdict of every time",
@@ -45,7 +46,7 @@ class Repeats:
             once=percent(self.pass_all[0]),
         )
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "system": self.system,

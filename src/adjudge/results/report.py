@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -69,9 +71,9 @@ class Section(JudgeCriterion):
             )
         yield from (NamedFigure(*one) for one in (self.rag.figures() if self.rag else ()))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This section as a JSON-ready dict."""
-        found: dict[str, object] = {
+        found: JsonDict = {
             "judge": self.judge,
             "criteria": self.criteria,
             **self.summary.to_dict(),
@@ -84,7 +86,7 @@ class Section(JudgeCriterion):
             order, systems = self.contests.order, self.contests.systems
             found |= {
                 "systems": [one.to_dict() for one in systems],
-                "positional_bias": order and order.to_dict(),
+                "positional_bias": order.to_dict() if order else None,
             }
         found |= {"cascade": self.cascade.to_dict()} if self.cascade else {}
         found |= {"repeats": [one.to_dict() for one in self.repeats]} if self.repeats else {}
@@ -102,12 +104,11 @@ class Skipped:
     blank: int = 0
     blank_places: str = ""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
-        named = {"rows": self.rows, "reasons": dict(self.reasons), "first": list(self.first)}
-        return {**named, "blank": self.blank, "blank_places": self.blank_places}
+        return some_of(self, "rows", "reasons", "first", "blank", "blank_places")
 
-    def kept(self) -> dict[str, object]:
+    def kept(self) -> JsonDict:
         """The same for a run folder, where a reason can be read in any language."""
         return {**self.to_dict(), "reasons": [[why, rows] for why, rows in self.reasons.items()]}
 
@@ -152,6 +153,10 @@ class Report(HtmlRepr):
     used: Mapping[str, Usage] = field(default_factory=dict)
     failed_calls: int = 0
     """Requests that brought no reply, tries that were repeated included; they are in no usage."""
+    reused: int = 0
+    """Answers that cost nothing: they came from the cache, or from an earlier run."""
+    unanswered: int = 0
+    """Votes for which every call failed."""
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
@@ -171,6 +176,11 @@ class Report(HtmlRepr):
     @property
     def usage(self) -> Usage:
         return sum(self.used.values(), Usage())
+
+    @property
+    def retries(self) -> int:
+        """Calls that failed and were answered when they were repeated."""
+        return max(0, self.failed_calls - self.unanswered)
 
     @property
     def remarks(self) -> list[str]:
@@ -220,13 +230,13 @@ class Report(HtmlRepr):
         """What a judgment was scored on."""
         return self.setup.dimensions.get(one.judge, ())
 
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> JsonDict:
         """The counts of all sections and what they cost; a mean only where there is one, since that
         of several is none.
         """
-        return {**self._figures(), **cost_of(self.used)}
+        return {**self._figures(), **cost_of(self.used).to_dict()}
 
-    def _figures(self) -> dict[str, object]:
+    def _figures(self) -> JsonDict:
         usage = self.usage
         used = {
             "calls": usage.calls,
@@ -238,12 +248,10 @@ class Report(HtmlRepr):
             return {**self.sections[0].summary.to_dict(), **used}
         every = [one.summary for one in self.sections]
         names = ("attempted", "scored", "abstained", "failed", "without_number")
-        counts: dict[str, object] = {
-            name: sum(getattr(one, name) for one in every) for name in names
-        }
+        counts: JsonDict = {name: sum(getattr(one, name) for one in every) for name in names}
         return {**counts, **used}
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """Everything but the judgments, as a JSON-ready dict."""
         return {
             "criteria": [{**one.to_dict(), **self._baseline(one)} for one in self.sections],
@@ -264,7 +272,7 @@ class Report(HtmlRepr):
         """What a section has come to since the run that this one is compared with."""
         return self.setup.baseline.changes(one.judge, one.figures())
 
-    def _baseline(self, one: Section) -> dict[str, object]:
+    def _baseline(self, one: Section) -> JsonDict:
         changes = self.changes(one)
         return {"baseline": [each.to_dict() for each in changes]} if changes else {}
 
@@ -349,7 +357,7 @@ class ReportTally:
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
         self._used: dict[str, Usage] = {}
-        self.failed_calls = 0
+        self.failed_calls = self._reused = self._unanswered = 0
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
 
@@ -363,6 +371,10 @@ class ReportTally:
         self._named.update(one.named)
         for model, usage in one.used.items():
             self._used[model] = self._used.get(model, Usage()) + usage
+        for vote in one.votes or ():
+            failed = vote.outcome == "model_error"
+            self._unanswered += failed
+            self._reused += vote.text is not None and not failed and not vote.usage.calls
         self._notes.update(dict.fromkeys(one.notes))
         self._worst += [one] if one.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
@@ -400,6 +412,8 @@ class ReportTally:
             total=self.total,
             used=dict(self._used),
             failed_calls=self.failed_calls,
+            reused=self._reused,
+            unanswered=self._unanswered,
         )
 
     def _paused(self) -> Iterator[Message]:

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.numbers import number_of
-from adjudge.engine.identity import judge_identities
+from adjudge.engine.identity import judge_identity
 from adjudge.gateway.open import OpenModel
-from adjudge.results.cascades import learnt_by, steps_of
+from adjudge.results.cascades import learnt_by
 from adjudge.results.gate import Bar
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ class FigureChange(NamedTuple):
         """Above 0 where it is better now."""
         return self.now - self.before
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {**self._asdict(), "change": self.change}
 
@@ -83,7 +85,7 @@ class Baseline:
                 return cls(run, found, str(more.get("place") or ""))
         return cls()
 
-    def kept(self) -> dict[str, object]:
+    def kept(self) -> JsonDict:
         """What a run folder keeps of it."""
         return {"run": self.run, "figures": dict(self.figures), "place": self.place}
 
@@ -109,7 +111,7 @@ class ReportedJudge(Protocol):
     def panel(self) -> Mapping[str, OpenModel]:
         """Its models by their names."""
 
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> Mapping[str, object]:
+    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonObject:
         """Everything that decides what is asked and how it is pooled."""
 
 
@@ -122,7 +124,7 @@ class Setup:
     state: str = ""
     """How far it has come, where that is to be said."""
     language: str = "en"
-    judges: Mapping[str, Mapping[str, object]] = field(default_factory=FrozenDict)
+    judges: Mapping[str, JudgeConfiguration] = field(default_factory=FrozenDict)
     """Judge → its configuration."""
     dimensions: Mapping[str, tuple[Dimension, ...]] = field(default_factory=FrozenDict)
     """Judge of RAG answers → what it scores."""
@@ -166,14 +168,13 @@ class Setup:
             for judge in judges.values()
             for model in judge.panel.values()
         ]
+        configurations = _Configurations(judges, criteria)
         several = {
-            name: judge.configuration(criteria.get(name, ()))
-            for name, judge in judges.items()
-            if len(judge.panel) > 1
+            name: configurations[name] for name, judge in judges.items() if len(judge.panel) > 1
         }
         return cls(
-            judges=_Configurations(judges, criteria),
-            steps={name: steps for name, one in several.items() if (steps := steps_of(one))},
+            judges=configurations,
+            steps=_steps(several),
             learnt=_learnt(several),
             dimensions={
                 name: judge.scored
@@ -198,9 +199,9 @@ class Setup:
     @classmethod
     def of_run(cls, info: RunInfo) -> Setup:
         """Of a run folder, whoever made it."""
-        judges = info.configuration.get("judges", {})
-        known = _part(info.facts, KEPT)
-        languages = [str(_part(one, "settings").get("language", "en")) for one in judges.values()]
+        judges = info.judge_configurations
+        known = object_in(info.facts.get(KEPT))
+        languages = [one.language for one in judges.values()]
         return cls(
             title=info.folder.name,
             state=info.state,
@@ -208,7 +209,7 @@ class Setup:
             judges=judges,
             dimensions=_dimensions(judges),
             measures=_measures(judges),
-            steps={name: steps for name, one in judges.items() if (steps := steps_of(one))},
+            steps=_steps(judges),
             learnt=_learnt(judges),
             bars=tuple(_bars(known.get("bars"))),
             max_failed=number_of(known.get("max_failed")),
@@ -219,12 +220,12 @@ class Setup:
             id=str(known.get("id") or ""),
             data=str(known.get("data") or ""),
             modes=_texts(known.get("modes")),
-            columns={name: str(column) for name, column in _part(known, "columns").items()},
+            columns={name: str(column) for name, column in object_in(known.get("columns")).items()},
             notes=_texts(known.get("notes")),
             baseline=Baseline.of_kept(known.get("baseline")),
         )
 
-    def kept(self) -> dict[str, object]:
+    def kept(self) -> JsonDict:
         """What a run folder keeps of it, beside the configuration."""
         return {
             "bars": [[bar.judge, bar.name, bar.least] for bar in self.bars],
@@ -241,10 +242,15 @@ class Setup:
             "baseline": self.baseline.kept(),
         }
 
+    def definition_of(self, judge: str) -> str:
+        """What a judge of one aspect asks for, in its own words."""
+        found = self.judges.get(judge)
+        return str(found.settings.get("definition", "")) if found else ""
+
     @cached_property
     def identities(self) -> dict[str, str]:
         """Judge → one hash over everything that decides its verdicts."""
-        return judge_identities({"judges": self.judges})
+        return {name: judge_identity(one) for name, one in self.judges.items()}
 
     def _weights_of_measures(self) -> list[str]:
         return [
@@ -257,14 +263,12 @@ class Setup:
     @property
     def parameters(self) -> dict[str, str]:
         """How the scores were made; never a key."""
-        settings = [_part(one, "settings") for one in self.judges.values()]
+        settings = [one.settings for one in self.judges.values()]
         known = [one for own in self.dimensions.values() for one in own]
         found = {
             "data": self.data,
             "columns": ", ".join(f"{name} = {column}" for name, column in self.columns.items()),
-            "models": _listed(
-                model for one in self.judges.values() for model in _part(one, "models")
-            ),
+            "models": _listed(model for one in self.judges.values() for model in one.models),
             "votes per model and dimension" if known else "votes per model": _listed(
                 one[name] for one in settings for name in _VOTES if one.get(name)
             ),
@@ -280,9 +284,7 @@ class Setup:
                 f"{name} {one}" if len(self.identities) > 1 else one
                 for name, one in self.identities.items()
             ),
-            "adjudge": _listed(
-                _part(one, "versions").get("adjudge") for one in self.judges.values()
-            ),
+            "adjudge": _listed(one.versions.get("adjudge") for one in self.judges.values()),
         }
         return {name: value for name, value in found.items() if value}
 
@@ -297,7 +299,7 @@ class _HasDimensions(Protocol):
         """What it measures beside that."""
 
 
-class _Configurations(Mapping[str, Mapping[str, object]]):
+class _Configurations(Mapping[str, JudgeConfiguration]):
     """Judge → its configuration, made when a page asks for it: a command that shows one verdict
     need not wait for that.
     """
@@ -307,8 +309,9 @@ class _Configurations(Mapping[str, Mapping[str, object]]):
     ) -> None:
         self._judges, self._criteria = judges, criteria
 
-    def __getitem__(self, name: str) -> Mapping[str, object]:
-        return self._judges[name].configuration(self._criteria.get(name, ()))
+    def __getitem__(self, name: str) -> JudgeConfiguration:
+        made = self._judges[name].configuration(self._criteria.get(name, ()))
+        return JudgeConfiguration.of(made)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._judges)
@@ -317,39 +320,29 @@ class _Configurations(Mapping[str, Mapping[str, object]]):
         return len(self._judges)
 
 
-def _part(whole: Mapping[str, object], name: str) -> Mapping[str, object]:
-    """What stands under ``name``; nothing where that is not a mapping: a run folder may come from
-    anybody.
-    """
-    value = whole.get(name)
-    return value if isinstance(value, Mapping) else {}
+def _steps(judges: Mapping[str, JudgeConfiguration]) -> dict[str, tuple[str, ...]]:
+    return {name: one.step_names for name, one in judges.items() if one.steps}
 
 
 def _texts(values: object) -> tuple[str, ...]:
     return tuple(map(str, values)) if isinstance(values, list) else ()
 
 
-def _dimensions(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[Dimension, ...]]:
+def _dimensions(judges: Mapping[str, JudgeConfiguration]) -> dict[str, tuple[Dimension, ...]]:
     from adjudge.rag.dimensions import kept_dimensions
 
-    found = {
-        name: kept_dimensions(one["dimensions"])
-        for name, one in judges.items()
-        if "dimensions" in one
-    }
+    found = {name: kept_dimensions(one.dimensions) for name, one in judges.items()}
     return {name: own for name, own in found.items() if own}
 
 
-def _measures(judges: Mapping[str, Mapping[str, object]]) -> dict[str, tuple[RagMeasure, ...]]:
+def _measures(judges: Mapping[str, JudgeConfiguration]) -> dict[str, tuple[RagMeasure, ...]]:
     from adjudge.rag.measures import kept_measures
 
-    found = {
-        name: kept_measures(one["measures"]) for name, one in judges.items() if "measures" in one
-    }
+    found = {name: kept_measures(one.measures) for name, one in judges.items()}
     return {name: own for name, own in found.items() if own}
 
 
-def _learnt(judges: Mapping[str, Mapping[str, object]]) -> tuple[str, ...]:
+def _learnt(judges: Mapping[str, JudgeConfiguration]) -> tuple[str, ...]:
     return tuple(line for name, one in judges.items() for line in learnt_by(name, one))
 
 

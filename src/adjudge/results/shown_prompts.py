@@ -6,12 +6,13 @@ A ledger keeps the hash of the prompt, not its text: the text is made again and 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.message import Prompt
 from adjudge.domain.question import Choice, Comparison, Question, question_of
 from adjudge.domain.record import JudgmentRecord, VoteRecord
@@ -43,14 +44,13 @@ def shown_prompts(
     found = next(records(connection, judge=judge, index=number, votes=True), None)
     if found is None:
         return []
-    configuration = _mapping(
-        _mapping(_mapping(read_meta(connection).get("configuration")).get("judges")).get(judge)
-    )
+    judges = judges_of(read_meta(connection).get("configuration"))
+    configuration = judges.get(judge, JudgeConfiguration())
     return [_again(configuration, found, vote) for vote in found.votes or ()]
 
 
 def _again(
-    configuration: Mapping[str, object], judgment: JudgmentRecord, vote: VoteRecord
+    configuration: JudgeConfiguration, judgment: JudgmentRecord, vote: VoteRecord
 ) -> ShownPrompt | None:
     kept = vote.metadata.get("prompt")  # the whole prompt, where an import brought it along
     if isinstance(kept, str):
@@ -76,27 +76,21 @@ def _shown(prompt: Prompt, *, checked: bool) -> ShownPrompt:
 
 
 def _candidates(
-    configuration: Mapping[str, object], judgment: JudgmentRecord, vote: VoteRecord
+    configuration: JudgeConfiguration, judgment: JudgmentRecord, vote: VoteRecord
 ) -> Iterator[Ballot]:
     """Every ballot that this judge may have asked; which it was, the hash tells."""
-    settings, compares = _mapping(configuration.get("settings")), bool(judgment.systems)
-    template, language = (
-        _template(settings, compares=compares),
-        str(settings.get("language") or "en"),
-    )
+    settings, compares = configuration.settings, bool(judgment.systems)
+    template = "aspect" if "definition" in settings else "pairwise" if compares else "direct"
+    language = configuration.language
     feedback = settings.get("generate_feedback") is True
     for criteria in _criteria(configuration, judgment.criterion, compares=compares):
         instance = Instance(judgment.fields)
-        if "dimensions" in configuration:
+        if configuration.dimensions is not None:
             instance = _seen_by(criteria, instance, language)
         for question in _questions(criteria, vote, compares=compares):
             for mode in _MODES:
                 parts = (criteria, instance, question, template, vote.model, language)
                 yield Ballot(*parts, mode=mode, feedback=feedback, persona=vote.persona)
-
-
-def _template(settings: Mapping[str, object], *, compares: bool) -> str:
-    return "aspect" if "definition" in settings else "pairwise" if compares else "direct"
 
 
 def _seen_by(criteria: Criteria, instance: Instance, language: str) -> Instance:
@@ -108,7 +102,7 @@ def _seen_by(criteria: Criteria, instance: Instance, language: str) -> Instance:
 
 
 def _criteria(
-    configuration: Mapping[str, object], criterion: str, *, compares: bool
+    configuration: JudgeConfiguration, criterion: str, *, compares: bool
 ) -> Sequence[Criteria]:
     found = [scale.criteria for scale in scales_of(configuration, compares=compares)]
     named = [one for one in found if one.name == criterion]
@@ -122,8 +116,3 @@ def _questions(criteria: Criteria, vote: VoteRecord, *, compares: bool) -> Itera
         return
     question = question_of(criteria)
     yield question.reversed() if vote.order and isinstance(question, Choice) else question
-
-
-def _mapping(value: object) -> Mapping[str, object]:
-    """A run folder may come from anybody."""
-    return value if isinstance(value, Mapping) else {}

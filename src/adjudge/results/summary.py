@@ -11,6 +11,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
 from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
@@ -30,6 +31,19 @@ class ModelMean(NamedTuple):
     mean: float
     rows: int
     """Rows on which it has a score."""
+
+
+class PassRate(NamedTuple):
+    """Of pass or fail: how many rows passed. A panel's score is the share of its models instead."""
+
+    passed: int
+    decided: int
+    interval: Interval | None
+    """Of the rate; None with too few rows."""
+
+    @property
+    def share(self) -> float:
+        return self.passed / self.decided
 
 
 @light_dataclass(frozen=True)
@@ -74,6 +88,8 @@ class Summary:
     """
     models: Mapping[str, ModelMean] = field(default_factory=dict)
     """Of a panel: what each model by itself comes to."""
+    passes: PassRate | None = None
+    """Where it is pass or fail."""
 
     @property
     def lost(self) -> list[str]:
@@ -85,7 +101,7 @@ class Summary:
         """Judgments without a score."""
         return self.attempted - self.scored
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This summary as a JSON-ready dict."""
         return {
             **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
@@ -147,6 +163,7 @@ class Tally:
         self._points: dict[str, float | None] = {}
         self._reasons: Counter[str] = Counter()
         self._models: dict[str, list[float]] = {}
+        self._passes = array("d")
         self._skipped = 0
 
     def add(self, one: JudgmentRecord) -> None:
@@ -163,6 +180,8 @@ class Tally:
         if one.verdict is not None:
             self._options[one.verdict] += 1
             self._points[one.verdict] = one.score
+            if one.detail.kind in ("aspect", "check"):
+                self._passes.append(one.verdict == "PASS")
         if one.score is None:
             self._without_number += 1
         else:
@@ -212,6 +231,15 @@ class Tally:
             reasons=dict(self._reasons.most_common()),
             skipped=self._skipped,
             models=self._panel(),
+            passes=self._pass_rate(),
+        )
+
+    def _pass_rate(self) -> PassRate | None:
+        if not self._passes:
+            return None
+        groups = self._groups if len(self._groups) == len(self._passes) else ()
+        return PassRate(
+            int(sum(self._passes)), len(self._passes), interval_of(self._passes, groups)
         )
 
     def _panel(self) -> dict[str, ModelMean]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
@@ -43,6 +43,9 @@ from adjudge.runs.eval_file import (
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.ready_judge import ReadyJudge
 
+if TYPE_CHECKING:
+    from adjudge.rag.rows import RagFields
+
 INVENTED = "invented"
 """The persona that the model makes up itself."""
 OpenEntry = Callable[[ModelEntry], ModelLike]
@@ -75,7 +78,13 @@ def _read(
 ) -> Iterator[Instance]:
     data = file.data
     compare = partial(read_comparisons, responses=data.responses)
-    judge = partial(read_instances, needed=needed_fields(file), also=_also(file))
+    may_be_empty = (name for one in _rag_fields(file) for name in one.may_be_empty)
+    judge = partial(
+        read_instances,
+        needed=needed_fields(file),
+        also=_also(file),
+        may_be_empty=[name for name in may_be_empty if not _given(file, name)],
+    )
     read = compare if _compares(file) else judge
     return read(
         source,
@@ -84,9 +93,12 @@ def _read(
         id=data.id,
         format=data.format,
         encoding=data.encoding,
+        sheet=data.sheet,
+        header_row=data.header_row,
         on_bad_row=tell if file.on_bad_row == "report" else None,
         on_blank_rows=tell,
         on_empty_answers=tell,
+        on_other_sheets=tell,
     )
 
 
@@ -108,9 +120,14 @@ def needed_fields(file: EvalFile) -> list[str]:
         elif isinstance(entry, CheckEntry):
             read += [one.field for one in entry.checks]
         else:
-            read += _fields_of(file, entry)[0] if isinstance(entry, RagEntry) else ["response"]
-    answered = ("response", "contexts", "tool_call") if file.target else ()
-    return [name for name in dict.fromkeys(read) if name not in file.given and name not in answered]
+            read += _fields_of(file, entry).needed if isinstance(entry, RagEntry) else ["response"]
+    return [name for name in dict.fromkeys(read) if not _given(file, name)]
+
+
+def _given(file: EvalFile, name: str) -> bool:
+    """Whether no row need have a field: one was given for all, or the target answers with it."""
+    answered = file.target and name in ("response", "contexts", "tool_call")
+    return name in file.given or bool(answered)
 
 
 def _accompanied(given: Mapping[str, str | Sequence[str]], instance: Instance) -> Instance:
@@ -170,11 +187,15 @@ def _after_targets(
     from adjudge.runs.target_entry import variants_of
     from adjudge.runs.targets import SharedAnswers, answered_first
 
-    variants, answers = variants_of(file, model), SharedAnswers()
-    return [
-        answered_first(ready, variants, answers, first=number == 0)
-        for number, ready in enumerate(made)
-    ]
+    answers = SharedAnswers()
+    try:
+        variants = variants_of(file, model)
+        return [
+            answered_first(ready, variants, answers, first=number == 0)
+            for number, ready in enumerate(made)
+        ]
+    except SetupError as error:
+        raise Place(str(file.path), field="target").wrong("{error}", error=error) from error
 
 
 def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
@@ -377,21 +398,21 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
 
 def _also(file: EvalFile) -> list[str]:
     """Fields that are taken where a row has them: ids of documents, for measures that read them."""
-    also = [
-        name
-        for one in file.judges
-        if isinstance(one, RagEntry) and one.measures
-        for name in _fields_of(file, one)[1]
-    ]
+    also = [name for one in _rag_fields(file) for name in one.also]
     checks = [one for entry in file.judges if isinstance(entry, CheckEntry) for one in entry.checks]
     return [*also, *(name for one in checks for name in one.check.reads)]
 
 
-def _fields_of(file: EvalFile, entry: RagEntry) -> tuple[list[str], list[str]]:
+def _rag_fields(file: EvalFile) -> list[RagFields]:
+    return [_fields_of(file, entry) for entry in file.judges if isinstance(entry, RagEntry)]
+
+
+def _fields_of(file: EvalFile, entry: RagEntry) -> RagFields:
     from adjudge.rag.rows import fields_by_name
 
     config = file.beside(entry.config) if entry.config else None
-    return fields_by_name(entry.dimensions, entry.measures, config, file.language)
+    sources = ("contexts",) if entry.evidence else ()
+    return fields_by_name(entry.dimensions, entry.measures, config, file.language, sources)
 
 
 def _rag(file: EvalFile, entry: RagEntry, models: Models) -> list[ReadyJudge]:
@@ -429,7 +450,8 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
     return [ready_judge(file, entry, entry.name or "evidence", judge)]
 
 
-def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001 - nobody is asked
+# nobody is asked
+def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001
     from adjudge.judges.checks import CheckJudge
 
     name = entry.name or "checks"

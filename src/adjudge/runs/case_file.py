@@ -7,7 +7,7 @@ The dataclasses are the format of the settings; criteria stand in the file as in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import ClassVar
 
 import yaml
@@ -15,7 +15,9 @@ import yaml
 from adjudge.catalog.criteria_file import as_file, parse_entry
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import some_of
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import LabelScale
 from adjudge.domain.label import labels as letters
 from adjudge.domain.verdict import TIE
@@ -83,13 +85,9 @@ class ExpectedRow:
     note: str = ""
     """Where it comes from, or why it is hard."""
 
-    def as_file(self) -> dict[str, object]:
+    def as_file(self) -> JsonDict:
         """As the file has it, without what is empty."""
-        fields = {
-            name: value if isinstance(value, str) else list(value)
-            for name, value in self.fields.items()
-        }
-        found = {"id": self.id, "fields": fields, "expected": self.expected, "note": self.note}
+        found = some_of(self, "id", "fields", "expected", "note")
         return {name: value for name, value in found.items() if value}
 
 
@@ -176,7 +174,7 @@ class TestCase:
         )
 
     def to_yaml(self) -> str:
-        found: dict[str, object] = {
+        found: JsonDict = {
             "test_case": FORMAT,
             "criteria": as_file(self.entry),
             "judge": settings_data(self.settings),
@@ -191,13 +189,13 @@ def dumped(value: object) -> str:
     return str(yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=100))
 
 
-def settings_data(settings: CaseSettings) -> dict[str, object]:
+def settings_data(settings: CaseSettings) -> JsonDict:
     """The settings that are not as they would be anyway."""
-    usual = asdict(CaseSettings())
-    found = {name: value for name, value in asdict(settings).items() if value != usual[name]}
-    return {
-        name: list(value) if isinstance(value, tuple) else value for name, value in found.items()
-    }
+    usual = CaseSettings()
+    names = [one.name for one in fields(usual)]
+    return some_of(
+        settings, *(name for name in names if getattr(settings, name) != getattr(usual, name))
+    )
 
 
 def parse_case(content: str, file: str) -> TestCase:

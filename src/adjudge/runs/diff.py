@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.pairing import WAYS, Pairing, Way
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import SetupError
@@ -211,9 +212,9 @@ def run_diff(
     """Compare two run folders. ``cluster``: the column whose rows belong together. ``id``: the
     column that names the rows, where the runs were not told of it.
     """
-    made = [run_info(folder).configuration for folder in (one, two)]
-    settings = [str(change) for change in differences(*made)]
-    systems = _Systems(made)
+    infos = [run_info(folder) for folder in (one, two)]
+    settings = [str(change) for change in differences(*(info.configuration for info in infos))]
+    systems = _Systems(info.judge_configurations for info in infos)
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
@@ -240,13 +241,13 @@ class _Systems:
     run compared them.
     """
 
-    def __init__(self, made: Iterable[Mapping[str, Any]]) -> None:
+    def __init__(self, made: Iterable[Mapping[str, JudgeConfiguration]]) -> None:
         self._judged: dict[tuple[str, str], str] = {}
         """(judge, criteria) → the field with the responses."""
-        for judge, own in (entry for run in made for entry in run.get("judges", {}).items()):
-            for one in own.get("criteria") or ():
+        for judge, own in (entry for run in made for entry in run.items()):
+            for one in own.criteria:
                 self._judged.setdefault(
-                    (judge, one.get("name", "")), one.get("to_evaluate_field", _ANSWER)
+                    (judge, str(one.get("name", ""))), str(one.get("to_evaluate_field", _ANSWER))
                 )
         self._order: dict[tuple[str, str], list[str]] = {}
 

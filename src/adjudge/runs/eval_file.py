@@ -74,7 +74,10 @@ class DataEntry:
         Word(FORMATS), "What the file is, where its name does not show it.", None
     )
     columns: tuple[tuple[str, str], ...] = key(
-        Names(), "Field: column. The usual names are found without.", ()
+        Names(),
+        "Field: column, or a path into one (input.query, messages[-1].content). The usual names "
+        "are found without.",
+        (),
     )
     responses: tuple[str, ...] = key(
         Many(Text()), "For pairwise judges: the columns that hold the responses.", ()
@@ -83,6 +86,14 @@ class DataEntry:
     limit: int | None = key(_COUNT, "Judge only the first rows.", None)
     encoding: str | None = key(
         Text(), "For files that are not UTF-8, such as cp1252, or cp1251 for Cyrillic.", None
+    )
+    sheet: str | None = key(
+        Text(), "Of an Excel workbook; by default the first that is shown.", None
+    )
+    header_row: int | None = key(
+        _COUNT,
+        "The row of the sheet that names the columns; by default the first with a text.",
+        None,
     )
 
     @property
@@ -476,6 +487,7 @@ def parse_eval(
         place = load_yaml(content, Place(str(path)))
         if place.value is None:
             raise place.wrong("the file is empty: it needs data and judges")
+        _refuse_promptfoo(place)
         if (
             "&" in content and unfolded_size(place.value) > _MOST_VALUES
         ):  # without anchors nothing unfolds
@@ -488,6 +500,20 @@ def parse_eval(
     return _completed(
         replace(found, path=Path(path)), project or Project(), said_language=said_language
     )
+
+
+def _refuse_promptfoo(place: Place) -> None:
+    value = place.value
+    if (
+        isinstance(value, Mapping)
+        and "judges" not in value
+        and {"prompts", "providers"} <= {*value}
+    ):
+        raise place.wrong(
+            "this is a configuration of promptfoo (prompts, providers, tests), not an eval file. "
+            "Bring in what it answered: promptfoo eval -o results.json, then adjudge import "
+            "results.json --run RUN; or begin an eval file with adjudge init"
+        )
 
 
 def _with_data(value: object, data: Path | None) -> object:

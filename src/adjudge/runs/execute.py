@@ -16,6 +16,7 @@ from adjudge.aio import event_loop
 from adjudge.data.dataset import STDIN, BadRow, OddRows
 from adjudge.data.sources.open import hold_stdin
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Vote
@@ -112,7 +113,7 @@ are told of as they were read.
 
 
 Listen = Callable[[Event], None]
-Kept = Callable[[], Mapping[str, object]]
+Kept = Callable[[], JsonObject]
 """Facts about a run that its folder is to keep."""
 
 
@@ -142,7 +143,7 @@ class EvalRun:
     folder: Path | None
     """Where it is kept; None where it is not."""
     limit: int | None = None
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: JsonObject = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -153,7 +154,7 @@ class EvalRun:
         api_key: str | None = None,
         folder: Path | None = None,
         limit: int | None = None,
-        facts: Mapping[str, object] | None = None,
+        facts: JsonObject | None = None,
     ) -> EvalRun:
         """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``:
         of the file's one model.
@@ -223,6 +224,10 @@ class EvalRun:
         ]
         return sum(found[1:], start=found[0])
 
+    def configuration(self) -> dict[str, JsonObject]:
+        """Label → what decides the verdicts of that judge."""
+        return {ready.label: ready.judge.configuration(ready.criteria) for ready in self.judges}
+
     def check_limit(self) -> None:
         """Refuse to judge fewer rows than the folder holds: those behind the limit would be gone
         from the run.
@@ -276,7 +281,7 @@ class EvalRun:
         if any(ready.per == "turn" for ready in self.judges):
             return None  # rows have as many turns as they have
         if self.file.rows:
-            return self._judgments(len(self.file.rows))
+            return len(self.file.rows) * self.judgments_per_row
         try:
             if (
                 self.file.data.path == STDIN
@@ -287,10 +292,11 @@ class EvalRun:
             rows = sum(1 for _ in instances(self.file, _ignore, self.limit))
         except (OSError, RunError):
             return None  # what is wrong with the rows is said when judging gets there
-        return self._judgments(rows)
+        return rows * self.judgments_per_row
 
-    def _judgments(self, rows: int) -> int:
-        return rows * sum(len(ready.criteria) or 1 for ready in self.judges)
+    @property
+    def judgments_per_row(self) -> int:
+        return sum(len(ready.criteria) or 1 for ready in self.judges)
 
     async def _execute(
         self,
@@ -305,12 +311,8 @@ class EvalRun:
         listen(RowsReadable())
         await outbox.drained()
         limits = None if budget == Budget() else budget
-        recorded = self.judges if run or limits else ()
-        configurations = {
-            ready.label: ready.judge.configuration(ready.criteria) for ready in recorded
-        }
         async with (
-            open_run(run, configurations, limits) as under_way,
+            open_run(run, self.configuration() if run or limits else {}, limits) as under_way,
             _stopped_gently(listen, kept=run is not None),
         ):
             try:

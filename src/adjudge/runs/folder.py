@@ -8,15 +8,17 @@ import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from adjudge.domain.html_repr import HtmlRepr
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.engine.backends.ray.place import kept_facts
-from adjudge.engine.identity import judge_identities
+from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import OpenBudget
@@ -89,13 +91,13 @@ class RunInfo(HtmlRepr):
     """Judge → model of its panel that did not count → on how many rows."""
     usage: dict[str, Usage]
     """Model → what its replies took."""
-    configuration: dict[str, Any]
-    facts: dict[str, Any]
+    configuration: JsonObject
+    facts: JsonObject
     """When it was started, how it ended, the command that made it, what it was forked from."""
     batches: tuple[Batch, ...] = ()
     """What was sent through providers' batch APIs, the oldest first."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This run at a glance, as a JSON-ready dict."""
         criteria = [
             {"judge": one.judge, "criteria": one.criteria, **one.statuses, "mean": one.mean}
@@ -119,10 +121,15 @@ class RunInfo(HtmlRepr):
     def rows(self) -> int:
         return sum(count for statuses in self.judges.values() for count in statuses.values())
 
+    @cached_property
+    def judge_configurations(self) -> dict[str, JudgeConfiguration]:
+        """Judge → how it was set up, in the order of the run."""
+        return judges_of(self.configuration)
+
     @property
     def identities(self) -> dict[str, str]:
         """Judge → its identity: one hash over everything that decides its verdicts."""
-        return judge_identities(self.configuration)
+        return {name: judge_identity(one) for name, one in self.judge_configurations.items()}
 
     @property
     def state(self) -> str:
@@ -130,7 +137,7 @@ class RunInfo(HtmlRepr):
         return state_of(self.facts)
 
 
-def state_of(facts: Mapping[str, object]) -> str:
+def state_of(facts: JsonObject) -> str:
     """Whether a run with these facts is complete, or why it stopped."""
     ended = facts.get("ended")
     if ended == "complete":
@@ -175,7 +182,8 @@ def run_info(folder: str | Path) -> RunInfo:
         rows = connection.execute(
             "SELECT judge, status, count(*), avg(score) FROM judgments GROUP BY judge, status"
         ).fetchall()
-        judges: dict[str, dict[str, int]] = {name: {} for name in _order(facts)}
+        configurations = judges_of(facts.get("configuration"))
+        judges: dict[str, dict[str, int]] = {name: {} for name in configurations}
         for judge, status, count, _ in rows:
             judges.setdefault(judge, {})[status] = count
         counts = "SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) FROM votes"
@@ -192,9 +200,9 @@ def run_info(folder: str | Path) -> RunInfo:
             votes,
             failed,
             _failed_calls(facts, failed),
-            _excluded(connection, facts.get("configuration", {})),
+            _excluded(connection, configurations),
             used_in(connection),
-            facts.pop("configuration", {}),
+            object_in(facts.pop("configuration", None)),
             facts,
             tuple(batches_in(connection)),
         )
@@ -221,28 +229,20 @@ def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
         ) from error
 
 
-def settings_in(folder: str | Path) -> list[Mapping[str, Any]]:
+def settings_in(folder: str | Path) -> list[JsonObject]:
     """How each judge of a run is set up, as it was begun."""
     with reading(folder) as connection:
-        judges = read_meta(connection).get("configuration", {}).get("judges", {})
-    return [one["settings"] for one in judges.values() if isinstance(one.get("settings"), Mapping)]
-
-
-def _order(facts: Mapping[str, object]) -> list[str]:
-    """The judges as they were given."""
-    given = facts.get("configuration")
-    judges = given.get("judges") if isinstance(given, Mapping) else None
-    return list(judges) if isinstance(judges, Mapping) else []
+        judges = judges_of(read_meta(connection).get("configuration"))
+    return [one.settings for one in judges.values()]
 
 
 def _excluded(
-    connection: sqlite3.Connection, configuration: dict[str, Any]
+    connection: sqlite3.Connection, judges: Mapping[str, JudgeConfiguration]
 ) -> dict[str, dict[str, int]]:
     """By what the judgments say; a judge of one model is not a panel."""
-    settings = configuration.get("judges", {})
     found: dict[str, dict[str, int]] = {}
     for judge, model, rows in connection.execute(_EXCLUDED):
-        if len(settings.get(judge, {}).get("models", ())) > 1:
+        if judge in judges and len(judges[judge].models) > 1:
             found.setdefault(judge, {})[model] = rows
     return found
 
@@ -263,12 +263,12 @@ def _by_criteria(connection: sqlite3.Connection) -> tuple[CriteriaInfo, ...]:
     return tuple(found.values())
 
 
-def _failed_calls(facts: Mapping[str, Any], failed_votes: int) -> int:
+def _failed_calls(facts: JsonObject, failed_votes: int) -> int:
     """As the run counted them; an imported one did not, and for a vote without an answer there was
     one at least.
     """
-    spending = facts.get("spending")
-    return int(spending["failed"]) if spending else failed_votes
+    failed = object_in(facts.get("spending")).get("failed")
+    return failed if isinstance(failed, int) else failed_votes
 
 
 def find_runs(parent: str | Path) -> list[Path]:

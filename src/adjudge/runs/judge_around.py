@@ -26,7 +26,7 @@ _VERDICTS: Mapping[str, object] = {
 @dataclass(frozen=True)
 class JudgeAround(Judge[I, Result]):
     ready: ReadyJudge
-    """The one who judges."""
+    """The judge inside, as its file made it."""
 
     @property
     def judge(self) -> Judge[Any, Any]:
@@ -70,7 +70,8 @@ class JudgeAround(Judge[I, Result]):
     def recorded_settings(self) -> dict[str, object]:
         return self.judge.recorded_settings()
 
-    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002 - the file says them
+    # the file says them
+    def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002
         return list(self.ready.criteria)
 
 
@@ -78,4 +79,5 @@ def without_verdict(result: Result, status: Status) -> Result:
     """The same, saying nothing of what was to be judged."""
     names = {one.name for one in fields(result)}
     empty = {name: value for name, value in _VERDICTS.items() if name in names}
-    return replace(result, status=status, score=None, explanation=None, **empty)  # type: ignore[arg-type]
+    bare = replace(result, status=status, score=None, explanation=None)
+    return replace(bare, **empty)  # type: ignore[arg-type]

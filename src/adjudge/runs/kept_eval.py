@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import is_dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from adjudge.checks.check import Expectation
-from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
 from adjudge.domain.instance import Instance, PairwiseInstance
+from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.domain.judge_configuration import kept_criteria
 from adjudge.errors import RunError
 from adjudge.gateway.redact import without_secrets
 from adjudge.gateway.registry import is_url
@@ -24,7 +25,7 @@ _LOOKED_UP = "looked up"
 """In the place of criteria that are kept beside the file."""
 
 
-def write_eval(file: EvalFile) -> dict[str, object]:
+def write_eval(file: EvalFile) -> JsonDict:
     """The file as JSON-ready data. Its paths stay relative to its own, which is kept absolute."""
     return {
         "path": str(file.path.absolute()),
@@ -81,7 +82,7 @@ def _read_eval(kept: object, place: str) -> EvalFile:
     )
 
 
-def written(value: object) -> object:
+def written(value: object) -> JsonValue:
     """A value of a file, as the file would say it, without passwords in addresses. Keys that have
     their defaults are left out.
     """
@@ -105,25 +106,23 @@ def written(value: object) -> object:
     return without_secrets(value) if isinstance(value, str) and is_url(value) else plain(value)
 
 
-def _found_criteria(judge: JudgeEntry) -> list[object] | None:
+def _found_criteria(judge: JudgeEntry) -> list[JsonValue] | None:
     """What a command has looked up already, which the file's format has no exact words for."""
     said: tuple[CriteriaEntry, ...] = getattr(judge, "criteria", ())
     found = [one.what for one in said if isinstance(one.what, Criteria | Aspect)]
     if not found:
         return None
-    return [one._asdict() if isinstance(one, Aspect) else plain(one) for one in found]
+    return [plain(one._asdict() if isinstance(one, Aspect) else one) for one in found]
 
 
-def _with_criteria(judge: JudgeEntry, kept: list[dict[str, Any]] | None) -> JudgeEntry:
+def _with_criteria(judge: JudgeEntry, kept: Sequence[JsonDict] | None) -> JudgeEntry:
     if kept is None:
         return judge
     criteria = tuple(CriteriaEntry(_criterion(one)) for one in kept)
     return replace(judge, criteria=criteria)  # type: ignore[call-arg]
 
 
-def _criterion(kept: Mapping[str, Any]) -> Criteria | Aspect:
+def _criterion(kept: JsonDict) -> Criteria | Aspect:
     if "definition" in kept:
         return Aspect(str(kept["name"]), str(kept["definition"]))
-    options = [CriteriaOption(**one) for one in kept["options"]]
-    examples = [CriteriaExample(**one) for one in kept["examples"]]
-    return Criteria(**{**kept, "options": options, "examples": examples})
+    return kept_criteria(kept)

@@ -10,7 +10,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
-from adjudge.reading.user_code import beside, load_code
+from adjudge.reading.user_code import beside, is_reference, load_code
 from adjudge.runs.eval_file import EvalFile, PythonEntry
 
 
@@ -21,6 +21,10 @@ def own_judge(
     common: Mapping[str, object],
 ) -> Judge[Any, Any]:
     """The judge, made with its options, and with those of ``common`` that it takes."""
+    if not is_reference(entry.judge):
+        raise SetupError(
+            "a judge is named file.py:Class or module:Class, not {judge!r}", judge=entry.judge
+        )
     made = load_code(beside(entry.judge, file.path.parent))
     if not (isinstance(made, type) and issubclass(made, Judge)):
         raise SetupError(

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from adjudge.data.dataset import BadRow, BlankRows, EmptyAnswers
+from adjudge.data.dataset import BadRow, OddRows
 from adjudge.domain.instance import Instance
 from adjudge.engine.backends.ray.place import RAY, Cluster, On
 from adjudge.errors import SetupError
@@ -107,7 +107,7 @@ def _numbered(
     made: EvalRun, dataset: RowSet, on_bad_row: Callable[[BadRow], None]
 ) -> Iterator[tuple[int, Instance]]:
 
-    def told(row: BadRow | BlankRows | EmptyAnswers) -> None:
+    def told(row: OddRows) -> None:
         """Blank rows are passed over, and empty answers judged as they stand."""
         if isinstance(row, BadRow):
             on_bad_row(row)

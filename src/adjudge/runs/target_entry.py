@@ -68,7 +68,7 @@ class TargetEntry(ServerEntry):
 
     @property
     def title(self) -> str:
-        """What reports call it."""
+        """The name of the target in reports."""
         if self.name:
             return self.name
         if self.kind == "command":

@@ -56,7 +56,7 @@ class Variant:
     """One way to get an answer: who is asked, with which prompt, for which time."""
 
     system: str
-    """What reports call it."""
+    """The name of the system in reports."""
     model: OpenModel = field(repr=False)
     needs: tuple[str, ...] = ()
     """The columns that it cannot do without."""
@@ -86,7 +86,7 @@ class Variant:
         )
 
     def answer_in(self, vote: Vote) -> Answer:
-        """What the target said."""
+        """The answer that a vote holds."""
         text = vote.text or ""
         return Answer(text) if self.prompt else Answer.of_json(text)
 
@@ -146,7 +146,7 @@ class UnansweredRow:
         shown = {**self.instance.fields, **columns}
         theirs = (_RESPONSE, "reference")
         hidden = {*theirs, *(column_for(name, columns) for name in theirs)}
-        return {name: value for name, value in shown.items() if name not in hidden}  # type: ignore[misc]  # cells are JSON-ready
+        return {name: value for name, value in shown.items() if name not in hidden}
 
 
 @dataclass(frozen=True)

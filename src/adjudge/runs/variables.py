@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.gateway.redact import looks_like_a_key
 from adjudge.reading.values import Items, Place, Scalar, YamlMapping, text_in
 
@@ -28,7 +29,7 @@ _NOT_OURS = re.compile(
 """What decides how programs run and whom they trust: not for a file that came with others."""
 
 
-def with_variables(value: object, place: Place, but: Collection[str] = ()) -> object:
+def with_variables(value: JsonValue, place: Place, but: Collection[str] = ()) -> JsonValue:
     """``value`` with its variables filled in, wherever they stand; ``but``: keys below which they
     are left.
     """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import errno
 import signal
-from collections.abc import Mapping
 from dataclasses import dataclass
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.errors import Crashed, Forbidden, MemoryLimit, SandboxError, Timeout
 from adjudge.messages import Message, join
 from adjudge.sandbox.base import Limits
@@ -37,10 +37,34 @@ class Ending:
     text: str = ""
 
 
-def after_failure(report: Mapping[str, object], limits: Limits) -> Ending:
+@dataclass(frozen=True, slots=True)
+class FailureReport:
+    """What the process inside says of an error."""
+
+    kind: str
+    """What its class is called; NotJSON: what is left in ``output`` cannot be handed over."""
+    message: str = ""
+    errno: int | None = None
+    memory: bool = False
+    """Whether memory ran out, whatever the class is called."""
+    traceback: str = ""
+
+    @classmethod
+    def of(cls, told: JsonObject) -> FailureReport:
+        number = told.get("errno")
+        return cls(
+            str(told["kind"]),
+            str(told.get("message", "")),
+            number if isinstance(number, int) else None,
+            bool(told.get("memory")),
+            str(told.get("traceback", "")),
+        )
+
+
+def after_failure(report: FailureReport, limits: Limits) -> Ending:
     """The code raised, or its output cannot be handed over."""
-    kind, said = str(report["kind"]), str(report.get("message", ""))
-    if kind == "MemoryError" or report.get("memory"):
+    kind, said = report.kind, report.message
+    if kind == "MemoryError" or report.memory:
         return _no_memory(limits)
     if kind == "NotJSON":
         return Ending(
@@ -54,7 +78,7 @@ def after_failure(report: Mapping[str, object], limits: Limits) -> Ending:
             ),
         )
     text = f"{kind}: {said}" if said else kind
-    if report.get("errno") in _REFUSALS:
+    if report.errno in _REFUSALS:
         return Ending(
             error=Forbidden,
             text=_with_traceback(
@@ -67,8 +91,8 @@ def after_failure(report: Mapping[str, object], limits: Limits) -> Ending:
     )
 
 
-def _with_traceback(text: Message, report: Mapping[str, object]) -> Message:
-    traceback = str(report.get("traceback", "")).rstrip()
+def _with_traceback(text: Message, report: FailureReport) -> Message:
+    traceback = report.traceback.rstrip()
     return join("\n", (text, traceback)) if traceback else text
 
 

@@ -25,6 +25,7 @@ from adjudge.messages import Message
 from adjudge.sandbox.base import DEFAULTS, Execution, Inputs, Limits, Tool, Tools
 from adjudge.sandbox.endings import (
     Ending,
+    FailureReport,
     after_exit,
     after_failure,
     broken_line,
@@ -225,7 +226,7 @@ class _Talk:
         if "open" in message:
             return not_shut(str(message["open"]))
         if "failed" in message:
-            return after_failure(message["failed"], self._job.limits)
+            return after_failure(FailureReport.of(message["failed"]), self._job.limits)
         return Ending(message["output"], bool(message["done"]))
 
     async def _call(self, message: SandboxMessage) -> Ending | None:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypedDict
 
 from adjudge.aio.user_functions import call_contained
+from adjudge.domain.json_types import JsonObject
 from adjudge.messages import Message
 from adjudge.sandbox.base import Tool
 
@@ -24,7 +25,7 @@ class SandboxMessage(TypedDict, total=False):
     args: list[object]
     kwargs: dict[str, object]
     open: str
-    failed: Mapping[str, object]
+    failed: JsonObject
     output: object
     done: bool
 

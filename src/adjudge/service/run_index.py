@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.browse import Filters, Sort, judges_in, page_of
@@ -32,7 +33,7 @@ class RowsPage:
     next: str | None
     """What the next page is asked for with; None behind the last."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "run": self.run,
@@ -43,24 +44,24 @@ class RowsPage:
 
 
 class RunIndex:
-    """Reads runs; writes nothing."""
+    """Reads runs; writes nothing. Its folder may be made later, by the first run."""
 
     def __init__(self, root: Path) -> None:
-        if not root.is_dir():
+        if not root.is_dir() and (root.exists() or not root.parent.is_dir()):
             raise SetupError(
                 "{root} is not a folder: give a run folder, or a folder that contains runs",
                 root=root,
             )
         self._root = root.resolve()
 
-    def runs(self) -> list[dict[str, object]]:
+    def runs(self) -> list[JsonDict]:
         """Every run there is, the newest first."""
         return [
             {"name": name, "written": last_written(folder)}
             for name, folder in reversed(runs_inside(self._root).items())
         ]
 
-    def run(self, name: str) -> dict[str, object]:
+    def run(self, name: str) -> JsonDict:
         """A run at a glance: its judges, their means, what it took."""
         info = run_info(self._find(name))
         return {"name": name, **_figures(info)}
@@ -104,7 +105,7 @@ class RunIndex:
             )
         return RowsPage(name, chosen, found, page.next)
 
-    def calibration(self, name: str) -> list[dict[str, object]]:
+    def calibration(self, name: str) -> list[JsonDict]:
         """What people's labels say of a run's numbers: a corrected one, or why there is none."""
         return [one.to_dict() for one in calibrate_run(self._find(name))]
 
@@ -117,7 +118,7 @@ class RunIndex:
         return found
 
 
-def _figures(info: RunInfo) -> dict[str, object]:
+def _figures(info: RunInfo) -> JsonDict:
     found = info.to_dict()
     del found["folder"]  # where it lies is nobody's business
     return {**found, "rows": info.rows, "identities": info.identities}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 
 
@@ -30,6 +32,11 @@ class Estimate:
     def width(self) -> float | None:
         """From the lower limit to the upper one."""
         return None if self.lower is None or self.upper is None else self.upper - self.lower
+
+    def to_dict(self) -> JsonDict:
+        """This as a JSON-ready dict."""
+        limits = some_of(self, "value", "lower", "upper")
+        return {**limits, "n": self.count, "reason": self.reason}
 
 
 def undefined(method: str, count: int, reason: str, *, level: float = 0.95) -> Estimate:

@@ -117,7 +117,7 @@ class Runtime:
         the whole Selection.
 
         ``run``: a folder in which every answer is kept, of writers and judges alike; what it holds
-        already is not asked again. ``budget``: what may be spent, an ``adjudge.runs.Budget``; at
+        already is not asked again. ``budget``: what may be spent, an ``adjudge.Budget``; at
         its limit BudgetSpent is raised. Raises NoValidCandidate when no candidate may be used.
         """
         selection, _ = await event_loop.visit(

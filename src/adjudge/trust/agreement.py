@@ -7,6 +7,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message
 from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement
@@ -63,20 +65,20 @@ class AgreementReport:
     orders: Mapping[str, OrderAgreement] = field(default_factory=dict)
     """Of rows that were asked in two orders: all of them under an empty name, then by group."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
-        figures = {name: _estimate(one) for name, one in self.figures.items()}
+        figures = {name: one.to_dict() for name, one in self.figures.items()}
         return {
             "n": self.count,
             "drawn_at_random": self.drawn,
             "missing": self.settings.missing,
             "left_out": self.left_out,
             **{name: figures.get(name) for name in ("accuracy", "kappa", "alpha")},
-            "alt_test": self.alt_test and _alt_test(self.alt_test),
+            "alt_test": _alt_test(self.alt_test) if self.alt_test else None,
             "figures": figures,
-            "baselines": {name: _estimate(one) for name, one in self.baselines.items()},
+            "baselines": {name: one.to_dict() for name, one in self.baselines.items()},
             "classes": {
-                name: {each: _estimate(e) for each, e in one.items()}
+                name: {each: e.to_dict() for each, e in one.items()}
                 for name, one in self.classes.items()
             },
             "groups": {name: one.to_dict() for name, one in self.groups.items()},
@@ -90,30 +92,15 @@ class AgreementReport:
         }
 
 
-def _estimate(one: Estimate) -> dict[str, object]:
+def _alt_test(one: AltTest) -> JsonDict:
     return {
-        "value": one.value,
-        "lower": one.lower,
-        "upper": one.upper,
-        "n": one.count,
-        "reason": one.reason,
-    }
-
-
-def _alt_test(one: AltTest) -> dict[str, object]:
-    return {
-        "winning_rate": one.winning_rate,
-        "advantage": one.advantage,
-        "passed": one.passed,
-        "epsilon": one.epsilon,
+        **some_of(one, "winning_rate", "advantage", "passed", "epsilon"),
         "nearby": {f"{epsilon:g}": rate for epsilon, rate in (one.nearby or {}).items()},
         "annotators": [
             {
                 "annotator": each.annotator,
                 "n": each.rows,
-                "advantage": each.advantage,
-                "p_value": each.p_value,
-                "won": each.won,
+                **some_of(each, "advantage", "p_value", "won"),
             }
             for each in one.comparisons
         ],

@@ -8,6 +8,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict, object_in
+from adjudge.domain.judge_configuration import judges_of
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
@@ -33,7 +36,6 @@ from adjudge.trust.judge_figures import (
     reasons_of,
     vote_agreement,
 )
-from adjudge.trust.labelled_judges import as_mapping
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, Rows, Votes, by_row
 
@@ -70,7 +72,7 @@ class Disagreement:
     identity: str = ""
     """The row's ``Instance.identity``."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "row": self.row,
@@ -81,6 +83,12 @@ class Disagreement:
             "explanation": self.explanation,
             "text": self.text,
         }
+
+
+_ESTIMATES = (
+    *("agreement", "kappa", "single_vote", "consistency", "order_effect"),
+    *("confidence_error", "brier"),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,52 +123,29 @@ class BenchedJudge(JudgeCriterion):
     scores: Mapping[str, float] = field(default_factory=dict, repr=False)
     """Row → whether the judge was right."""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         effort, behind = self.effort, self.behind
         return {
-            "rank": self.rank,
-            "judge": self.judge,
-            "criteria": self.criteria,
-            "identity": self.identity,
-            "models": list(self.models),
-            "rows": self.rows,
-            "failed": self.failed,
-            "reasons": dict(self.reasons),
-            "figure": self.figure,
-            "agreement": _estimate(self.agreement),
-            "kappa": _estimate(self.kappa),
-            "single_vote": _estimate(self.single_vote),
-            "consistency": _estimate(self.consistency),
-            "order_effect": _estimate(self.order_effect),
-            "confidence_error": _estimate(self.confidence_error),
-            "brier": _estimate(self.brier),
+            **some_of(self, "rank", "judge", "criteria", "identity", "models", "rows", "failed"),
+            **some_of(self, "reasons", "figure"),
+            **{name: getattr(self, name).to_dict() for name in _ESTIMATES},
             "calls": effort.calls,
             "tokens": effort.tokens,
             "cost_usd": effort.usd,
             "cost_usd_per_1000_rows": effort.usd_per_1000,
             "unpriced_models": list(effort.unpriced),
             "seconds_per_row": effort.seconds,
-            "behind_best": behind
-            and {
-                **_estimate(behind.estimate),
-                "p_value": behind.p_value,
-                "smallest": behind.smallest,
-            },
+            "behind_best": {
+                **behind.estimate.to_dict(),
+                **some_of(behind, "p_value", "smallest"),
+            }
+            if behind
+            else None,
             "told_apart_from_best": self.told_apart,
             "details": self.report.to_dict(),
             "disagreements": [one.to_dict() for one in self.disagreements],
         }
-
-
-def _estimate(one: Estimate) -> dict[str, object]:
-    return {
-        "value": one.value,
-        "lower": one.lower,
-        "upper": one.upper,
-        "n": one.count,
-        "reason": one.reason,
-    }
 
 
 @dataclass(frozen=True)
@@ -175,7 +160,7 @@ class Ceiling:
     accuracy: float | None
     kappa: float | None
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "people": self.people,
@@ -199,12 +184,12 @@ class Ranking:
         """What agreement is measured by."""
         return self.judges[0].figure
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "question": self.question,
-            "ceiling": self.ceiling and self.ceiling.to_dict(),
-            "baselines": {name: _estimate(one) for name, one in self.baselines.items()},
+            "ceiling": self.ceiling.to_dict() if self.ceiling else None,
+            "baselines": {name: one.to_dict() for name, one in self.baselines.items()},
             "judges": [one.to_dict() for one in self.judges],
         }
 
@@ -232,7 +217,7 @@ def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Ben
     """
     with reading(folder) as ledger:
         meta = read_meta(ledger)
-    kept = as_mapping(meta.get(FACT))
+    kept = object_in(meta.get(FACT))
     labels = [
         one
         for one in LabelStore(folder).of_each_copy()
@@ -244,16 +229,12 @@ def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Ben
             "'adjudge label {folder}'",
             folder=folder,
         )
-    configurations = as_mapping(as_mapping(meta.get("configuration")).get("judges"))
+    configurations = judges_of(meta.get("configuration"))
     found = [
         one
         for judge, scale, identity in judge_scales(folder)
-        if as_mapping(configurations.get(judge)).get("models")
-        and (
-            one := _benched(
-                folder, judge, scale, identity, labels, settings, as_mapping(configurations[judge])
-            )
-        )
+        if (models := configurations[judge].models)
+        and (one := _benched(folder, judge, scale, identity, labels, settings, tuple(models)))
     ]
     if not found:
         raise RunError(
@@ -279,7 +260,7 @@ def _benched(
     identity: str,
     labels: Sequence[Label],
     settings: BenchSettings,
-    configuration: Mapping[str, object],
+    models: tuple[str, ...],
 ) -> BenchedJudge | None:
     own = [one for one in labels if one.criteria == scale.name]
     scale = _with_numbers(scale, own)
@@ -298,7 +279,7 @@ def _benched(
         judge=judge,
         criteria=scale.name,
         identity=identity,
-        models=tuple(map(str, as_mapping(configuration.get("models")))),
+        models=models,
         rows=len(judged),
         failed=sum(one.row.verdict is None for one in judged),
         reasons=reasons_of(judged),

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.verdict import TIE
 from adjudge.stats.agreement import Missing
 from adjudge.trust.rows import Answer, LabelledRow, Votes, vote_option
@@ -41,7 +42,7 @@ class OrderAgreement:
         """The mean of both orders, as data sets with swapped pairs publish it."""
         return fmean(self.right)
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "n": self.count,

@@ -9,7 +9,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
@@ -100,7 +102,7 @@ class Calibration(JudgeCriterion, HtmlRepr):
         """Whether responses are compared."""
         return TIE in self.measure.options
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This calibration as a JSON-ready dict."""
         refused = self.refusal
         return {
@@ -111,10 +113,11 @@ class Calibration(JudgeCriterion, HtmlRepr):
             "rows": self.rows,
             "failed": self.failed,
             "naive": estimate_data(self.naive),
-            "corrected": self.corrected
-            and {**estimate_data(self.corrected), "method": self.corrected.method},
+            "corrected": {**estimate_data(self.corrected), "method": self.corrected.method}
+            if self.corrected
+            else None,
             "labels_only": estimate_data(self.labels_only),
-            "refusal": refused and {"code": refused.code, "text": refused.text},
+            "refusal": some_of(refused, "code", "text") if refused else None,
             "labels": {
                 "n": self.count,
                 "by_verdict": dict(self.labels_by_verdict),
@@ -123,28 +126,24 @@ class Calibration(JudgeCriterion, HtmlRepr):
                 "kind": self.labels.kind,
             },
             **self.confusion.to_dict(),
-            "distance": self.distance and self.distance.to_dict(),
-            "agreement": self.agreement and self.agreement.to_dict(),
-            "needed": {
-                "target_width": self.needed.target_width,
-                "labels": self.needed.labels,
-                "more": self.needed.more,
-                "by_verdict": dict(self.needed.by_verdict),
-                "labels_alone": self.needed.labels_alone,
-                "reason": self.needed.reason,
-            },
+            "distance": self.distance.to_dict() if self.distance else None,
+            "agreement": self.agreement.to_dict() if self.agreement else None,
+            "needed": some_of(
+                self.needed,
+                *("target_width", "labels", "more", "by_verdict", "labels_alone", "reason"),
+            ),
             "estimators": [{"method": one.method, **estimate_data(one)} for one in self.others],
             "shares": {option: estimate_data(one) for option, one in self.shares.items()},
-            "panel": self.panel and self.panel.to_dict(),
+            "panel": self.panel.to_dict() if self.panel else None,
             "lock": self.lock,
             "level": self.level,
             "notes": list(self.notes),
         }
 
 
-def estimate_data(one: Estimate) -> dict[str, object]:
+def estimate_data(one: Estimate) -> JsonDict:
     """An estimate as a JSON-ready dict."""
-    found: dict[str, object] = {"rate": one.value, "lower": one.lower, "upper": one.upper}
+    found: JsonDict = {"rate": one.value, "lower": one.lower, "upper": one.upper}
     return {**found, "n": one.count, **({"reason": one.reason} if one.reason else {})}
 
 
@@ -243,7 +242,7 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
     used = one.used(settings)
     with reading(one.folder) as ledger:
         wanted = (
-            settings.agreement is not None and "steps" not in one.configuration
+            settings.agreement is not None and not one.configuration.steps
         )  # the steps of a cascade are no panel
 
         def votes(record: JudgmentRecord) -> Votes:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
 from adjudge.domain.threshold import Threshold
@@ -22,7 +23,7 @@ from adjudge.runs.folder import reading
 from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import Stage, cascade_thresholds
 from adjudge.trust.contestants import Contestants
-from adjudge.trust.labelled_judges import LabelledJudge, as_mapping, labelled_judges
+from adjudge.trust.labelled_judges import LabelledJudge, labelled_judges
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed
 from adjudge.trust.learnt_weights import label_date
 from adjudge.trust.rows import LabelledRow, Rows, by_row
@@ -78,14 +79,14 @@ class CascadeReport(JudgeCriterion):
             )
         yield from self.notes
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         step = ("step", "identity", "confidence", "rows", "accepted", "errors", "limit", "reason")
         return {
             **some_of(self, "judge", "criteria"),
             **some_of(self.thresholds, "risk", "delta", "labels", "date"),
             "steps": [some_of(one, *step) for one in self.thresholds.steps],
-            "refusal": self.refusal and {"code": self.refusal.code, "text": self.refusal.text},
+            "refusal": some_of(self.refusal, "code", "text") if self.refusal else None,
             "notes": list(self.notes),
         }
 
@@ -142,9 +143,9 @@ def calibrate_cascades(
 
 def _is_cascade(one: LabelledJudge) -> bool:
     """Whether it is a cascade; one that did not ask every step is refused."""
-    if not one.configuration.get("steps"):
+    if not one.configuration.steps:
         return False
-    if as_mapping(one.configuration.get("settings")).get("calibration") is not None:
+    if one.configuration.settings.get("calibration") is not None:
         raise SetupError(
             "the cascade {judge!r} of {folder} had thresholds, so that not every step was "
             "asked about every row: take 'calibration' out of the eval file, run it into "

@@ -11,7 +11,10 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
+from adjudge.domain.json_types import JsonDict
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.label import Label
 from adjudge.domain.pairing import Pairing
@@ -110,7 +113,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         """A limit as it is told: no two scores lie further apart than their scale is long."""
         return max(-self.reach, min(self.reach, limit))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This comparison as a JSON-ready dict."""
         return {
             "judge": self.judge,
@@ -119,8 +122,9 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "outcome": self.outcome.value,
             "means": [self.first, self.second],
             "difference": self._data(self.difference.estimate),
-            "corrected": self.corrected
-            and {**self._data(self.corrected), "method": self.corrected.method},
+            "corrected": {**self._data(self.corrected), "method": self.corrected.method}
+            if self.corrected
+            else None,
             "labels": self.labels,
             "rows": self.rows,
             "independent": self.difference.units,
@@ -131,18 +135,15 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "p_value": _p_value(self),
             "p_value_adjusted": self.adjusted,
             "smallest_detectable": self.difference.smallest,
-            "vote_noise": self.noise
-            and {
-                "share": self.noise.share,
-                "half_width": self.noise.half_width,
-                "with_votes": self.noise.with_votes,
-            },
+            "vote_noise": some_of(self.noise, "share", "half_width", "with_votes")
+            if self.noise
+            else None,
             "margin": self.margin,
             "level": self.level,
             "notes": list(self.notes),
         }
 
-    def _data(self, one: Estimate) -> dict[str, object]:
+    def _data(self, one: Estimate) -> JsonDict:
         lower, upper = (
             None if limit is None else self.on_the_scale(limit) for limit in (one.lower, one.upper)
         )
@@ -171,11 +172,11 @@ class _Side:
     folder: Path
     measures: dict[str, Measure]
     """Criteria → how its options are worth what."""
-    locks: dict[str, dict[str, object]]
+    judges: dict[str, JudgeConfiguration]
 
     @classmethod
     def of(cls, folder: str | Path) -> _Side:
-        judges = run_info(folder).configuration.get("judges", {})
+        judges = run_info(folder).judge_configurations
         try:
             scales = label_scales(folder)
         except (
@@ -190,12 +191,12 @@ class _Side:
         return cls(Path(folder), plain, judges)
 
     def lock(self, judge: str, criteria: str) -> str:
-        return judge_identity(self.locks.get(judge, {}), criteria)
+        return judge_identity(self.judges.get(judge, JudgeConfiguration()), criteria)
 
     def one_order(self, judge: str) -> bool:
         """Whether responses were compared as they stand alone."""
-        settings = self.locks.get(judge, {}).get("settings")
-        return isinstance(settings, Mapping) and not (
+        settings = self.judges.get(judge, JudgeConfiguration()).settings
+        return bool(settings) and not (
             settings.get("check_positional_bias") or settings.get("rotations")
         )
 

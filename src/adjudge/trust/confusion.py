@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.correction import Stratum
 from adjudge.stats.estimate import Estimate, undefined
@@ -28,23 +29,11 @@ class Confusion:
     """
     specificity: Estimate | None = None
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         shares = {"sensitivity": self.sensitivity, "specificity": self.specificity}
-        return {
-            "confusion": self.table,
-            **{
-                name: one
-                and {
-                    "value": one.value,
-                    "lower": one.lower,
-                    "upper": one.upper,
-                    "n": one.count,
-                    "reason": one.reason,
-                }
-                for name, one in shares.items()
-            },
-        }
+        data = {name: one.to_dict() if one else None for name, one in shares.items()}
+        return {"confusion": self.table, **data}
 
 
 def confusion_of(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.verdict import TIE
 from adjudge.stats.conformal import conformal_distance
 from adjudge.trust.measure import Measure
@@ -24,7 +25,7 @@ class Distance:
     """Labelled rows that it was learnt from."""
     options: bool
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "within": self.within,

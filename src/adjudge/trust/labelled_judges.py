@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.label import Label
 from adjudge.engine.identity import judge_identity
 from adjudge.labels.scales import JudgedScale, label_scales
@@ -20,7 +21,7 @@ class LabelledJudge:
 
     folder: str | Path
     judge: str
-    configuration: Mapping[str, object]
+    configuration: JudgeConfiguration
     scale: JudgedScale
     labels: Sequence[Label]
 
@@ -34,10 +35,10 @@ class LabelledJudge:
         return labels_used(self.labels, self.lock, model_made=settings.labels_are_model_made)
 
 
-def configurations(folder: str | Path) -> Mapping[str, object]:
+def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:
     """Judge → how it was set, as the run's ledger has it."""
     with reading(folder) as ledger:
-        return as_mapping(as_mapping(read_meta(ledger).get("configuration")).get("judges"))
+        return judges_of(read_meta(ledger).get("configuration"))
 
 
 def labelled_judges(
@@ -48,9 +49,4 @@ def labelled_judges(
     for scale in label_scales(folder):
         own = [one for one in labels if one.criteria == scale.name]
         for judge in scale.judges if own and criteria in (None, scale.name) else ():
-            yield LabelledJudge(folder, judge, as_mapping(known.get(judge)), scale, own)
-
-
-def as_mapping(value: object) -> Mapping[str, object]:
-    """Itself, or an empty one: a run folder may come from anybody."""
-    return value if isinstance(value, Mapping) else {}
+            yield LabelledJudge(folder, judge, known[judge], scale, own)

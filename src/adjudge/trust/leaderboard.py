@@ -8,6 +8,7 @@ from pathlib import Path
 
 from adjudge.domain.frozen import some_of
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import SetupError
@@ -47,7 +48,7 @@ class Leaderboard(JudgeCriterion):
     """
     controlled: Controlled | None = None
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This leaderboard as a JSON-ready dict."""
         found = self.ranking
         return {

@@ -4,10 +4,11 @@ the panel's identity.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.label import Label
 from adjudge.engine.identity import panel_identity
 from adjudge.judges.learnt import LearntWeights
@@ -19,12 +20,12 @@ _TAKES_WEIGHTS = "AspectCritic"
 
 def learnt_weights(folder: str | Path, calibrations: Iterable[Calibration]) -> list[LearntWeights]:
     """Of each panel of aspect critics: no other judge takes weights."""
-    judges = run_info(folder).configuration.get("judges", {})
-    return [made for one in calibrations if (made := _of_panel(one, judges.get(one.judge, {})))]
+    judges = run_info(folder).judge_configurations
+    return [made for one in calibrations if (made := _of_panel(one, judges[one.judge]))]
 
 
-def _of_panel(one: Calibration, configuration: Mapping[str, object]) -> LearntWeights | None:
-    if one.panel is None or configuration.get("judge") != _TAKES_WEIGHTS:
+def _of_panel(one: Calibration, configuration: JudgeConfiguration) -> LearntWeights | None:
+    if one.panel is None or configuration.kind != _TAKES_WEIGHTS:
         return None
     return LearntWeights(
         criteria=one.criteria,

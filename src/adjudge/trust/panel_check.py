@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import VoteRecord
 from adjudge.messages import Message
 from adjudge.stats.dawid_skene import MemberVote, dawid_skene
@@ -46,7 +47,7 @@ class ConsensusReport:
     """Option → its share among all rows."""
     reason: str = ""
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "method": "Dawid–Skene",
@@ -122,7 +123,7 @@ class PanelReport:
             )
         return found
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "labels": self.labels,
@@ -137,7 +138,7 @@ class PanelReport:
             "weights": self.usable,
             "weighted_accuracy": self.weighted,
             "weighted_accuracy_unseen": self.unseen,
-            "consensus": self.consensus and self.consensus.to_dict(),
+            "consensus": self.consensus.to_dict() if self.consensus else None,
             "shrunk_to_equal": self.weights.shrunk,
             "warnings": self.warnings,
         }

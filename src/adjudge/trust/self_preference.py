@@ -63,8 +63,7 @@ class _Case:
 
 def self_preference_text(folder: str | Path, judge: str) -> str:
     """What the run shows of it, in words."""
-    models = run_info(folder).configuration.get("judges", {}).get(judge, {}).get("models") or {}
-    own = {family(str(one)) for one in models}
+    own = {family(one) for one in run_info(folder).judge_configurations[judge].models}
     for judged in label_scales(folder):
         if judge in judged.judges and (cases := _cases(folder, judge, judged.scale)):
             return _measured(folder, judge, judged, cases, own)

@@ -56,8 +56,9 @@ class Screen:
         self.console.print(self.line(text, style), soft_wrap=soft_wrap)
 
     def show(self, *shown: RenderableType) -> None:
-        """A table, an empty line, or whatever else is laid out already."""
-        self.console.print(*shown)
+        """Tables, empty lines, or whatever else is laid out already, one below the other."""
+        for one in shown:
+            self.console.print(one)
 
     def table(
         self,

@@ -50,8 +50,9 @@ def show_entry(entry: CatalogEntry, screen: Screen) -> None:
         screen.show("")
         screen.say(Message("options"), "bold")
         screen.show(_options(criteria))
-    screen.show("")
-    screen.say(Message("examples"), "bold")
+    if criteria.examples:
+        screen.show("")
+        screen.say(Message("examples"), "bold")
     for example in criteria.examples:
         screen.show(Padding(Text(f"{example.option}: {example.explanation}"), (0, 0, 0, 2)))
         screen.show(Padding(_fields(example.fields), (0, 0, 0, 4)))

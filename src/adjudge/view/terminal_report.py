@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from adjudge.domain.message import Usage
 from adjudge.messages import Message, join, plural, term
-from adjudge.results.counts import count_calls, count_failed_calls, count_rows, count_tokens
-from adjudge.results.numbers import figure, limits
+from adjudge.results.counts import count_rows
+from adjudge.results.numbers import figure, limits, percent
 from adjudge.results.summary import Summary
 from adjudge.results.trusted import trust_sentence
 from adjudge.view.terminal import Screen
@@ -25,23 +24,25 @@ _MOST_REASONS = 10
 _MOST_OPTIONS = 6
 
 
-def show_report(report: Report, screen: Screen, *, rows_shown: bool = False) -> None:
-    """The figures; of a single row only where ``rows_shown`` does not say that it stands above."""
-    for table in _tables(report, screen, rows_shown=rows_shown):
+def show_figures(report: Report, screen: Screen, *, single: bool = False) -> None:
+    """What each criterion comes to, and what to know of it. ``single``: of one judgment, which
+    has no rate or mean.
+    """
+    for table in _tables(report, screen, single=single):
         screen.show(table)
     for section in report.sections:
         if section.contests:
             _show_order(section.contests, screen)
-    for section in report.sections:
-        for line in (*_panel_lines(section), *_change_lines(section, report)):
+        for line in (
+            *_rule_lines(section),
+            *_panel_lines(section),
+            *_change_lines(section, report),
+        ):
             screen.say(line)
     for text in (*report.compared_told, *report.remarks):
         screen.say(text)
     for calibration in report.calibrations:
         screen.say(trust_sentence(calibration), "bold")
-    screen.say(_footer(report), "dim")
-    for note in report.notes:
-        screen.say(note, "yellow")
 
 
 def reason_lines(report: Report) -> Iterator[Message]:
@@ -63,17 +64,41 @@ def excluded_lines(summary: Summary, name: str = "") -> Iterator[Message]:
         yield join(": ", (name, line)) if name else line
 
 
+def _rule_lines(section: Section) -> Iterator[Message]:
+    """The rules that decided composites, beside the plain mean."""
+    rules = section.rag.rules.items() if section.rag else ()
+    fired = [
+        Message("{rule} {count}", rule=rule_title(name), count=count)
+        for name, count in rules
+        if name != "mean" and count
+    ]
+    if fired:
+        yield Message("Rules that decided: {rules}", rules=join(", ", fired))
+
+
 def _panel_lines(section: Section) -> Iterator[Message]:
-    if section.summary.models and section.summary.attempted > 1:
-        each = (
+    """What each model of a panel says by itself."""
+    summary = section.summary
+    if not summary.models or summary.attempted == 1:
+        return
+    name = section.criteria or section.judge
+    each = join(
+        ", ",
+        (
             Message("{name} {value}", name=model, value=figure(one.mean))
-            for model, one in section.summary.models.items()
+            for model, one in summary.models.items()
+        ),
+    )
+    yield (
+        Message("{name}: each model by itself: {each}", name=name, each=each)
+        if summary.passes is None
+        else Message(
+            "{name}: share of the panel that says PASS {mean}; each model by itself: {each}",
+            name=name,
+            mean=figure(summary.mean),
+            each=each,
         )
-        yield Message(
-            "{name}: each model by itself: {each}",
-            name=section.criteria or section.judge,
-            each=join(", ", each),
-        )
+    )
 
 
 def _change_lines(section: Section, report: Report) -> Iterator[Message]:
@@ -88,9 +113,9 @@ def _change_lines(section: Section, report: Report) -> Iterator[Message]:
         )
 
 
-def _tables(report: Report, screen: Screen, *, rows_shown: bool) -> Iterator[Table]:
+def _tables(report: Report, screen: Screen, *, single: bool) -> Iterator[Table]:
     plain = [one for one in report.sections if not one.rag and not one.contests]
-    if len(plain) > 1 or any(one.summary.attempted > rows_shown for one in plain):
+    if plain and not single:
         yield _criteria(plain, screen, named=len({one.judge for one in report.sections}) > 1)
     for one in report.sections:
         if one.rag:
@@ -106,28 +131,36 @@ def _tables(report: Report, screen: Screen, *, rows_shown: bool) -> Iterator[Tab
 
 def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Table:
     """A line each; ``named``: with the judge, since there are several."""
-    headings = (
-        Message("criterion"),
-        Message("attempted"),
-        term("status", "scored"),
-        term("score", "mean"),
-        Message("95 % interval"),
-        Message("options"),
-    )
-    table = screen.table(headings)
+    table = screen.table((Message("criterion"),), gap=3)
+    for heading in (Message("result"), Message("95 % interval"), term("measure", "rows")):
+        table.add_column(screen.render(heading), no_wrap=True)
+    table.add_column(screen.render(Message("verdicts")))
     for one in sections:
         found = one.summary
         chosen = [f"{option} {count}" for option, count in found.options.items()]
         screen.add_row(
             table,
             one.name if named else one.criteria or one.judge,
-            found.attempted,
+            *_result(found),
             _scored(found),
-            figure(found.mean, 3),
-            limits(found.interval),
             ", ".join(chosen[:_MOST_OPTIONS]) + (", …" if len(chosen) > _MOST_OPTIONS else ""),
         )
     return table
+
+
+def _result(found: Summary) -> tuple[str, str]:
+    """The rate of what passed, or the mean; and where it lies."""
+    if found.passes:
+        rate = found.passes
+        shown = Message("{share} pass", share=percent(rate.share))
+        inside = rate.interval
+        return shown, "–" if inside is None else Message(
+            "{lower}–{upper}", lower=percent(inside.lower), upper=percent(inside.upper)
+        )
+    if found.mean is None:
+        return "–", "–"
+    mean = Message("{mean} {value}", mean=term("score", "mean"), value=figure(found.mean, 3))
+    return mean, limits(found.interval)
 
 
 def _systems(found: ContestSummary, screen: Screen) -> Table:
@@ -196,64 +229,15 @@ def _dimension(one: DimensionSummary) -> tuple[str, ...]:
     )
 
 
-def _scored(summary: Summary) -> str:
+def _scored(found: Summary) -> str:
     """How many were scored, and how many of them with an outcome that is not a number."""
-    if not summary.without_number:
-        return str(summary.scored)
+    scored: str = (
+        str(found.scored)
+        if found.scored == found.attempted
+        else Message("{scored} of {attempted}", scored=found.scored, attempted=found.attempted)
+    )
+    if not found.without_number or found.mean is None:
+        return scored
     return Message(
-        "{scored} ({number} without a number)",
-        scored=summary.scored,
-        number=summary.without_number,
-    )
-
-
-def _footer(report: Report) -> Message:
-    """What it took; with one criterion the counts before it, with RAG answers
-    the rules that fired.
-    """
-    only = report.sections[0] if len(report.sections) == 1 else None
-    if only and not only.rag:
-        return join(
-            "; ",
-            (
-                *_counts(only.summary),
-                _usage(only.summary.usage, report.failed_calls),
-            ),
-        )
-    rules = only.rag.rules.items() if only and only.rag else ()
-    fired = [
-        Message("{rule} {count}", rule=rule_title(name), count=count)
-        for name, count in rules
-        if name != "mean" and count
-    ]
-    used = _usage(report.usage, report.failed_calls)
-    return join("; ", ((join(", ", fired), used) if fired else (used,)))
-
-
-def _usage(taken: Usage, failed_calls: int) -> Message:
-    tokens = count_tokens(taken.prompt_tokens + taken.completion_tokens)
-    return join(
-        ", ",
-        (
-            count_calls(taken.calls),
-            *((count_failed_calls(failed_calls),) if failed_calls else ()),
-            Message("{tokens} (estimated)", tokens=tokens) if taken.estimated else tokens,
-        ),
-    )
-
-
-def _counts(summary: Summary) -> Iterator[Message]:
-    """Of several judgments by one criterion, how many were scored, and their mean."""
-    if summary.attempted == 1:
-        return
-    bare = (
-        summary.without_number == summary.scored > 0
-    )  # comparisons, and options without scores: there is no mean to be had
-    if not bare:
-        yield Message("{mean} {value}", mean=term("score", "mean"), value=figure(summary.mean, 3))
-    yield Message(
-        "attempted {attempted}, scored {scored}, failed {failed}",
-        attempted=summary.attempted,
-        scored=summary.scored if bare else _scored(summary),
-        failed=summary.abstained + summary.failed,
+        "{scored} ({number} without a number)", scored=scored, number=found.without_number
     )

@@ -25,7 +25,8 @@ import adjudge
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import Finding, lint
-from adjudge.domain.frozen import plain
+from adjudge.domain.frozen import plain, some_of
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
 from adjudge.exporters.json_schema import openapi_schemas
@@ -84,12 +85,12 @@ def api_application(
 
 
 @cache
-def openapi() -> Mapping[str, object]:
+def openapi() -> JsonObject:
     """The description of the API, as OpenAPI 3.1."""
     found = yaml.safe_load((files("adjudge.web") / "openapi.yaml").read_text(encoding="utf-8"))
     found["info"]["version"] = adjudge.__version__
     found["components"]["schemas"] |= openapi_schemas()
-    return cast("Mapping[str, object]", found)
+    return cast("JsonObject", found)
 
 
 # -- judging -------------------------------------------------------------------------
@@ -139,7 +140,7 @@ async def _judged(request: Request, ask: Callable[[], Result]) -> Response:
     return _json({**result.to_dict(votes=False), "models": api.service.model_names})
 
 
-def _said(given: Mapping[str, object]) -> CriteriaLike:
+def _said(given: JsonObject) -> CriteriaLike:
     said = given["criteria"]
     return (
         mapping(said, _PLACE.at("criteria"))
@@ -148,7 +149,7 @@ def _said(given: Mapping[str, object]) -> CriteriaLike:
     )
 
 
-def _fields(given: Mapping[str, object]) -> Fields:
+def _fields(given: JsonObject) -> Fields:
     said = given.get("fields")
     found = mapping({} if said is None else said, _PLACE.at("fields"))
     return {name: _field(value, _PLACE.at(f"fields.{name}")) for name, value in found.items()}
@@ -162,7 +163,7 @@ def _field(value: object, place: Place) -> str | list[str]:
     )
 
 
-def _votes(given: Mapping[str, object]) -> int:
+def _votes(given: JsonObject) -> int:
     return _whole(given.get("votes", 1), _PLACE.at("votes"))
 
 
@@ -173,9 +174,7 @@ def _whole(value: object, place: Place) -> int:
     return int(found)
 
 
-async def _body(
-    request: Request, valid: tuple[str, ...], required: tuple[str, ...]
-) -> Mapping[str, object]:
+async def _body(request: Request, valid: tuple[str, ...], required: tuple[str, ...]) -> JsonObject:
     body = await body_of(request, LARGEST)
     try:
         given = json.loads(body)
@@ -215,13 +214,8 @@ def _findings(service: JudgingService, said: CriteriaLike) -> list[Finding]:
     return lint(service.criteria(said, "pairwise" if pairwise else "direct"))
 
 
-def _entry(one: CatalogEntry) -> dict[str, object]:
-    about = plain(one.criteria)
-    return {
-        "kind": one.kind,
-        "language": one.language,
-        **(about if isinstance(about, dict) else {}),
-    }
+def _entry(one: CatalogEntry) -> JsonDict:
+    return {**some_of(one, "kind", "language"), **object_in(plain(one.criteria))}
 
 
 # -- runs ----------------------------------------------------------------------------

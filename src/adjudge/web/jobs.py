@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import IO
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError, RunError, SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.messages import reason_of
@@ -159,7 +160,7 @@ class Jobs:
             if job.is_running:
                 job.stop()
 
-    def estimate(self, words: Sequence[str]) -> dict[str, object]:
+    def estimate(self, words: Sequence[str]) -> JsonDict:
         """What a command would take, in a process of its own, so that this one stays small."""
         with self._estimating(
             [sys.executable, "-m", "adjudge", *words, "--dry-run", "--json"]
@@ -170,7 +171,7 @@ class Jobs:
                 raise RunError("the estimate takes too long: judge the first rows alone") from error
         if process.returncode:
             raise SetupError(_plain(said))
-        found: dict[str, object] = json.loads(told)["results"][0]
+        found: JsonDict = json.loads(told)["results"][0]
         return found
 
     @contextmanager

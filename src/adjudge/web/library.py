@@ -9,11 +9,15 @@ import hashlib
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from adjudge.domain.frozen import some_of
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.domain.judge_configuration import judges_of
+from adjudge.domain.numbers import number_of
 from adjudge.errors import AdjudgeError, RunError
 from adjudge.ledger.browse import Mean, figures_of, judges_in
 from adjudge.ledger.file import (
@@ -56,6 +60,27 @@ class RunPlace:
     id: str
     name: str
     folder: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunAbout:
+    """What a run says of itself."""
+
+    id: str
+    name: str
+    written: float
+    models: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Judge → the names of its models."""
+    started: float | None = None
+    state: str = ""
+    imported: bool = False
+    usd: float | None = None
+    error: str | None = None
+    """Why it cannot be read; nothing else is known then."""
+
+    def to_dict(self) -> JsonDict:
+        known = ("models", "started", "state", "imported", "usd")
+        return some_of(self, "id", "name", "written", *(("error",) if self.error else known))
 
 
 class JudgeCounts(NamedTuple):
@@ -141,10 +166,10 @@ class Library:
         """Whether somebody seems to be writing to a run: it has not ended, and something was
         written of late.
         """
-        unfinished = self.about(place).get("state") == _UNFINISHED
+        unfinished = self.about(place).state == _UNFINISHED
         return unfinished and time.time() - last_written(place.folder) < _OF_LATE
 
-    def about(self, place: RunPlace) -> dict[str, object]:
+    def about(self, place: RunPlace) -> RunAbout:
         """What a run says of itself, now: it is read in no time, and whether it has ended decides
         what may be shown late.
         """
@@ -154,37 +179,35 @@ class Library:
         """Judge → how its judgments came out."""
         return self.kept(place, "counts", lambda: _counts(place), at_once=at_once)
 
-    def glance(self, place: RunPlace, *, wait: bool = False) -> dict[str, object]:
+    def glance(self, place: RunPlace, *, wait: bool = False) -> JsonDict:
         """A run as the list shows it.
 
         A large one is counted when the list waits for it, or was counted already.
         """
         about = self.about(place)
-        if "error" in about:
-            return about
+        if about.error:
+            return about.to_dict()
         counted = wait or not is_large(place) or (place.id, "counts") in self._kept
         counts = self.counts(place) if counted else {}
-        models = about["models"]
-        assert isinstance(models, dict)
-        judges = [
+        judges: list[JsonValue] = [
             {
                 "judge": judge,
-                "models": models[judge],
+                "models": list(models),
                 **_counts_data(counts.get(judge, JudgeCounts({}, {}))),
             }
-            for judge in models
+            for judge, models in about.models.items()
         ]
         corrected = self._corrected(place) if wait or (place.id, _CORRECTED) in self._kept else None
         waits = corrected is None and holds_labels(place.folder) and not is_large(place)
         return {
-            **about,
+            **about.to_dict(),
             "counted": counted,
             "judges": judges,
-            "corrected": corrected or [],
+            "corrected": [*(corrected or ())],
             "complete": counted and not waits,
         }
 
-    def _corrected(self, place: RunPlace) -> list[dict[str, object]]:
+    def _corrected(self, place: RunPlace) -> list[JsonDict]:
         """The numbers that labels correct: of a run that is not too large to be read through for a
         list.
         """
@@ -231,36 +254,32 @@ def is_large(place: RunPlace) -> bool:
     return (place.folder / FILE).stat().st_size >= LARGE
 
 
-def _about(place: RunPlace) -> dict[str, object]:
-    about: dict[str, object] = {
-        "id": place.id,
-        "name": place.name,
-        "written": last_written(place.folder),
-    }
+def _about(place: RunPlace) -> RunAbout:
+    about = RunAbout(id=place.id, name=place.name, written=last_written(place.folder))
     try:
         with reading(place.folder) as connection:
             facts, judges = read_meta(connection), judges_in(connection)
     except RunError as error:
-        return {**about, "error": str(error)}
-    configuration = facts.get("configuration", {})
-    return {
-        **about,
-        "models": {judge: _models(configuration, judge) for judge in judges},
-        "started": facts.get("started"),
-        "state": str(facts.get("ended") or _UNFINISHED),
-        "imported": "imported" in facts,
-        "usd": _dollars(place, facts),
-    }
+        return replace(about, error=str(error))
+    known = judges_of(facts.get("configuration"))
+    return replace(
+        about,
+        models={judge: list(known[judge].models) if judge in known else [] for judge in judges},
+        started=number_of(facts.get("started")),
+        state=str(facts.get("ended") or _UNFINISHED),
+        imported="imported" in facts,
+        usd=_dollars(place, facts),
+    )
 
 
-def _counts_data(counts: JudgeCounts) -> dict[str, object]:
+def _counts_data(counts: JudgeCounts) -> JsonDict:
     return {
-        "statuses": counts.statuses,
+        "statuses": dict(counts.statuses),
         "means": {name: mean_data(one) for name, one in counts.means.items()},
     }
 
 
-def mean_data(mean: Mean) -> dict[str, object]:
+def mean_data(mean: Mean) -> JsonDict:
     """A mean as a page shows it."""
     limits = mean.interval
     return {
@@ -270,7 +289,7 @@ def mean_data(mean: Mean) -> dict[str, object]:
     }
 
 
-def _corrected(place: RunPlace) -> list[dict[str, object]]:
+def _corrected(place: RunPlace) -> list[JsonDict]:
     try:
         found = calibrate_run(place.folder, settings=CalibrationSettings(agreement=None))
     except AdjudgeError:  # its page says what is wrong
@@ -293,9 +312,9 @@ def _corrected(place: RunPlace) -> list[dict[str, object]]:
 def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
     found = {}
     with reading(place.folder) as connection:
-        facts = read_meta(connection)
+        known = judges_of(read_meta(connection).get("configuration"))
         for judge in judges_in(connection):
-            several = len(criteria_names(facts, judge)) > 1
+            several = judge in known and len(known[judge].criteria) > 1
             one = figures_of(
                 connection, judge, whole=several and not is_large(place), several=several
             )
@@ -303,17 +322,7 @@ def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
     return found
 
 
-def criteria_names(facts: Mapping[str, object], judge: str) -> list[str]:
-    """What a judge judges by, as the run's settings say; a ledger may come from anybody."""
-    asked = _settings(facts.get("configuration"), judge).get("criteria")
-    return (
-        [str(one.get("name")) for one in asked if isinstance(one, dict)]
-        if isinstance(asked, list)
-        else []
-    )
-
-
-def _dollars(place: RunPlace, facts: Mapping[str, object]) -> float | None:
+def _dollars(place: RunPlace, facts: JsonObject) -> float | None:
     """What it cost, where the run keeps account of that."""
     if "spending" not in facts:
         return None
@@ -321,19 +330,3 @@ def _dollars(place: RunPlace, facts: Mapping[str, object]) -> float | None:
         return spent_in(place.folder).usd
     except RunError:
         return None
-
-
-def _models(configuration: object, judge: str) -> list[str]:
-    """The models that a judge asks, as the run's settings say; a ledger may come from anybody."""
-    models = _settings(configuration, judge).get("models")
-    named = models if isinstance(models, list) else list(models) if isinstance(models, dict) else []
-    return [
-        str(one.get("id") or one.get("name")) if isinstance(one, dict) else str(one)
-        for one in named
-    ]
-
-
-def _settings(configuration: object, judge: str) -> Mapping[str, object]:
-    judges = configuration.get("judges") if isinstance(configuration, dict) else None
-    settings = judges.get(judge) if isinstance(judges, dict) else None
-    return settings if isinstance(settings, dict) else {}

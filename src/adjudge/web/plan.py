@@ -18,6 +18,7 @@ from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import as_file, read_entries
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind
 from adjudge.domain.criteria import yes_no_criteria
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import term
 from adjudge.web.forms import whole
@@ -81,7 +82,7 @@ class Plan:
             "\n".join([*files, self.to_eval()]).encode("utf-8", "replace")
         ).hexdigest()[:16]
 
-    def _judges(self) -> Iterator[dict[str, object]]:
+    def _judges(self) -> Iterator[JsonDict]:
         for kind in KINDS:
             if wanted := [one for one, of_kind in self._asked() if of_kind == kind]:
                 yield {
@@ -91,12 +92,12 @@ class Plan:
                     **self._orders(kind),
                 }
 
-    def _orders(self, kind: Kind) -> dict[str, object]:
+    def _orders(self, kind: Kind) -> JsonDict:
         if kind == "pairwise":
             return {"order": "one"} if self.one_order else {}
         return {"check_positional_bias": self.both_orders}
 
-    def _asked(self) -> Iterator[tuple[object, Kind]]:
+    def _asked(self) -> Iterator[tuple[JsonValue, Kind]]:
         """A question is written out: as a text it might be taken for a name, or for a file that
         lies anywhere.
         """

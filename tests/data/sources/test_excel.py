@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from adjudge.data.dataset import BlankRows, EmptyAnswers, read_instances
-from adjudge.errors import RunError, SetupError
+from adjudge.data.dataset import BlankRows, EmptyAnswers, OtherSheets, read_instances
+from adjudge.errors import RunError, SetupError, WrongData
 
 Write = Callable[..., Path]
 
@@ -102,3 +102,58 @@ def test_without_the_extra_a_workbook_is_refused_with_both_ways_out(
         SetupError, match=r"pip install 'adjudge\[excel\]', or save the table as CSV in UTF-8"
     ):
         list(read_instances(path))
+
+
+BOOK = {"Answers": [["Report of May"], [], ["Key", "question", "answer"], ["k1", "q", "a"]]}
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    openpyxl = pytest.importorskip("openpyxl")
+    made = openpyxl.Workbook()
+    made.active.title = "Notes"
+    made.active.append(["response"])
+    made.active.append(["a note"])
+    for title, rows in BOOK.items():
+        sheet = made.create_sheet(title)
+        for row in rows:
+            sheet.append(row)
+    made.create_sheet("Hidden").sheet_state = "hidden"
+    made.save(tmp_path / "book.xlsx")
+    return tmp_path / "book.xlsx"
+
+
+def test_a_sheet_and_its_header_are_named(book: Path) -> None:
+    (row,) = read_instances(book, sheet="answers", header_row=3, id="Key")
+    assert (row.id, row.fields) == ("k1", {"response": "a", "user_input": "q"})
+    assert row.metadata["place"] == "book.xlsx:4"
+
+
+def test_which_sheet_was_read_is_said_where_nobody_named_one(
+    book: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    told: list[OtherSheets] = []
+    (row,) = read_instances(book, on_other_sheets=told.append)
+    assert row.fields == {"response": "a note"}
+    assert [str(one) for one in told] == [
+        f"{book}: the sheet 'Notes' is read; there are also 'Answers' (--sheet NAME)"
+    ]
+    list(read_instances(book))
+    assert "the sheet 'Notes' is read" in caplog.text
+    caplog.clear()
+    list(read_instances(book, sheet="Notes"))
+    assert not caplog.text
+
+
+def test_a_missing_column_and_a_missing_sheet_name_the_sheets(book: Path) -> None:
+    with pytest.raises(WrongData, match=r"book\.xlsx, sheet 'Answers' has no response column"):
+        list(read_instances(book, sheet="Answers"))
+    with pytest.raises(WrongData, match=r"no sheet 'Answer'; it has: Notes, Answers, Hidden"):
+        list(read_instances(book, sheet="Answer"))
+
+
+def test_only_workbooks_have_sheets(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("response\na\n")
+    with pytest.raises(WrongData, match=r"a\.csv is not an Excel workbook: leave --sheet"):
+        list(read_instances(path, sheet="x"))

@@ -232,7 +232,7 @@ def test_rows_come_through_a_real_pipe() -> None:
 @pytest.mark.parametrize(
     ("source", "options", "said"),
     [
-        ("a.doc", {}, "its name must end in one of"),
+        ("a.foo", {}, "its name must end in one of"),
         ("a.csv", {"format": "xml"}, "no format 'xml'; there are csv, tsv, jsonl, json, parquet"),
         (7, {}, "not from int"),
         (b"bytes", {}, "not from bytes"),

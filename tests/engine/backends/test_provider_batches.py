@@ -1007,7 +1007,7 @@ def test_batches_cost_half(tmp_path: Path, batches: BatchProvider) -> None:
     assert live is not None and half is not None
     assert half.calls == live.calls == 6
     usages = [run_info(tmp_path / name).usage for name in ("run", "live")]
-    cheap, full = (cost_of(usage)["cost_usd"] for usage in usages)
+    cheap, full = (cost_of(usage).cost_usd for usage in usages)
     assert cheap is not None and full is not None
     assert full * 0.5 <= cheap < full * 0.7  # what the provider's cache had is counted in full
     assert half.usd == pytest.approx(cheap)
@@ -1061,7 +1061,7 @@ def test_a_limit_in_dollars_is_not_passed_by_a_batch(
     each = 458 * 0.15e-6 + 16 * 0.6e-6
     with pytest.raises(BudgetSpent):
         judged(eval_run(tmp_path, batches, rows=40), budget=Budget(max_usd=20 * each))
-    spent = cost_of(run_info(tmp_path / "run").usage)["cost_usd"]
+    spent = cost_of(run_info(tmp_path / "run").usage).cost_usd
     assert spent is not None and 10 * each < spent <= 20 * each
 
 

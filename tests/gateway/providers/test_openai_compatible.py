@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.errors import ModelError, Refused
 from adjudge.gateway.open import open_model
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_logprobs, text_of
@@ -125,7 +126,7 @@ def test_a_wrong_model_name_says_where_to_look(provider: FakeProvider) -> None:
         ([{"type": "text", "text": "PA"}, {"type": "text", "text": "SS"}], "PASS"),
     ],
 )
-def test_content_is_a_text_or_parts_of_one(content: object, text: str) -> None:
+def test_content_is_a_text_or_parts_of_one(content: JsonValue, text: str) -> None:
     assert text_of(content) == text
 
 
@@ -153,7 +154,7 @@ def test_every_word_for_the_end_is_one_of_three(reason: str | None, finish: str)
     "nothing",
     [None, {}, {"content": None}, {"content": []}, {"tokens": ["a"], "token_logprobs": [-1]}],
 )
-def test_no_log_probabilities_are_none(nothing: dict[str, object] | None) -> None:
+def test_no_log_probabilities_are_none(nothing: JsonValue) -> None:
     assert openai_logprobs(nothing) is None
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from adjudge.data.rendered import is_chat
 from adjudge.data.sources.row import Row, Rows
 from adjudge.data.sources.text import HEAD, LONGEST, PeekableText
+from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.errors import WrongData
 from adjudge.messages import Message
 
@@ -115,8 +116,10 @@ class JsonDocument:
         holds is passed over.
         """
         found: str | None = None
+        keys: dict[str, object] = {}
         while self.peek() != "}":
             key = str(self.value())
+            keys[key] = None
             self.take(":", "':'")
             if self.peek() != "[":
                 self.value()
@@ -137,6 +140,8 @@ class JsonDocument:
             if self.peek() != "}":
                 self.take(",", "',' or '}'")
         self._at += 1
+        if found is None and (trace := trace_of(keys)):
+            raise WrongData(refusal_of(self._origin.name, trace))
         if found is None:
             raise WrongData(
                 '{name} holds no list of rows, such as [{{…}}, {{…}}] or {{"data": [{{…}}]}}',

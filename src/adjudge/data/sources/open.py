@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from adjudge.data.sources.row import Origin, Row, Rows, numbered
+from adjudge.data.sources.row import AS_SHOWN, FileFormat, Origin, Row, Rows, numbered
 from adjudge.data.sources.text import PeekableText, open_text
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.instance import Instance
@@ -97,13 +97,25 @@ _FORMAT_OF = {
 ROW_FILES = tuple(_FORMAT_OF)
 """How the names of files with rows end."""
 
-_OTHER_DATA_FILES = (".xls", ".ods", ".feather", ".arrow", ".gz", ".zip")
-_SPREADSHEETS = {
-    ".xls": Message("an old Excel workbook"),
-    ".xlsb": Message("a binary Excel workbook"),
-    ".ods": Message("an OpenDocument spreadsheet"),
+_SAVE_TABLE = Message("save the table as .xlsx, or as CSV in UTF-8")
+_SAVE_TEXT = Message("save its text as .txt, or its table as CSV in UTF-8")
+_WORD = (Message("a Word document"), _SAVE_TEXT)
+_SLIDES = (Message("a presentation"), _SAVE_TEXT)
+_UNREAD = {
+    ".xls": (Message("an old Excel workbook"), _SAVE_TABLE),
+    ".xlsb": (Message("a binary Excel workbook"), _SAVE_TABLE),
+    ".ods": (Message("an OpenDocument spreadsheet"), _SAVE_TABLE),
+    ".pdf": (Message("a PDF document"), _SAVE_TEXT),
+    ".doc": _WORD,
+    ".docx": _WORD,
+    ".odt": (Message("an OpenDocument text"), _SAVE_TEXT),
+    ".rtf": (Message("a text with formatting (RTF)"), _SAVE_TEXT),
+    ".ppt": _SLIDES,
+    ".pptx": _SLIDES,
 }
-DATA_FILES = (*ROW_FILES, *_SPREADSHEETS)
+"""How the names of files end that we do not read, with what they are and the way out."""
+_OTHER_DATA_FILES = (".feather", ".arrow", ".gz", ".zip", *_UNREAD)
+DATA_FILES = (*ROW_FILES, *_UNREAD)
 """How the names of files end that hold rows, those that must be saved as something else first
 included.
 """
@@ -118,19 +130,19 @@ instances.
 
 
 def open_source(
-    source: Source, format: str | None = None, encoding: str | None = None, field: str = "response"
+    source: Source, how: FileFormat = AS_SHOWN, field: str = "response"
 ) -> tuple[Origin, Rows]:
     """What the rows are from, and the rows, not yet looked at. A text by itself is the ``field``.
 
     Steps of an agent's trace are not rows: the first of them raises a WrongData.
     """
-    if format is not None and format not in FORMATS:
+    if how.format is not None and how.format not in FORMATS:
         raise WrongData(
             "there is no format {format!r}; there are {formats}",
-            format=format,
+            format=how.format,
             formats=", ".join(FORMATS),
         )
-    origin, rows = _opened(source, format, encoding, field)
+    origin, rows = _opened(source, how, field)
     return origin, _without_traces(rows, origin)
 
 
@@ -145,11 +157,9 @@ def _without_traces(rows: Rows, origin: Origin) -> Rows:
         yield row
 
 
-def _opened(
-    source: Source, format: str | None, encoding: str | None, field: str
-) -> tuple[Origin, Rows]:
+def _opened(source: Source, how: FileFormat, field: str) -> tuple[Origin, Rows]:
     if isinstance(source, str | Path):
-        return _open_path(Path(source), format, encoding)
+        return _open_path(Path(source), how)
     if is_table(source):
         return Origin(Message("the data frame")), table_rows(source)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
@@ -170,17 +180,14 @@ def is_data_file(text: str) -> bool:
         return False
 
 
-def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Origin, Rows]:
+def _open_path(path: Path, how: FileFormat) -> tuple[Origin, Rows]:
     if str(path) == STDIN:
         origin = Origin(Message("standard input"), "stdin", "line")
-        return origin, _stdin_rows(origin, format, encoding)
-    chosen = format or _FORMAT_OF.get(path.suffix.lower())
-    if path.suffix.lower() in _SPREADSHEETS and format is None:
-        raise WrongData(
-            "{path} is {kind}: save the table as .xlsx, or as CSV in UTF-8",
-            path=path,
-            kind=_SPREADSHEETS[path.suffix.lower()],
-        )
+        return origin, _stdin_rows(origin, how)
+    ending = path.suffix.lower()
+    chosen = how.format or _FORMAT_OF.get(ending)
+    if how.format is None:
+        refuse_document(path)
     if chosen is None:
         raise WrongData(
             "{path} is neither CSV nor JSONL, JSON, Parquet or Excel: its name must end in "
@@ -188,14 +195,33 @@ def _open_path(path: Path, format: str | None, encoding: str | None) -> tuple[Or
             path=path,
             endings=", ".join(ROW_FILES),
         )
+    if chosen == "xlsx":
+        from adjudge.data.sources.excel import open_workbook
+
+        return open_workbook(path, how.sheet, how.header_row)
+    if (how.sheet, how.header_row) != (None, None):
+        raise WrongData(
+            "{path} is not an Excel workbook: leave --sheet and --header-row out", path=path
+        )
     origin = Origin(str(path), path.name, "row" if chosen in _TABLES else "line")
-    return origin, _file_rows(path, origin, chosen, encoding)
+    return origin, _file_rows(path, origin, chosen, how.encoding)
+
+
+def refuse_document(path: Path) -> None:
+    """A WrongData where the file is by its name one that people read and we do not."""
+    if (known := _UNREAD.get(path.suffix.lower())) is not None:
+        kind, way = known
+        raise WrongData("{path} is {kind}: {way}", path=path, kind=kind, way=way)
 
 
 def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) -> Rows:
     try:
-        if format in _TABLES:
-            yield from _table_rows(path, origin, format)
+        if format == "parquet":
+            from adjudge.data.sources.parquet import (
+                parquet_rows,
+            )  # loaded where there is such a file
+
+            yield from parquet_rows(path, origin)
             return
         with path.open("rb") as file:
             yield from _text_rows(file, origin, format, encoding)
@@ -205,25 +231,14 @@ def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) ->
         ) from error
 
 
-def _table_rows(path: Path, origin: Origin, format: str) -> Rows:
-    """The reader of a format is loaded when there is such a file."""
-    if format == "parquet":
-        from adjudge.data.sources.parquet import parquet_rows
-
-        return parquet_rows(path, origin)
-    from adjudge.data.sources.excel import excel_rows
-
-    return excel_rows(path, origin)
-
-
-def _stdin_rows(origin: Origin, format: str | None, encoding: str | None) -> Rows:
-    if format in _TABLES:
+def _stdin_rows(origin: Origin, how: FileFormat) -> Rows:
+    if how.format in _TABLES:
         raise WrongData(
-            "{format} cannot be read from standard input: save it to a file", format=format
+            "{format} cannot be read from standard input: save it to a file", format=how.format
         )
     if isinstance(sys.stdin, _Held):
         sys.stdin.seek(0)
-    yield from _text_rows(sys.stdin.buffer, origin, format, encoding)
+    yield from _text_rows(sys.stdin.buffer, origin, how.format, how.encoding)
 
 
 class _Held(io.TextIOWrapper):

@@ -100,6 +100,24 @@ class EmptyAnswers(SomeRows):
         )
 
 
+@light_dataclass(frozen=True)
+class OtherSheets:
+    """A workbook has several sheets, and nobody said which to read."""
+
+    source: str
+    sheet: str
+    """The one that is read."""
+    others: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return Message(
+            "{source}: the sheet {sheet!r} is read; there are also {others} (--sheet NAME)",
+            source=self.source,
+            sheet=self.sheet,
+            others=", ".join(map(repr, self.others)),
+        )
+
+
 def numbered(names: Iterable[str]) -> list[str]:
     """The names of columns; one that stands twice gets a number, so that no value hides another."""
     header: list[str] = []
@@ -119,6 +137,7 @@ class Origin:
     """Before the number in the names of rows that have none."""
     unit: str = "row"
     """What is counted: rows, or the lines they begin on."""
+    other_sheets: OtherSheets | None = None
 
     def place(self, number: int, nth: int = 1) -> str:
         """What a row is called that has no name of its own; ``nth``: of those on its line."""
@@ -145,4 +164,19 @@ def _nth(nth: int) -> str:
     return "" if nth == 1 else f" ({nth})"
 
 
+class FileFormat(NamedTuple):
+    """How a file is read, where it does not show that itself."""
+
+    format: str | None = None
+    encoding: str | None = None
+    sheet: str | None = None
+    """Of a workbook; by default the first that is shown."""
+    header_row: int | None = None
+    """The row of a sheet that names the columns, from 1; by default the first that holds
+    something.
+    """
+
+
+AS_SHOWN = FileFormat()
+"""By the name of the file and its first bytes."""
 Rows = Iterator[Row | BadRow]

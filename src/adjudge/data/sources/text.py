@@ -38,6 +38,7 @@ _NO_TEXT = (
         Message("an old Excel workbook: save the table as .xlsx, or as CSV in UTF-8"),
     ),
     (b"\x1f\x8b", Message("packed with gzip: unpack it first")),
+    (b"%PDF", Message("a PDF document: save its text as .txt, or its table as CSV in UTF-8")),
     (b"PAR1", Message("a Parquet file: its name must end in .parquet")),
 )
 _CYRILLIC_WORD = re.compile(rb"[\xc0-\xff\xa8\xb8]{3,}")

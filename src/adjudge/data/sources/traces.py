@@ -9,6 +9,11 @@ from collections.abc import Mapping
 from adjudge.messages import Message
 
 _INSPECT = Message("samples of an Inspect log")
+_PROMPTFOO = Message("results of promptfoo")
+_DEEPEVAL = Message("a test run of DeepEval")
+_RAGAS = Message("annotations of Ragas")
+_IMPORTED = (_INSPECT, _PROMPTFOO, _DEEPEVAL, _RAGAS)
+"""What was judged already, and is imported."""
 _SIGNS = (
     (frozenset({"traceId", "parentObservationId"}), Message("observations of Langfuse")),
     (frozenset({"trace_id", "parent_observation_id"}), Message("observations of Langfuse")),
@@ -21,6 +26,13 @@ _SIGNS = (
     ),
     (frozenset({"action", "observation", "thought", "state"}), Message("steps of SWE-agent")),
     (frozenset({"epoch", "target", "output", "messages", "model_usage"}), _INSPECT),
+    (frozenset({"promptIdx", "testIdx"}), _PROMPTFOO),
+    (frozenset({"gradingResult", "vars", "success"}), _PROMPTFOO),
+    (frozenset({"evalId", "results", "config"}), _PROMPTFOO),
+    (frozenset({"actualOutput", "metricsData"}), _DEEPEVAL),
+    (frozenset({"actual_output", "metrics_data"}), _DEEPEVAL),
+    (frozenset({"testRunData"}), _DEEPEVAL),
+    (frozenset({"metric_input", "is_accepted"}), _RAGAS),
 )
 """Keys that together stand in no row that somebody wrote."""
 _LANGFUSE_TYPES = (
@@ -44,10 +56,10 @@ def trace_of(cells: Mapping[str, object]) -> str | None:
 
 def refusal_of(name: str, trace: str) -> str:
     """What is said of a source that holds pieces of a trace."""
-    if trace == _INSPECT:
+    if trace in _IMPORTED:
         return Message(
-            "{name} holds {trace}: bring the whole log in with adjudge import, and judge its "
-            "rows with adjudge run --data RUN",
+            "{name} holds {trace}: bring the whole file in with adjudge import FILE --run RUN, and "
+            "judge its rows with adjudge run EVAL.yaml --data RUN",
             name=name,
             trace=trace,
         )

@@ -14,11 +14,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import ClassVar, TypedDict
 
-from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.message import Reply, Request
 from adjudge.errors import ModelError, RateLimited, Refused, Unavailable
-from adjudge.gateway.http import MAX_REPLY, Endpoint, account_told, clock_ahead, error_for
-from adjudge.gateway.providers.base import HttpProvider, mapping
+from adjudge.gateway.http import MAX_REPLY, Endpoint, error_for
+from adjudge.gateway.providers.base import HttpProvider
 from adjudge.gateway.redact import struck_out
 from adjudge.gateway.transfer import fetch
 from adjudge.messages import Message, StoredMessage, pack
@@ -118,11 +118,6 @@ class BatchApi(ABC):
         """A digest of who asks where: a batch can be read only by the account that sent it."""
         return self.provider.connection.digest("adjudge batch account", self.provider_name)
 
-    @property
-    def organisation(self) -> str:
-        """Whose key it is, as the provider last told; empty where it does not tell."""
-        return account_told(self.endpoint)
-
     async def gives(self, id: str) -> bool:
         """Whether the provider has this batch for the key that asks: another key of the account
         that sent it is as good.
@@ -206,13 +201,11 @@ class BatchApi(ABC):
     def lines(self, path: Path) -> Iterator[BatchAnswer]:
         """What came of each request, in any order. What cannot be read says nothing."""
         for record in self.records(path):
-            if (line := self._line(record)) is not None:
+            line = None
+            with suppress(KeyError, TypeError, AttributeError, ValueError):
+                line = self.read(record)
+            if line is not None:
                 yield line
-
-    def _line(self, record: Json) -> BatchAnswer | None:
-        with suppress(KeyError, TypeError, AttributeError, ValueError):
-            return self.read(record)
-        return None
 
     def records(self, path: Path) -> Iterator[Json]:
         """The records of a results file, one a line; a last line that was cut off is none."""
@@ -230,21 +223,14 @@ class BatchApi(ABC):
         """In whose name errors speak."""
         return self.provider.endpoint
 
-    @property
-    def clock_ahead(self) -> float | None:
-        """Seconds by which the provider's clock is ahead of ours, by its last answer; None where it
-        does not tell.
-        """
-        return clock_ahead(self.endpoint)
-
-    def answered(self, id: str, body: object) -> BatchAnswer:
+    def answered(self, id: str, body: JsonValue) -> BatchAnswer:
         """A request with the provider's usual answer."""
         try:
-            return BatchAnswer(id, self.provider.reply_in(dict(mapping(body))))
+            return BatchAnswer(id, self.provider.reply_in(dict(object_in(body))))
         except ModelError as error:
             return BatchAnswer(id, error=error)
 
-    def failed(self, id: str, status: int, body: object) -> BatchAnswer:
+    def failed(self, id: str, status: int, body: JsonValue) -> BatchAnswer:
         """A request with the provider's usual error."""
         return BatchAnswer(
             id, error=error_for(self.endpoint, status, None, json.dumps(body).encode())
@@ -286,11 +272,11 @@ def listed_in(data: JsonObject, name: str) -> list[Json]:
     return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
 
 
-def counts_of(data: object) -> dict[str, int]:
+def counts_of(data: JsonValue) -> dict[str, int]:
     """The counts among what a provider tells."""
     return {
         name: value
-        for name, value in mapping(data).items()
+        for name, value in object_in(data).items()
         if isinstance(value, int) and not isinstance(value, bool)
     }
 
@@ -332,3 +318,8 @@ def error_from(data: ErrorData, endpoint: Endpoint) -> ModelError:
     error = endpoint.error(kind, message, hint)
     error.status = data.get("status")
     return error
+
+
+def status_in(response: JsonObject) -> int:
+    """The HTTP status of one request; most of those that were answered have none."""
+    return int(str(response.get("status_code", 200)))

@@ -7,8 +7,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from adjudge.domain.json_types import JsonObject, object_in, objects_in
 from adjudge.domain.message import Request
 from adjudge.errors import ModelError
 from adjudge.gateway.batches.api import (
@@ -21,9 +22,10 @@ from adjudge.gateway.batches.api import (
     counts_of,
     listed_in,
     seconds,
+    status_in,
 )
 from adjudge.gateway.http import Endpoint, get_json, post_json
-from adjudge.gateway.providers.base import HttpProvider, mapping
+from adjudge.gateway.providers.base import HttpProvider
 from adjudge.gateway.transfer import send_file
 from adjudge.messages import Message
 
@@ -85,15 +87,17 @@ class AnthropicBatches(BatchApi):
 
     def read(self, record: Json) -> BatchAnswer:
         """``{custom_id, result {type, message | error}}``."""
-        id, result = str(record["custom_id"]), mapping(record["result"])
+        id, result = str(record["custom_id"]), object_in(record["result"])
         if result["type"] == "succeeded":
             return self.answered(id, result["message"])
         if result["type"] != "errored":
             return self.unanswered(id)
-        problem = mapping(mapping(result.get("error")).get("error")) or mapping(result.get("error"))
+        problem = object_in(object_in(result.get("error")).get("error")) or object_in(
+            result.get("error")
+        )
         return self.failed(id, _STATUS_OF.get(str(problem.get("type")), 500), {"error": problem})
 
-    def _remote(self, data: Mapping[str, Any]) -> Remote:
+    def _remote(self, data: JsonObject) -> Remote:
         said, counts = str(data.get("processing_status", "")), counts_of(data.get("request_counts"))
         id = str(data["id"])
         return Remote(
@@ -166,8 +170,8 @@ class OpenRouterBatches(BatchApi):
         """``{custom_id, response | error}``."""
         id, response, error = (
             str(record["custom_id"]),
-            mapping(record.get("response")),
-            mapping(record.get("error")),
+            object_in(record.get("response")),
+            object_in(record.get("error")),
         )
         if error:
             code = error.get("code") or error.get("status_code")
@@ -176,11 +180,11 @@ class OpenRouterBatches(BatchApi):
                 if "expired" in str(code)
                 else self.failed(id, _status(code), {"error": error})
             )
-        status = int(response.get("status_code", 200))
+        status = status_in(response)
         body = response.get("body", response)
         return self.answered(id, body) if status == 200 else self.failed(id, status, body)
 
-    def _remote(self, data: Mapping[str, Any]) -> Remote:
+    def _remote(self, data: JsonObject) -> Remote:
         said, counts = str(data.get("status", "")).lower(), counts_of(data.get("request_counts"))
         ended, id = said in ("completed", "expired", "cancelled"), str(data["id"])
         return Remote(
@@ -192,7 +196,7 @@ class OpenRouterBatches(BatchApi):
             created=seconds(data.get("created_at")),
             expires=seconds(data.get("expires_at")),
             results=(f"{self._path}/{id}",) if ended else (),
-            reason=str(mapping(data.get("error")).get("message") or ""),
+            reason=str(object_in(data.get("error")).get("message") or ""),
         )
 
 
@@ -264,24 +268,28 @@ class GeminiBatches(BatchApi):
 
     def records(self, path: Path) -> Iterator[Json]:
         data = as_json(path, self.endpoint.secrets)
-        held = mapping(data.get("response")) or mapping(mapping(data.get("metadata")).get("output"))
-        yield from mapping(held.get("inlinedResponses")).get("inlinedResponses") or []
+        held = object_in(data.get("response")) or object_in(
+            object_in(data.get("metadata")).get("output")
+        )
+        yield from map(
+            dict, objects_in(object_in(held.get("inlinedResponses")).get("inlinedResponses"))
+        )
 
     def read(self, record: Json) -> BatchAnswer:
         """``{metadata {key}, response | error}``."""
-        id, error = str(mapping(record["metadata"])["key"]), mapping(record.get("error"))
+        id, error = str(object_in(record["metadata"])["key"]), object_in(record.get("error"))
         if error:
             return self.failed(
-                id, self._GOOGLE.get(int(error.get("code", 13)), 500), {"error": error}
+                id, self._GOOGLE.get(int(str(error.get("code", 13))), 500), {"error": error}
             )
         return self.answered(id, record["response"])
 
-    def _remote(self, data: Mapping[str, Any]) -> Remote:
-        told = mapping(data.get("metadata"))
+    def _remote(self, data: JsonObject) -> Remote:
+        told = object_in(data.get("metadata"))
         said = str(told.get("state", "")).rpartition("STATE_")[2].lower()
         counts = {
-            name: int(value)
-            for name, value in mapping(told.get("batchStats")).items()
+            name: int(str(value))
+            for name, value in object_in(told.get("batchStats")).items()
             if str(value).isdigit()
         }
         ended = said in ("succeeded", "partially_succeeded", "cancelled", "expired")
@@ -294,5 +302,5 @@ class GeminiBatches(BatchApi):
             mark=str(told.get("displayName", "")).removeprefix("adjudge-"),
             created=seconds(told.get("createTime")),
             results=(f"/{data['name']}",) if ended else (),
-            reason=str(mapping(data.get("error")).get("message") or ""),
+            reason=str(object_in(data.get("error")).get("message") or ""),
         )

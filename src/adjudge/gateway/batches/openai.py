@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
+from adjudge.domain.json_types import JsonObject, object_in, objects_in
 from adjudge.domain.message import Request
 from adjudge.gateway.batches.api import (
     EXPIRED,
@@ -20,9 +21,9 @@ from adjudge.gateway.batches.api import (
     counts_of,
     listed_in,
     seconds,
+    status_in,
 )
 from adjudge.gateway.http import get_json, post_json
-from adjudge.gateway.providers.base import mapping
 from adjudge.gateway.transfer import upload
 
 _ENDED = ("completed", "expired", "cancelled")
@@ -82,7 +83,7 @@ class OpenAIBatches(BatchApi):
         found = [await self._marked(self._remote(one), one) for one in listed_in(page, "data")]
         return found, found[-1].id if found and page.get("has_more") else ""
 
-    async def _marked(self, remote: Remote, data: Mapping[str, Any]) -> Remote:
+    async def _marked(self, remote: Remote, data: JsonObject) -> Remote:
         """One without our name on it is known by the name of its file."""
         if remote.mark or self.keeps_metadata or not data.get("input_file_id"):
             return remote
@@ -99,28 +100,28 @@ class OpenAIBatches(BatchApi):
         """``{custom_id, response {status_code, body}, error}``."""
         id, response, error = (
             str(record["custom_id"]),
-            mapping(record.get("response")),
+            object_in(record.get("response")),
             record.get("error"),
         )
         if not response:
-            problem = mapping(error)
+            problem = object_in(error)
             if problem.get("code") in _UNANSWERED or not problem:
                 return self.unanswered(id, str(problem.get("message") or EXPIRED))
             return self.failed(
                 id, 500 if "server" in str(problem.get("code")) else 400, {"error": problem}
             )
-        status = int(response.get("status_code", 200))
+        status = status_in(response)
         return (
             self.answered(id, response["body"])
             if status == 200
             else self.failed(id, status, response.get("body"))
         )
 
-    def _remote(self, data: Mapping[str, Any]) -> Remote:
-        data = mapping(data.get("job")) or data
+    def _remote(self, data: JsonObject) -> Remote:
+        data = object_in(data.get("job")) or data
         said = str(data.get("status", "")).lower()
         files = [data.get(name) for name in ("output_file_id", "error_file_id")]
-        problems = [mapping(one) for one in listed_in(mapping(data.get("errors")), "data")]
+        problems = [object_in(one) for one in listed_in(object_in(data.get("errors")), "data")]
         counts = counts_of(data.get("request_counts"))
         return Remote(
             id=str(data["id"]),
@@ -132,7 +133,7 @@ class OpenAIBatches(BatchApi):
             said=said,
             counts=counts,
             requests=counts.get("total"),
-            mark=str(mapping(data.get("metadata")).get(MARK, "")),
+            mark=str(object_in(data.get("metadata")).get(MARK, "")),
             created=seconds(data.get("created_at")),
             expires=seconds(data.get("expires_at")),
             results=tuple(f"/files/{one}/content" for one in files if one),
@@ -218,17 +219,17 @@ class MistralBatches(OpenAIBatches):
     async def cancel(self, id: str) -> None:
         await post_json(await self.provider.at(f"/batch/jobs/{id}/cancel"), {})
 
-    def _remote(self, data: Mapping[str, Any]) -> Remote:
+    def _remote(self, data: JsonObject) -> Remote:
         said = str(data.get("status", ""))
         files = [data.get(name) for name in ("output_file", "error_file")]
-        problems = [mapping(one) for one in data.get("errors") or []]
+        problems = objects_in(data.get("errors"))
         return Remote(
             id=str(data["id"]),
             phase=self._PHASES.get(said, Phase.WAITING),
             said=said.lower(),
             counts=counts_of(data),
             requests=counts_of(data).get("total_requests"),
-            mark=str(mapping(data.get("metadata")).get(MARK, "")),
+            mark=str(object_in(data.get("metadata")).get(MARK, "")),
             created=seconds(data.get("created_at")),
             results=tuple(f"/files/{one}/content" for one in files if one),
             reason="; ".join(str(one.get("message")) for one in problems[:3]),

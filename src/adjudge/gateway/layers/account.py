@@ -4,12 +4,13 @@ whatever is sent, it knows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
-from typing import Any, TypedDict
 
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.message import Amounts, Reply, Request, Usage
 from adjudge.gateway.prices import TARGET
+from adjudge.reading.typed_json import read_as
 
 _BYTES_PER_TOKEN = 4
 _FEWEST_BYTES_PER_TOKEN = 2
@@ -171,14 +172,15 @@ class Spent(Amounts):
     """Calls whose price is not known; ``usd`` is without them."""
 
 
-class AccountData(TypedDict):
-    """An account as a ledger keeps it."""
+@dataclass(frozen=True)
+class _KeptAccount:
+    """An account as a ledger keeps it: each amount by its numbers."""
 
-    used: Mapping[str, Sequence[Any]]
+    used: Mapping[str, tuple[float, ...]]
     failed: int
-    lost: Sequence[Any]
+    lost: tuple[float, ...]
     leased: int
-    each: Sequence[Any]
+    each: tuple[float, ...]
 
 
 @dataclass
@@ -231,18 +233,19 @@ class Account:
         self.lost += other.lost
         self.leased = self.settled
 
-    def to_dict(self) -> AccountData:
+    def to_dict(self) -> JsonDict:
         """The account as a JSON-ready dict."""
         return {
-            "used": {model: astuple(usage) for model, usage in self.used.items()},
+            "used": {model: list(astuple(usage)) for model, usage in self.used.items()},
             "failed": self.failed,
-            "lost": astuple(self.lost),
+            "lost": list(astuple(self.lost)),
             "leased": self.leased,
-            "each": astuple(self.each),
+            "each": list(astuple(self.each)),
         }
 
     @classmethod
-    def of(cls, data: AccountData) -> Account:
+    def of(cls, data: JsonValue) -> Account:
         """As ``to_dict`` wrote it."""
-        used = {model: Usage(*numbers) for model, numbers in data["used"].items()}
-        return cls(used, data["failed"], Spent(*data["lost"]), data["leased"], Spent(*data["each"]))
+        kept = read_as(_KeptAccount, data)
+        used = {model: Usage(*numbers) for model, numbers in kept.used.items()}  # type: ignore[arg-type]
+        return cls(used, kept.failed, Spent(*kept.lost), kept.leased, Spent(*kept.each))  # type: ignore[arg-type]

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, SetupError
 from adjudge.gateway.layers.account import (
     Account,
-    AccountData,
     RequestSizes,
     Spent,
     measured,
@@ -110,7 +110,12 @@ class OpenBudget(Haltable):
         self.prices = prices or PriceTable.load()
         self.account = account or Account()
         self._spent: Spent | None = None
-        self.lease = keep and CallLease(self.account, keep, self._block, self.raise_if_halted)
+        self.lease = keep and CallLease(
+            self.account,
+            keep,
+            lambda likely: self.budget.block(self.spent, likely) if self._limited else _LEASE,
+            self.raise_if_halted,
+        )
         """Of a run whose ledger knows of every request."""
         self._reserved, self._in_batches = Spent(), Spent()
         """What requests under way may take, and what batches may that were sent and not collected
@@ -147,7 +152,7 @@ class OpenBudget(Haltable):
         tokens, usd = usage.prompt_tokens + usage.completion_tokens, self.prices.cost(model, usage)
         return Spent(usage.calls, tokens, usd or 0.0, usage.calls if usd is None else 0)
 
-    def closed(self) -> AccountData:
+    def closed(self) -> JsonDict:
         """The account at the end: what was leased and not begun is given back."""
         self.account.leased = self.lease.begun if self.lease else self.account.settled
         return self.account.to_dict()
@@ -309,9 +314,6 @@ class OpenBudget(Haltable):
         return next(
             (name for name, limit, value in limits if limit is not None and value > limit), None
         )
-
-    def _block(self, likely: Spent) -> int:
-        return self.budget.block(self.spent, likely) if self._limited else _LEASE
 
 
 @light_dataclass(frozen=True)

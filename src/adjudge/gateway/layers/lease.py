@@ -8,9 +8,10 @@ import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable
 
-from adjudge.gateway.layers.account import Account, AccountData, Spent
+from adjudge.domain.json_types import JsonDict
+from adjudge.gateway.layers.account import Account, Spent
 
-Keep = Callable[[AccountData], Awaitable[None]]
+Keep = Callable[[JsonDict], Awaitable[None]]
 """Writes an account to the disk."""
 
 

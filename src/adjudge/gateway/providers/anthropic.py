@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in, objects_at
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.layers.account import token_count, token_sum
-from adjudge.gateway.providers.base import HttpProvider, mapping
+from adjudge.gateway.providers.base import HttpProvider
 from adjudge.gateway.providers.openai_compatible import finish_of, with_calls
 
 _ANSWER_TOKENS = 2048
@@ -52,8 +52,8 @@ class Anthropic(HttpProvider):
             body["output_config"] = {"format": {"type": "json_schema", "schema": request.schema}}
         return body
 
-    def _read(self, data: dict[str, Any]) -> Reply:
-        usage = mapping(data.get("usage"))
+    def _read(self, data: JsonObject) -> Reply:
+        usage = object_in(data.get("usage"))
         names = (
             "input_tokens",
             "cache_creation_input_tokens",
@@ -61,8 +61,8 @@ class Anthropic(HttpProvider):
             "output_tokens",
         )
         fresh, written, cached, answer = (usage.get(name) for name in names)
-        blocks = data["content"]
-        text = "".join(block["text"] for block in blocks if block["type"] == "text")
+        blocks = objects_at(data, "content")
+        text = "".join(cast(str, block["text"]) for block in blocks if block["type"] == "text")
         return Reply(
             text=with_calls(
                 text, [block["input"] for block in blocks if block["type"] == "tool_use"]

@@ -2,42 +2,32 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from contextlib import suppress
+from dataclasses import field
 from difflib import get_close_matches
 from hashlib import sha256
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 from urllib.parse import quote, urlsplit
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonObject, objects_at
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Capabilities, Prompt, Reply, Request
 from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Endpoint, Secret, encoded_body, get_json, post_json
 from adjudge.gateway.model import PartRejected, Presence
+from adjudge.gateway.providers.optional_parts import BAD_REQUEST, OptionalParts
 from adjudge.gateway.proxies import proxy_for
 from adjudge.gateway.redact import shown, without_secrets
 from adjudge.messages import Message, join
 
-_LOG = logging.getLogger("adjudge.gateway")
-_BAD_REQUEST = ("400", "422")
 _NO_LIST = (404, 405)
+"""How a server says that it does not list its models."""
 _MADE_UP = "adjudge-made-up-this-name"
 """A model that no server has."""
-"""How a server says that it does not list its models."""
-_NOT_ASKED: Mapping[str, Any] = {
-    "schema": None,
-    "temperature": None,
-    "seed": None,
-    "logprobs": 0,
-    "max_tokens": None,
-}
 
 
 @light_dataclass(frozen=True)
@@ -97,8 +87,7 @@ class HttpProvider(ABC):
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
         self._endpoints: dict[str, Endpoint] = {}
-        self._rejected: set[str] = set()
-        self._warned: set[str] = set()
+        self._parts = OptionalParts(connection.name, self.capabilities, self.wire_names)
 
     @property
     def name(self) -> str:
@@ -117,9 +106,9 @@ class HttpProvider(ABC):
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
         reply = self.reply_in(await self._post(request))
-        return reply.after(perf_counter() - started, self._ignored(request, reply))
+        return reply.after(perf_counter() - started, self._parts.ignored(request, reply))
 
-    def reply_in(self, data: dict[str, Any]) -> Reply:
+    def reply_in(self, data: JsonObject) -> Reply:
         """The reply in a JSON answer, however that came; a ModelError when there is none."""
         try:
             return self._read(data)
@@ -133,20 +122,17 @@ class HttpProvider(ABC):
 
     def encoded(self, request: Request) -> str:
         """The request in this protocol's JSON, without what the server is known not to take."""
-        return encoded_body(self._body(self._trimmed(request)))
+        return encoded_body(self._body(self._parts.trim(request)))
 
     def noticed(self, request: Request, reply: Reply) -> Reply:
         """A reply that came another way, with what was asked for and not done."""
-        return reply.after(reply.latency, self._ignored(request, reply))
+        return reply.after(reply.latency, self._parts.ignored(request, reply))
 
     def learns_from(self, request: Request, error: ModelError) -> bool:
         """Whether ``error`` says that an optional part of ``request`` was not taken, which is left
         out from now on.
         """
-        part = self._rejected_part(request, error)
-        if part is not None:
-            self._rejected.add(part)
-        return part is not None
+        return self._parts.learn(request, error)
 
     @property
     def endpoint(self) -> Endpoint:
@@ -163,15 +149,19 @@ class HttpProvider(ABC):
 
         Raises a ModelError when it cannot be reached, or has no such model.
         """
+        listed: list[str] = []
         try:
-            listed = self._read_list(await get_json(await self._authorised(self.probe_path)))
+            data = await get_json(await self._authorised(self.probe_path))
         except ModelError as error:
             if error.status not in _NO_LIST:
                 raise
-            listed = await self._ask_nothing()
+            await self._ask_nothing()
+        else:
+            with suppress(KeyError, TypeError, AttributeError):
+                listed = self._listed(data)
         if not listed:
             return Presence.NOT_SAID
-        return Presence.THERE if self.connection.model in listed else await self._look_up(listed)
+        return Presence.THERE if self.connection.model in listed else await _look_up(self, listed)
 
     @abstractmethod
     def _path(self) -> str:
@@ -182,64 +172,22 @@ class HttpProvider(ABC):
         """The request in this provider's protocol."""
 
     @abstractmethod
-    def _read(self, data: dict[str, Any]) -> Reply:
+    def _read(self, data: JsonObject) -> Reply:
         """The reply in a JSON answer; KeyError and the like when there is none."""
 
-    def _listed(self, data: Mapping[str, Any]) -> list[str]:
+    def _listed(self, data: JsonObject) -> list[str]:
         """The models of a server's list; KeyError and the like when it is none."""
-        return [str(one["id"]) for one in data["data"]]
+        return [str(one["id"]) for one in objects_at(data, "data")]
 
-    def _read_list(self, data: Mapping[str, Any]) -> list[str]:
-        try:
-            return self._listed(data)
-        except (KeyError, TypeError, AttributeError):
-            return []
-
-    async def _ask_nothing(self) -> list[str]:
+    async def _ask_nothing(self) -> None:
         """Of a server that lists no models: whether it takes requests at all. One without a message
         costs nothing.
         """
         try:
             await post_json(await self._authorised(self._path()), self._body(Request(Prompt(()))))
         except ModelError as error:
-            if not error.message.startswith(_BAD_REQUEST):
+            if not error.message.startswith(BAD_REQUEST):
                 raise
-        return []
-
-    async def _look_up(self, listed: Sequence[str]) -> Presence:
-        """A model that is not on the list may have other names, which some servers know; and some
-        know any name.
-        """
-        if await self._knows(self.connection.model):
-            return Presence.ANY_NAME if await self._knows(_MADE_UP) else Presence.THERE
-        near = get_close_matches(self.connection.model, listed, 3, cutoff=0.5)
-        known = (
-            Message("did you mean {near}?", near=join(Message(" or "), near))
-            if near
-            else Message(
-                "it has {models}", models=", ".join([*listed[:5], *["…"] * (len(listed) > 5)])
-            )
-        )
-        raise self._endpoint("").error(
-            ModelError,
-            Message(
-                "the server has no model {model_name!r}: {known}",
-                model_name=self.connection.model,
-                known=known,
-            ),
-        )
-
-    async def _knows(self, model: str) -> bool:
-        path, _, query = self.probe_path.partition("?")
-        try:
-            await get_json(
-                await self._authorised(f"{path}/{quote(model)}{f'?{query}' if query else ''}")
-            )
-        except ModelError as error:
-            if error.status not in (400, *_NO_LIST):
-                raise
-            return False
-        return True
 
     def _headers(self) -> dict[str, str]:
         key = self.connection.key
@@ -258,9 +206,9 @@ class HttpProvider(ABC):
         """The endpoint with whatever it takes to be let in."""
         return self._endpoint(path)
 
-    async def _post(self, request: Request) -> dict[str, Any]:
+    async def _post(self, request: Request) -> JsonDict:
         """One request, without what the server is known not to take."""
-        endpoint, trimmed = await self._authorised(self._path()), self._trimmed(request)
+        endpoint, trimmed = await self._authorised(self._path()), self._parts.trim(request)
         try:
             return await post_json(endpoint, self._body(trimmed))
         except ModelError as error:
@@ -270,56 +218,38 @@ class HttpProvider(ABC):
                 error.message, provider=error.provider, model=error.model, hint=error.hint
             ) from None
 
-    def _trimmed(self, request: Request) -> Request:
-        return (
-            replace(request, **{part: _NOT_ASKED[part] for part in self._rejected})
-            if self._rejected
-            else request
-        )
 
-    def _rejected_part(self, request: Request, error: ModelError) -> str | None:
-        """The optional part of ``request`` that the server says it does not know, if that is what
-        it says.
-        """
-        if type(error) is not ModelError or not error.message.startswith(_BAD_REQUEST):
-            return None
-        asked = [
-            part
-            for part, nothing in _NOT_ASKED.items()
-            if getattr(request, part) != nothing and part in self.wire_names
-        ]
-        return next(
-            (
-                part
-                for part in asked
-                if re.search(self.wire_names[part], error.message, re.IGNORECASE)
-            ),
-            None,
-        )
-
-    def _ignored(self, request: Request, reply: Reply) -> tuple[str, ...]:
-        ignored = (
-            {part for part in self._rejected if getattr(request, part) != _NOT_ASKED[part]}
-            if self._rejected
-            else set()
-        )
-        if request.schema is not None and reply.finish == "stop" and not _is_object(reply.text):
-            ignored.add("schema")
-        if request.seed is not None and not self.capabilities.seed:
-            ignored.add("seed")
-        if request.logprobs and reply.logprobs is None:
-            ignored.add("logprobs")
-        if not ignored:
-            return ()
-        for part in ignored - self._warned:
-            _LOG.warning(Message("{model} ignored {part}", model=self.name, part=part))
-        self._warned |= ignored
-        return tuple(sorted(ignored))
+async def _look_up(provider: HttpProvider, listed: Sequence[str]) -> Presence:
+    """A model that is not on the list may have other names, which some servers know; and some
+    know any name.
+    """
+    if await _knows(provider, provider.connection.model):
+        return Presence.ANY_NAME if await _knows(provider, _MADE_UP) else Presence.THERE
+    near = get_close_matches(provider.connection.model, listed, 3, cutoff=0.5)
+    known = (
+        Message("did you mean {near}?", near=join(Message(" or "), near))
+        if near
+        else Message("it has {models}", models=", ".join([*listed[:5], *["…"] * (len(listed) > 5)]))
+    )
+    raise provider.endpoint.error(
+        ModelError,
+        Message(
+            "the server has no model {model_name!r}: {known}",
+            model_name=provider.connection.model,
+            known=known,
+        ),
+    )
 
 
-def mapping(value: object) -> Mapping[str, Any]:
-    """The object that a server sent, or an empty one where it sent something else."""
-    return value if isinstance(value, dict) else {}
+async def _knows(provider: HttpProvider, model: str) -> bool:
+    path, _, query = provider.probe_path.partition("?")
+    try:
+        await get_json(await provider.at(f"{path}/{quote(model)}{f'?{query}' if query else ''}"))
+    except ModelError as error:
+        if error.status not in (400, *_NO_LIST):
+            raise
+        return False
+    return True
 
 
 def shown_address(base_url: str, of: str = "") -> str:
@@ -350,10 +280,3 @@ def _below(base_url: str, path: str) -> str:
     """``path`` below the base URL, whose query stays at the end."""
     base, _, query = base_url.partition("?")
     return f"{base.rstrip('/')}{path}" + (f"{'&' if '?' in path else '?'}{query}" if query else "")
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False

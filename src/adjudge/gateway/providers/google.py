@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import (
+    JsonDict,
+    JsonObject,
+    JsonValue,
+    object_in,
+    objects_at,
+)
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.layers.account import token_count, token_sum
-from adjudge.gateway.providers.base import HttpProvider, mapping
+from adjudge.gateway.providers.base import HttpProvider
 from adjudge.gateway.providers.openai_compatible import with_calls
 
 _CUT_OFF = "MAX_TOKENS"
@@ -51,15 +57,15 @@ class Gemini(HttpProvider):
             body["systemInstruction"] = {"parts": system}
         return body
 
-    def _listed(self, data: Mapping[str, Any]) -> list[str]:
-        return [str(one["name"]).removeprefix("models/") for one in data["models"]]
+    def _listed(self, data: JsonObject) -> list[str]:
+        return [str(one["name"]).removeprefix("models/") for one in objects_at(data, "models")]
 
-    def _read(self, data: dict[str, Any]) -> Reply:
-        usage = _usage(mapping(data.get("usageMetadata")))
-        blocked = (data.get("promptFeedback") or {}).get("blockReason")
+    def _read(self, data: JsonObject) -> Reply:
+        usage = _usage(object_in(data.get("usageMetadata")))
+        blocked = object_in(data.get("promptFeedback")).get("blockReason")
         if blocked:
             return Reply(text=f"blocked: {blocked}", usage=usage, finish="refusal")
-        first = data["candidates"][0]
+        first = objects_at(data, "candidates")[0]
         return Reply(
             text=_text(first),
             usage=usage,
@@ -84,19 +90,20 @@ def _generation_config(request: Request) -> JsonDict:
     return {name: value for name, value in config.items() if value is not None}
 
 
-def _text(candidate: Mapping[str, Any]) -> str:
-    parts = (candidate.get("content") or {}).get("parts") or []
-    text = "".join(part.get("text", "") for part in parts if not part.get("thought"))
-    return with_calls(text, [(part.get("functionCall") or {}).get("args") for part in parts])
+def _text(candidate: JsonObject) -> str:
+    content = object_in(candidate.get("content"))
+    parts = objects_at(content, "parts") if content.get("parts") else ()
+    text = "".join(cast(str, part.get("text", "")) for part in parts if not part.get("thought"))
+    return with_calls(text, [object_in(part.get("functionCall")).get("args") for part in parts])
 
 
-def _finish(reason: str | None) -> str:
+def _finish(reason: JsonValue) -> str:
     if reason in _DECLINED:
         return "refusal"
     return "length" if reason == _CUT_OFF else "stop"
 
 
-def _usage(usage: Mapping[str, object]) -> Usage:
+def _usage(usage: JsonObject) -> Usage:
     return Usage(
         calls=1,
         prompt_tokens=token_count(usage.get("promptTokenCount")),
@@ -107,11 +114,16 @@ def _usage(usage: Mapping[str, object]) -> Usage:
     )
 
 
-def _logprobs(result: Mapping[str, Any] | None) -> tuple[Mapping[str, float], ...] | None:
-    steps = (result or {}).get("topCandidates")
-    if not steps:
+def _logprobs(result: JsonValue) -> tuple[Mapping[str, float], ...] | None:
+    found = object_in(result)
+    if not found.get("topCandidates"):
         return None
     return tuple(
-        FrozenDict({top["token"]: top["logProbability"] for top in step["candidates"]})
-        for step in steps
+        FrozenDict(
+            {
+                str(top["token"]): cast(float, top["logProbability"])
+                for top in objects_at(step, "candidates")
+            }
+        )
+        for step in objects_at(found, "topCandidates")
     )

@@ -18,7 +18,14 @@ from typing import TypeGuard, TypeVar
 
 from adjudge.aio.files import sha256
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.domain.json_types import (
+    JsonDict,
+    JsonObject,
+    JsonValue,
+    object_at,
+    object_in,
+    objects_at,
+)
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import SetupError
 from adjudge.gateway.providers.base import Connection
@@ -115,11 +122,11 @@ class _Loaded:
 
     def _written(self, request: Request) -> Reply:
         data = self.llama.write(request.prompt.messages, _options(request))
-        choice = data["choices"][0]
-        text = choice["message"].get("content") or ""
+        choice = objects_at(data, "choices")[0]
+        text = object_at(choice, "message").get("content")
         return Reply(
-            text,
-            usage=openai_usage(data.get("usage") or {}),
+            str(text or ""),
+            usage=openai_usage(object_in(data.get("usage"))),
             finish=finish_of(choice.get("finish_reason")),
         )
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonObject, object_at, objects_at
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.layers.account import token_count
@@ -111,13 +111,13 @@ class Ollama(HttpProvider):
             self._window *= 2
         return self._window
 
-    def _listed(self, data: Mapping[str, Any]) -> list[str]:
-        names = [str(one["name"]) for one in data["models"]]
+    def _listed(self, data: JsonObject) -> list[str]:
+        names = [str(one["name"]) for one in objects_at(data, "models")]
         return names + [name.removesuffix(":latest") for name in names]
 
-    def _read(self, data: dict[str, Any]) -> Reply:
+    def _read(self, data: JsonObject) -> Reply:
         return Reply(
-            text=said_in(data["message"]),
+            text=said_in(object_at(data, "message")),
             usage=Usage(
                 1, token_count(data.get("prompt_eval_count")), token_count(data.get("eval_count"))
             ),

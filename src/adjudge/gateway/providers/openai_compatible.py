@@ -8,14 +8,21 @@ import json
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as _quoted
-from typing import Any, ClassVar
+from typing import ClassVar, cast
 
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_types import (
+    JsonDict,
+    JsonObject,
+    JsonValue,
+    object_at,
+    object_in,
+    objects_at,
+)
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.http import Encoded
 from adjudge.gateway.layers.account import token_count
-from adjudge.gateway.providers.base import Connection, HttpProvider, mapping
+from adjudge.gateway.providers.base import Connection, HttpProvider
 from adjudge.messages import Message
 
 _CUT_OFF = ("length", "max_tokens", "model_length", "model_context_window_exceeded")
@@ -66,21 +73,21 @@ class OpenAICompatible(HttpProvider):
             self._last_format = schema, Encoded(json.dumps(response_format(schema)))
         return self._last_format[1]
 
-    def _read(self, data: dict[str, Any]) -> Reply:
+    def _read(self, data: JsonObject) -> Reply:
         return openai_reply(data)
 
 
-def openai_reply(data: Mapping[str, Any]) -> Reply:
+def openai_reply(data: JsonObject) -> Reply:
     """The reply in a chat completion; KeyError and the like when there is none."""
-    first = data["choices"][0]
-    message = first["message"]
+    first = objects_at(data, "choices")[0]
+    message = object_at(first, "message")
     refusal = message.get("refusal")
     said = {
         name: str(data[name]) for name in ("model", "system_fingerprint", "id") if data.get(name)
     }
     return Reply(
-        text=refusal or said_in(message),
-        usage=openai_usage(mapping(data.get("usage"))),
+        text=str(refusal) if refusal else said_in(message),
+        usage=openai_usage(object_in(data.get("usage"))),
         finish="refusal" if refusal else finish_of(first.get("finish_reason")),
         logprobs=openai_logprobs(first.get("logprobs")),
         details=FrozenDict(said),
@@ -103,14 +110,14 @@ _shared_turn = lru_cache(maxsize=256)(_turn)
 """What stands before the last turn is the same in many requests."""
 
 
-def said_in(message: Mapping[str, Any]) -> str:
+def said_in(message: JsonObject) -> str:
     """What a message says, and behind it what it calls tools with: a verdict there is read like
     text.
     """
     text = text_of(message.get("content"))
     if not message.get("tool_calls"):
         return text
-    calls = [call.get("function") or {} for call in message["tool_calls"]]
+    calls = [object_in(call.get("function")) for call in objects_at(message, "tool_calls")]
     return with_calls(text, [call.get("arguments") for call in calls])
 
 
@@ -124,14 +131,16 @@ def with_calls(text: str, arguments: Sequence[object]) -> str:
     return "\n".join(filter(None, (text, *written)))
 
 
-def text_of(content: object) -> str:
+def text_of(content: JsonValue) -> str:
     """What a message says: a text, nothing, or parts, of which those that think
     aloud have no text.
     """
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "".join(part.get("text", "") for part in content)
+        return "".join(
+            cast(str, part.get("text", "")) for part in objects_at({"content": content}, "content")
+        )
     if content is not None:
         raise TypeError(Message("its content is {name}", name=type(content).__name__))
     return ""
@@ -145,31 +154,31 @@ def response_format(schema: JsonObject) -> JsonDict:
     }
 
 
-def finish_of(reason: str | None) -> str:
+def finish_of(reason: JsonValue) -> str:
     """Every provider's word for why it stopped, in ours."""
-    return _FINISH.get(reason or "", "stop")
+    return _FINISH.get(str(reason or ""), "stop")
 
 
-def openai_usage(usage: Mapping[str, Any]) -> Usage:
+def openai_usage(usage: JsonObject) -> Usage:
     """Token counts of one call."""
-    details = usage.get("prompt_tokens_details")
+    details = object_in(usage.get("prompt_tokens_details"))
     return Usage(
         calls=1,
         prompt_tokens=token_count(usage.get("prompt_tokens")),
         completion_tokens=token_count(usage.get("completion_tokens")),
-        cached_tokens=token_count(details.get("cached_tokens")) if isinstance(details, dict) else 0,
+        cached_tokens=token_count(details["cached_tokens"]) if "cached_tokens" in details else 0,
     )
 
 
-def openai_logprobs(logprobs: Mapping[str, Any] | None) -> tuple[Mapping[str, float], ...] | None:
+def openai_logprobs(logprobs: JsonValue) -> tuple[Mapping[str, float], ...] | None:
     """For each token its alternatives."""
-    content = (logprobs or {}).get("content")
-    if not content:
+    found = object_in(logprobs)
+    if not found.get("content"):
         return None
-    return tuple(_alternatives(token) for token in content)
+    return tuple(map(_alternatives, objects_at(found, "content")))
 
 
-def _alternatives(token: Mapping[str, Any]) -> Mapping[str, float]:
-    return FrozenDict(
-        {top["token"]: top["logprob"] for top in (token, *token.get("top_logprobs", ()))}
-    )
+def _alternatives(token: JsonObject) -> Mapping[str, float]:
+    others = objects_at(token, "top_logprobs") if "top_logprobs" in token else ()
+    found = (token, *others)
+    return FrozenDict({str(top["token"]): cast(float, top["logprob"]) for top in found})

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
 from dataclasses import replace
 from time import time
-from typing import Any
 from urllib.parse import urlencode
 from weakref import WeakKeyDictionary
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonObject, objects_at
 from adjudge.domain.message import Request
 from adjudge.errors import SetupError, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, post_form
@@ -52,8 +50,8 @@ class Watsonx(OpenAICompatible):
         body["model_id"] = body.pop("model")
         return body | self._account
 
-    def _listed(self, data: Mapping[str, Any]) -> list[str]:
-        return [str(one["model_id"]) for one in data["resources"]]
+    def _listed(self, data: JsonObject) -> list[str]:
+        return [str(one["model_id"]) for one in objects_at(data, "resources")]
 
     async def _authorised(self, path: str) -> Endpoint:
         await self._renew_token()

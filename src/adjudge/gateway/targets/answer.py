@@ -32,14 +32,14 @@ class Answer:
     """As JSON; empty where nothing was called."""
 
     def to_json(self) -> str:
-        """As a reply has it."""
+        """The answer as the text of a reply."""
         beside = {"contexts": list(self.contexts), "tool_calls": self.tool_calls}
         said = {"response": self.text, **{name: one for name, one in beside.items() if one}}
         return json.dumps(said, ensure_ascii=False)
 
     @classmethod
     def of_json(cls, text: str) -> Self:
-        """What ``to_json`` wrote."""
+        """The answer that ``to_json`` wrote."""
         found = json.loads(text)
         return cls(found["response"], tuple(found.get("contexts", ())), found.get("tool_calls", ""))
 

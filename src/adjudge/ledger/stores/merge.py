@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.errors import RunError
-from adjudge.gateway.layers.account import Account, AccountData
+from adjudge.gateway.layers.account import Account
 from adjudge.ledger.file import (
     FILE,
     connect,
@@ -44,7 +45,7 @@ class MergeSummary(NamedTuple):
     """What all its processes spent."""
 
 
-def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> MergeSummary:
+def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:
     """Make the ledger in ``folder``; it is there when it is whole.
 
     One that is there already is replaced.
@@ -57,7 +58,10 @@ def merge(store: Store, folder: Path, facts: Mapping[str, object]) -> MergeSumma
             with connect(new, lasting=False) as connection:
                 make_tables(connection, new)
                 merged = _fill(connection, store)
-                account = {"spending": merged.account.to_dict(), "merged_votes": merged.votes}
+                account: JsonDict = {
+                    "spending": merged.account.to_dict(),
+                    "merged_votes": merged.votes,
+                }
                 write_meta(
                     connection,
                     {"configuration": configuration, "started": started, **account, **facts},
@@ -109,7 +113,7 @@ def sum_of_accounts(records: Iterable[Record]) -> Account:
 def _fill(connection: sqlite3.Connection, store: Store) -> MergeSummary:
     connection.execute("BEGIN")
     connection.execute(_PLACED)
-    accounts: dict[str, AccountData] = {}
+    accounts: dict[str, JsonDict] = {}
     votes = _votes(connection, store, accounts, 1, final=False)
     votes += _votes(connection, store, {}, votes + 1, final=True)
     judgments = 0
@@ -126,7 +130,7 @@ def _fill(connection: sqlite3.Connection, store: Store) -> MergeSummary:
 def _votes(
     connection: sqlite3.Connection,
     store: Store,
-    accounts: dict[str, AccountData],
+    accounts: dict[str, JsonDict],
     number: int,
     *,
     final: bool,
@@ -152,12 +156,12 @@ def _is_final(values: tuple[object, ...]) -> bool:
     return values[_OUTCOME] != "model_error" and '"unfinished"' not in str(values[_MORE])
 
 
-def _sum(accounts: Mapping[str, AccountData]) -> Account:
+def _sum(accounts: Mapping[str, JsonDict]) -> Account:
     total = Account()
     for account in _read(accounts):
         total.absorb(account)
     return total
 
 
-def _read(accounts: Mapping[str, AccountData]) -> Iterator[Account]:
+def _read(accounts: Mapping[str, JsonDict]) -> Iterator[Account]:
     return map(Account.of, accounts.values())

@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from uuid import uuid4
 
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.ledger.codec import judgment_row
@@ -120,20 +120,20 @@ class SharedLedger(Ledger):
     async def finish(self, judge: str, rows: int) -> None:
         """Other processes have other rows."""
 
-    async def note(self, name: str, value: object) -> None:
+    async def note(self, name: str, value: JsonValue) -> None:
         """Of the facts about a run, the account is the process's own; it is in the store when this
         returns.
         """
         self.note_soon(name, value)
         await self._ship()
 
-    async def note_all(self, facts: Mapping[str, object]) -> None:
+    async def note_all(self, facts: JsonObject) -> None:
         """Keep facts about the run, all in one commit."""
         for name, value in facts.items():
             self.note_soon(name, value)
         await self._ship()
 
-    def note_soon(self, name: str, value: object) -> None:
+    def note_soon(self, name: str, value: JsonValue) -> None:
         """Keep a fact along with whatever is written next."""
         if name == _SPENDING and isinstance(value, Mapping):
             self._outbox.append(AccountRecord(self.session.id, json.loads(json.dumps(value))))

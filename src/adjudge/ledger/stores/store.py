@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from adjudge.domain.json_types import JsonObject
-from adjudge.gateway.layers.account import AccountData
+from adjudge.domain.json_types import JsonDict, JsonObject
 
 Values = tuple[object, ...]
 
@@ -42,7 +41,7 @@ class AccountRecord(NamedTuple):
     """What one session has spent so far; its last one counts."""
 
     session: str
-    account: AccountData
+    account: JsonDict
 
 
 Record = StoredVote | StoredJudgment | AccountRecord

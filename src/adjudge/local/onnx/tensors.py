@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -54,7 +55,7 @@ def write_tensors(
     arrays: Iterable[Array],
 ) -> None:
     """Write the header, then every array as it comes, in the order of ``layouts``."""
-    header: dict[str, object] = {_METADATA: dict(metadata)}
+    header: JsonDict = {_METADATA: dict(metadata)}
     offset = 0
     for name, layout in layouts.items():
         end = offset + layout.length

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.messages import Message, join
@@ -32,7 +33,7 @@ _SHOWN = 200
 """Disagreements on one page; all of them are counted."""
 _LONGEST = 2000
 """Characters of an explanation."""
-Line = dict[str, object]
+Line = JsonDict
 
 
 def show_all(request: Request) -> Response:
@@ -187,9 +188,7 @@ def _fits(line: Line, asked: Mapping[str, str]) -> bool:
     return has_words and asked.get("criteria") in (None, "", line["criteria"])
 
 
-def _sections(
-    lines: Sequence[Line], group: str, notes: Mapping[str, list[str]]
-) -> list[dict[str, object]]:
+def _sections(lines: Sequence[Line], group: str, notes: Mapping[str, list[str]]) -> list[JsonDict]:
     """Lines that belong together.
 
     Only those of one question are ranked against each other; others are in order of agreement.

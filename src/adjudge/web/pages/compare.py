@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.frozen import plain, some_of
 from adjudge.errors import SetupError
 from adjudge.labels.store import LabelStore
 from adjudge.results.compared import comparison_lines
@@ -46,43 +48,85 @@ def show(request: Request) -> Response:
     found = site.library.kept(
         one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two)
     )
-    held_back = not found["same_judges"] and asked.get("anyway") != "1"
+    held_back = not found.same_judges and asked.get("anyway") != "1"
     data = {
         "a": {"id": one.id, "name": one.name},
         "b": {"id": two.id, "name": two.name},
         "asked": dict(asked),
         "tab": tab,
         "held_back": held_back,
-        **{
-            name: value
-            for name, value in found.items()
-            if name in ("settings", "same_judges", "compared")
-        },
-        "lines": [] if held_back else found["lines"],
-        "counts": {} if held_back else found["counts"],
-        "moves": [] if held_back else found["moves"],
-        "rows": [] if held_back else found["rows"][tab],
+        **some_of(found, "settings", "same_judges", "compared"),
+        "lines": [] if held_back else found.lines,
+        "counts": {} if held_back else found.counts,
+        "moves": [] if held_back else [plain(one) for one in found.moves],
+        "rows": [] if held_back else [plain(one) for one in found.rows[tab]],
     }
     return site.answer(request, "compare.html.jinja", data)
 
 
-def _compared(one: RunPlace, two: RunPlace) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Compared:
+    """What comparing two runs row by row gives."""
+
+    settings: list[str]
+    same_judges: bool
+    compared: int
+    lines: list[list[str]]
+    counts: dict[str, int]
+    moves: list[_Move]
+    rows: dict[str, list[_Rows]]
+    """Tab → the rows that it shows."""
+
+
+@dataclass(frozen=True)
+class _Move:
+    """How many rows went from one outcome to another."""
+
+    a: str
+    b: str
+    verdicts: tuple[bool, bool]
+    count: int
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A judgment of one of the runs."""
+
+    row: int
+    id: str | None
+    judge: str
+    criteria: str
+    said: str
+    is_verdict: bool
+    score: float | None
+    status: str
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The same row in both runs; None where one has none."""
+
+    a: _Row | None
+    b: _Row | None
+
+
+def _compared(one: RunPlace, two: RunPlace) -> _Compared:
     with run_diff(one.folder, two.folder) as found:
         comparisons = compare_runs(one.folder, two.folder, found)
         tabs = _Tabs({**_labels(one), **_labels(two)})
         tabs.fill(found)
-        return {
-            "settings": found.settings,
-            "same_judges": all(comparison.same_judge for comparison in comparisons),
-            "compared": found.compared,
-            "lines": [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
-            "counts": {tab: tabs.counts[tab] for tab in TABS},
-            "moves": [
-                {"a": a.text, "b": b.text, "verdicts": [a.is_verdict, b.is_verdict], "count": count}
+        return _Compared(
+            found.settings,
+            all(comparison.same_judge for comparison in comparisons),
+            found.compared,
+            [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
+            {tab: tabs.counts[tab] for tab in TABS},
+            [
+                _Move(a.text, b.text, (a.is_verdict, b.is_verdict), count)
                 for (a, b), count in tabs.moves.most_common(_MOST_MOVES)
             ],
-            "rows": tabs.rows,
-        }
+            tabs.rows,
+        )
 
 
 class _Said(NamedTuple):
@@ -100,7 +144,7 @@ class _Tabs:
         self._labels = labels
         self.counts: Counter[str] = Counter()
         self.moves: Counter[tuple[_Said, _Said]] = Counter()
-        self.rows: dict[str, list[dict[str, object]]] = {tab: [] for tab in TABS}
+        self.rows: dict[str, list[_Rows]] = {tab: [] for tab in TABS}
 
     def fill(self, found: RunDiff) -> None:
         for line in found.lines():
@@ -138,7 +182,7 @@ class _Tabs:
     def _add(self, tab: str, before: JudgedRow | None, after: JudgedRow | None) -> None:
         self.counts[tab] += 1
         if len(self.rows[tab]) < _SHOWN:
-            self.rows[tab].append({"a": _row(before), "b": _row(after)})
+            self.rows[tab].append(_Rows(_row(before), _row(after)))
 
 
 def _labels(place: RunPlace) -> Labels:
@@ -150,18 +194,12 @@ def _labels(place: RunPlace) -> Labels:
     return {about: next(iter(options)) for about, options in found.items() if len(options) == 1}
 
 
-def _row(row: JudgedRow | None) -> dict[str, object] | None:
+def _row(row: JudgedRow | None) -> _Row | None:
     if row is None:
         return None
-    about = {"row": row.row, "id": row.id, "judge": row.judge, "criteria": row.criteria}
-    said = _said(row.summary)
-    return {
-        **about,
-        "said": said.text,
-        "is_verdict": said.is_verdict,
-        "score": row.summary.score,
-        "status": row.summary.status,
-    }
+    said, summary = _said(row.summary), row.summary
+    about = (row.row, row.id, row.judge, row.criteria, said.text, said.is_verdict)
+    return _Row(*about, summary.score, summary.status)
 
 
 def _said(summary: JudgmentSummary) -> _Said:

@@ -9,6 +9,7 @@ from starlette.routing import Route
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import lint
+from adjudge.domain.json_types import JsonDict
 from adjudge.web.home import FoundFile
 from adjudge.web.pages.own_criteria import findings_of
 from adjudge.web.plan import own_criteria
@@ -57,12 +58,12 @@ def show(request: Request) -> Response:
     return site.answer(request, "criterion.html.jinja", data)
 
 
-def _own(file: FoundFile) -> dict[str, object]:
+def _own(file: FoundFile) -> JsonDict:
     findings, trouble = findings_of(file)
     return {"name": file.name, "findings": len(findings), "trouble": trouble}
 
 
-def _brief(one: CatalogEntry) -> dict[str, object]:
+def _brief(one: CatalogEntry) -> JsonDict:
     return {
         "name": one.criteria.name,
         "kind": one.kind,

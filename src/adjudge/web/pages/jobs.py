@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.runs.folder import spent_in
@@ -57,7 +58,7 @@ def _resume(request: Request, given: dict[str, str]) -> Response:
     return answer
 
 
-def job_data(site: Site, job: Job) -> dict[str, object]:
+def job_data(site: Site, job: Job) -> JsonDict:
     """What is known of a job now."""
     is_running, place = job.is_running, _place(site, job)
     spent = _spent(site, place, at_once=not is_running) if place else 0.0

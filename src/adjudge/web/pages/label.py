@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
 from adjudge.labels.criteria_notes import add_note
@@ -48,7 +49,7 @@ def show(request: Request) -> Response:
             403, Message("the page was started with --read-only: nothing can be labelled")
         )
     names = [one.name for one in label_scales(place.folder)]
-    data: dict[str, object] = {
+    data: JsonDict = {
         "run": {"id": place.id, "name": place.name},
         "criteria_names": names,
         "queues": list(QUEUES),
@@ -132,7 +133,7 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> Mes
 
 def _work_data(
     site: Site, desk: _Desk, work: Labelling, said: str = "", *, whole: bool = False
-) -> dict[str, object]:
+) -> JsonDict:
     done, total = work.progress()
     shown = work.next()
     row = None if shown is None else _row_data(shown, work.judged.scale, whole=whole)
@@ -163,7 +164,7 @@ def _work_data(
     }
 
 
-def _so_far(work: Labelling) -> dict[str, object]:
+def _so_far(work: Labelling) -> JsonDict:
     """How sure the number is by the labels alone. With the judge's help it may be surer, and
     whether it is would tell annotators after each label how often the judge agrees with them.
     """
@@ -188,7 +189,7 @@ def _others(work: Labelling, shown: ShownRow) -> list[dict[str, str]]:
     return found
 
 
-def _row_data(shown: ShownRow, scale: LabelScale, *, whole: bool) -> dict[str, object]:
+def _row_data(shown: ShownRow, scale: LabelScale, *, whole: bool) -> JsonDict:
     """A row and its keys; nothing in it comes from a verdict."""
     about = {option.name: option.description for option in scale.criteria.options}
     return {
@@ -225,7 +226,7 @@ def _texts(name: str, value: str | Sequence[str], scale: LabelScale) -> list[tup
     return list(zip(marks, value, strict=True))
 
 
-def _guideline(scale: LabelScale) -> dict[str, object]:
+def _guideline(scale: LabelScale) -> JsonDict:
     asked = scale.criteria
     return {
         "name": asked.name,

@@ -12,6 +12,7 @@ from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import Finding, lint_file
 from adjudge.domain.criteria import CriteriaExample
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError
 from adjudge.messages import term
 from adjudge.web.home import FoundFile, chosen
@@ -44,7 +45,7 @@ def findings_of(file: FoundFile) -> tuple[list[Finding], str]:
         return [], str(error)
 
 
-def _read(file: FoundFile) -> dict[str, object]:
+def _read(file: FoundFile) -> JsonDict:
     findings, trouble = findings_of(file)
     try:
         entries = read_entries(file.path)
@@ -62,7 +63,7 @@ def _finding(one: Finding) -> dict[str, str]:
     return {**about, "message": one.message}
 
 
-def _entry(one: CatalogEntry) -> dict[str, object]:
+def _entry(one: CatalogEntry) -> JsonDict:
     criteria = one.criteria
     options = criteria.options if one.kind == "direct" else ()
     return {
@@ -80,7 +81,7 @@ def _entry(one: CatalogEntry) -> dict[str, object]:
     }
 
 
-def _example(one: CriteriaExample) -> dict[str, object]:
+def _example(one: CriteriaExample) -> JsonDict:
     return {"fields": dict(one.fields), "option": one.option, "why": one.explanation}
 
 

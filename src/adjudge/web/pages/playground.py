@@ -17,6 +17,7 @@ from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import lint
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.exporters.test_case_files import EXPORTS
 from adjudge.gateway.open import open_model
@@ -175,7 +176,7 @@ def _own_entry(site: Site, file: str, name: str) -> CatalogEntry:
     return found
 
 
-def _around(request: Request, site: Site, draft: Draft) -> dict[str, object]:
+def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
     """What stands around the form."""
     language = site.language_of(request)
     runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:200]]

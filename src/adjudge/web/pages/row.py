@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
-from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord, VoteRecord
 from adjudge.errors import RunError
 from adjudge.ledger.browse import judges_in, same_text
@@ -80,9 +80,7 @@ def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord | None:
         return next(records(connection, judge=judge, index=row - 1), None)
 
 
-def row_data(
-    site: Site, place: RunPlace, judge: str, row: int, *, whole: bool
-) -> dict[str, object]:
+def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> JsonDict:
     """A judgment as the page shows it.
 
     That its verdict was shown is remembered: who labels the row later was not blind.
@@ -150,7 +148,7 @@ def quoted_in(texts: Sequence[object]) -> Iterator[str]:
 
 def _texts(
     name: str, value: str | Sequence[str], quotes: set[str], *, whole: bool
-) -> Iterator[dict[str, object]]:
+) -> Iterator[JsonDict]:
     several = not isinstance(value, str)
     for place, text in enumerate(value if several else [value], 1):
         shown = str(text) if whole else str(text)[:LONGEST]
@@ -182,7 +180,7 @@ def marked(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
     return [part for part in [*parts, (text[end:], False)] if part[0]]
 
 
-def _vote(vote: VoteRecord, prompt: ShownPrompt | None, *, whole: bool) -> dict[str, object]:
+def _vote(vote: VoteRecord, prompt: ShownPrompt | None, *, whole: bool) -> JsonDict:
     text = vote.text or ""
     return {
         **{name: _begins(getattr(vote, name)) for name in _OF_A_VOTE},
@@ -200,12 +198,12 @@ def _vote(vote: VoteRecord, prompt: ShownPrompt | None, *, whole: bool) -> dict[
     }
 
 
-def _begins(value: object) -> object:
+def _begins(value: str | None) -> str | None:
     """What models wrote beside a verdict is never this long, unless somebody made the run."""
-    return value[:LONGEST] if isinstance(value, str) else value
+    return value if value is None else value[:LONGEST]
 
 
-def _prompt(prompt: ShownPrompt, *, whole: bool) -> dict[str, Any]:
+def _prompt(prompt: ShownPrompt, *, whole: bool) -> JsonDict:
     turns = [(role, text if whole else text[:LONGEST]) for role, text in prompt.turns]
     left_out = sum(len(text) for _, text in prompt.turns) - sum(len(text) for _, text in turns)
     return {"turns": turns, "checked": prompt.checked, "left_out": left_out}

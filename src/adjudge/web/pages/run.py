@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any, cast
+from typing import cast
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.record import FLAGS, Flag
-from adjudge.engine.identity import judge_identities
+from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
 from adjudge.ledger.browse import (
     STATUSES,
@@ -25,7 +27,7 @@ from adjudge.ledger.browse import (
 )
 from adjudge.ledger.file import read_meta
 from adjudge.runs.folder import reading
-from adjudge.web.library import RunPlace, criteria_names, is_large, mean_data
+from adjudge.web.library import RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data, row_record
 from adjudge.web.site import Site, site_of
@@ -41,11 +43,12 @@ def show(request: Request) -> Response:
         judge = _judge(asked, judges)
         facts = read_meta(connection)
         filters = _in_good_order(filters_of(asked, judge), is_large=large)
-        page = page_of(
-            connection, filters, asked.get("after", ""), judged=_judged_field(facts, judge)
-        )
+        known = judges_of(facts.get("configuration"))
+        configuration = known.get(judge, JudgeConfiguration())
+        judged = _judged_field(configuration)
+        page = page_of(connection, filters, asked.get("after", ""), judged=judged)
     chosen = _number(asked, "row")
-    data: dict[str, object] = {
+    data: JsonDict = {
         "run": {
             "id": place.id,
             "name": place.name,
@@ -58,7 +61,7 @@ def show(request: Request) -> Response:
         "resumable": _is_resumable(facts) and not site.read_only,
         "judges": judges,
         "judge": judge,
-        "criteria_names": criteria_names(facts, judge),
+        "criteria_names": [str(one.get("name")) for one in configuration.criteria],
         "asked": dict(asked),
         "statuses": STATUSES,
         "flags": list(FLAGS),
@@ -93,7 +96,7 @@ def show_figures(request: Request) -> Response:
     return site.answer(request, "figures.html.jinja", data)
 
 
-def _is_resumable(facts: dict[str, Any]) -> bool:
+def _is_resumable(facts: JsonObject) -> bool:
     """Whether a command made it that did not come to its end."""
     return facts.get("ended") != "complete" and "imported" not in facts and "resume" in facts
 
@@ -126,7 +129,7 @@ def filters_of(asked: QueryParams, judge: str) -> Filters:
     )
 
 
-def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
+def figures_data(site: Site, place: RunPlace, judge: str) -> JsonDict:
     """Counted once, until the run changes."""
     found, identity = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
     most = max((count for *_, count in found.histogram), default=0)
@@ -136,7 +139,7 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
         "mean": mean_data(found.mean) if found.mean else None,
         "means": {name: mean_data(one) for name, one in found.means.items()},
         "order": found.order._asdict() if found.order else None,
-        "usd": site.library.about(place).get("usd"),
+        "usd": site.library.about(place).usd,
         "identity": identity,
         "verdicts": dict(found.verdicts),
         "histogram": [
@@ -154,10 +157,11 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> dict[str, Any]:
 def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
     """With the judge's identity: one hash over everything that decides its verdicts."""
     with reading(place.folder) as connection:
-        facts = read_meta(connection)
-        several = len(criteria_names(facts, judge)) > 1
+        judges = judges_of(read_meta(connection).get("configuration"))
+        configuration = judges.get(judge, JudgeConfiguration())
+        several = len(configuration.criteria) > 1
         found = figures_of(connection, judge, whole=not is_large(place), several=several)
-    return found, judge_identities(facts.get("configuration", {})).get(judge)
+    return found, judge_identity(configuration)
 
 
 def _judge(asked: QueryParams, judges: list[str]) -> str:
@@ -182,13 +186,10 @@ def _number(asked: QueryParams, name: str) -> float | None:
     return value
 
 
-def _judged_field(facts: dict[str, Any], judge: str) -> str:
+def _judged_field(configuration: JudgeConfiguration) -> str:
     """The field whose text the list shows: what the judge's criteria judge."""
-    judges = facts.get("configuration", {}).get("judges")
-    settings = judges.get(judge) if isinstance(judges, dict) else None
-    criteria = settings.get("criteria") if isinstance(settings, dict) else None
-    first = criteria[0] if isinstance(criteria, list) and criteria else None
-    named = first.get("to_evaluate_field") if isinstance(first, dict) else None
+    asked = configuration.criteria
+    named = asked[0].get("to_evaluate_field") if asked else None
     return str(named or "response")
 
 

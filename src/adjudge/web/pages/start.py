@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.catalog import criteria as catalog
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, term
@@ -46,7 +47,7 @@ def show(request: Request) -> Response:
     site, asked = site_of(request), request.query_params
     _check(site)
     files = data_files(site.home)
-    data: dict[str, object] = {
+    data: JsonDict = {
         "folder": site.home.name,
         "files": [{"name": one.name, "size": one.size} for one in files.values()],
         "asked": _asked(asked),
@@ -132,7 +133,7 @@ def _check(site: Site) -> None:
         )
 
 
-def _choices(site: Site, request: Request) -> dict[str, object]:
+def _choices(site: Site, request: Request) -> JsonDict:
     language, own = site.language_of(request), own_criteria(site.home)
     ready = sorted(
         (
@@ -159,11 +160,11 @@ def _choices(site: Site, request: Request) -> dict[str, object]:
     }
 
 
-def _asked(asked: QueryParams) -> dict[str, object]:
+def _asked(asked: QueryParams) -> JsonDict:
     return {**dict(asked), "criteria": asked.getlist("criteria"), "model": asked.getlist("model")}
 
 
-def _estimate(site: Site, plan: Plan) -> dict[str, object]:
+def _estimate(site: Site, plan: Plan) -> JsonDict:
     with TemporaryDirectory() as folder:
         draft = Path(folder) / EVAL_FILE
         draft.write_text(plan.to_eval(), encoding="utf-8")

@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.labels.criteria_notes import notes_in
 from adjudge.labels.store import Conflict, LabelStore
 from adjudge.results.trusted import trust_sentence
@@ -35,7 +36,7 @@ def show(request: Request) -> Response:
     return site.answer(request, "trust.html.jinja", data)
 
 
-def _report(place: RunPlace) -> dict[str, object]:
+def _report(place: RunPlace) -> JsonDict:
     conflicts = list(LabelStore(place.folder).conflicts())
     return {
         "calibrations": [_data(one) for one in calibrate_run(place.folder)],
@@ -45,12 +46,12 @@ def _report(place: RunPlace) -> dict[str, object]:
     }
 
 
-def _conflict(one: Conflict) -> dict[str, object]:
+def _conflict(one: Conflict) -> JsonDict:
     answers = {each.annotator: str(each.answer) for each in one.labels}
     return {"criteria": one.criteria, "id": one.labels[0].id or one.row, "said": answers}
 
 
-def _data(one: Calibration) -> dict[str, object]:
+def _data(one: Calibration) -> JsonDict:
     agreed = one.agreement if one.agreement and one.agreement.count else None
     return {
         "sentence": trust_sentence(one),
@@ -67,7 +68,7 @@ def _data(one: Calibration) -> dict[str, object]:
     }
 
 
-def _figure(name: str, found: Estimate) -> dict[str, object]:
+def _figure(name: str, found: Estimate) -> JsonDict:
     return {
         "name": name,
         "value": value_text(found),

@@ -16,6 +16,7 @@ from typing import NamedTuple
 from adjudge.catalog.criteria_file import as_file, parse_entry
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
 from adjudge.messages import term
 from adjudge.reading.types import Record
@@ -287,8 +288,8 @@ class Draft:
             **{each: getattr(own, each) for each in names},
         )
 
-    def _criteria_data(self) -> dict[str, object]:
-        found: dict[str, object] = {
+    def _criteria_data(self) -> JsonDict:
+        found: JsonDict = {
             "name": self.name,
             "kind": self.kind,
             "description": self.description,
@@ -311,7 +312,7 @@ class Draft:
         found |= {"examples": [self._example(one) for one in examples]} if examples else {}
         return found
 
-    def _example(self, one: TextsDraft) -> dict[str, object]:
+    def _example(self, one: TextsDraft) -> JsonDict:
         values = {
             name: one.value(name, several=self.compares and name == self.judged)
             for name in one.texts
@@ -330,7 +331,7 @@ class Draft:
         return ExpectedRow(fields=fields, expected=one.answer, id=one.id.strip(), note=one.about)
 
     def _settings(self) -> CaseSettings:
-        given: dict[str, object] = {name: self.switched(name) for name in _SWITCHES}
+        given: JsonDict = {name: self.switched(name) for name in _SWITCHES}
         given["feedback"] = self.switched("feedback") and not self.compares
         given |= {
             name: _meant(name, self.settings[name]) for name in _TYPED if self.settings.get(name)
@@ -358,17 +359,20 @@ def draft_of(entry: CatalogEntry, models: Sequence[str], language: str) -> Draft
     )
 
 
-def _golden(kept: str) -> object:
+def _golden(kept: str) -> JsonValue:
     try:
-        return json.loads(kept)
+        found: JsonValue = json.loads(kept)
+        return found
     except (ValueError, RecursionError):
         raise SetupError("the golden examples of the criteria were lost: reload the page") from None
 
 
-def _meant(name: str, typed: str) -> object:
+def _meant(name: str, typed: str) -> str | int | float:
     """A number where one is wanted and one was typed; what is none is refused where it is read."""
     try:
-        return {"strictness": int, "temperature": float}.get(name, str)(typed)
+        return (
+            int(typed) if name == "strictness" else float(typed) if name == "temperature" else typed
+        )
     except ValueError:
         return typed
 
@@ -401,7 +405,7 @@ def _option(name: str, score: float | None, description: str) -> OptionDraft:
     return OptionDraft(name, "" if score is None else f"{score:g}", description)
 
 
-def _option_data(one: OptionDraft) -> dict[str, object]:
+def _option_data(one: OptionDraft) -> JsonDict:
     return {
         name: value
         for name, value in zip(("name", "score", "description"), one, strict=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
+from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.verdict import TIE, Compared
 from adjudge.domain.vote import Vote
@@ -16,7 +17,7 @@ _LONGEST = 4_000
 """Characters of a text that are shown."""
 
 
-def trial_data(trial: Trial, left: float) -> dict[str, object]:
+def trial_data(trial: Trial, left: float) -> JsonDict:
     """Everything that has come so far."""
     compared, before = trial.compared(), trial.compared_before()
     rows = [_row(trial, number) for number in range(len(trial.case.rows))]
@@ -37,14 +38,14 @@ def trial_data(trial: Trial, left: float) -> dict[str, object]:
             "panel": len(trial.models) > 1,
         },
         "left": left,
-        "compared": compared and asdict(compared),
-        "before": before and asdict(before),
+        "compared": plain(compared),
+        "before": plain(before),
         "change": trial.change(),
         "rows": rows,
     }
 
 
-def _row(trial: Trial, number: int) -> dict[str, object]:
+def _row(trial: Trial, number: int) -> JsonDict:
     row, result, votes = (
         trial.case.rows[number],
         trial.results.get(number),
@@ -78,7 +79,7 @@ def _row(trial: Trial, number: int) -> dict[str, object]:
     }
 
 
-def _vote(vote: Vote) -> dict[str, object]:
+def _vote(vote: Vote) -> JsonDict:
     chances: Mapping[str, float] = vote.distribution or {}
     verdict, order = vote.verdict, vote.order
     compared = (
@@ -95,7 +96,7 @@ def _vote(vote: Vote) -> dict[str, object]:
     }
 
 
-def _replies(result: Result | None) -> dict[str, object]:
+def _replies(result: Result | None) -> JsonDict:
     """The first prompt, and every reply that was written."""
     if result is None or not result.votes:
         return {"prompt": None, "replies": []}

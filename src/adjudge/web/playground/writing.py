@@ -15,6 +15,7 @@ from typing import TypeVar
 from adjudge.aio import event_loop
 from adjudge.bench.proposal import Proposal, Writer
 from adjudge.domain.frozen import content_hash
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Prompt, Request
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.domain.verdict import TIE
@@ -208,9 +209,7 @@ def _rows_in(text: str, case: TestCase, wanted: DataWanted, note: str) -> tuple[
     return tuple(rows)
 
 
-def _row(
-    given: Mapping[str, object], case: TestCase, wanted: DataWanted, note: str
-) -> ExpectedRow | None:
+def _row(given: JsonObject, case: TestCase, wanted: DataWanted, note: str) -> ExpectedRow | None:
     context = {
         name: str(given[name]).strip() for name in wanted.fields if isinstance(given.get(name), str)
     }

@@ -12,6 +12,7 @@ from adjudge.engine.backends.batch.request_file import is_id, remove_files
 from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Tell
 from adjudge.errors import ModelError, ModelUnusable, RunError, Unavailable
 from adjudge.gateway.batches.api import BatchApi, Remote, error_data
+from adjudge.gateway.http import account_told
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.gateway.open import OpenModel
@@ -74,7 +75,7 @@ class BatchBook:
         told = {
             "said": remote.said,
             "candidates": [],
-            "organisation": self.api_of(batch).organisation,
+            "organisation": account_told(self.api_of(batch).endpoint),
         }
         more = {**batch.more, **told}
         open_now = replace(

@@ -6,17 +6,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from adjudge.domain.frozen import FrozenDict, plain
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.message import Reply, Usage
 from adjudge.engine.backends.batch.request_file import parsed_id
 from adjudge.gateway.batches.api import BatchAnswer, error_data
 from adjudge.gateway.layers.account import believable
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.ledger.batches import Batch, BatchBallot, BatchTable, RequestState
+from adjudge.reading.typed_json import read_as
 
 COMMIT_EVERY = 500
 Key = tuple[bytes, bytes]
@@ -102,13 +102,23 @@ def _kept(reply: Reply) -> JsonDict:
     return whole | ({"logprobs": plain(reply.logprobs)} if reply.logprobs else {})
 
 
-def reply_from(data: Mapping[str, Any]) -> Reply:
+@dataclass(frozen=True)
+class _KeptReply:
+    """A reply as a batch keeps it."""
+
+    text: str
+    usage: Mapping[str, float]
+    finish: str
+    details: Mapping[str, str]
+    logprobs: tuple[Mapping[str, float], ...] | None = None
+
+
+def reply_from(data: JsonValue) -> Reply:
+    kept = read_as(_KeptReply, data)
     return Reply(
-        text=str(data["text"]),
-        usage=Usage(**data["usage"]),
-        finish=str(data["finish"]),
-        logprobs=tuple(FrozenDict(token) for token in data["logprobs"])
-        if "logprobs" in data
-        else None,
-        details=FrozenDict(data["details"]),
+        text=kept.text,
+        usage=Usage(**kept.usage),  # type: ignore[arg-type]
+        finish=kept.finish,
+        logprobs=None if kept.logprobs is None else tuple(map(FrozenDict, kept.logprobs)),
+        details=FrozenDict(kept.details),
     )

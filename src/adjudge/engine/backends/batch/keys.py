@@ -8,6 +8,7 @@ from adjudge.engine.backends.batch.book import BatchBook, candidates_of, unusabl
 from adjudge.engine.backends.batch.send import Sender
 from adjudge.errors import ModelError, RunError
 from adjudge.gateway.batches.api import BatchApi
+from adjudge.gateway.http import account_told
 from adjudge.ledger.batches import Batch, BatchState
 from adjudge.messages import Message
 
@@ -70,7 +71,8 @@ class KeyCheck:
                 error=error,
             ) from None
         return named or (
-            batch.state is BatchState.INTENDED and api.organisation == batch.organisation != ""
+            batch.state is BatchState.INTENDED
+            and account_told(api.endpoint) == batch.organisation != ""
         )
 
     def _of_another_key(self, batch: Batch) -> RunError:

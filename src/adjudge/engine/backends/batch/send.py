@@ -12,6 +12,7 @@ from adjudge.engine.backends.batch.request_file import is_whole
 from adjudge.engine.backends.batch.settings import BatchNews
 from adjudge.errors import ModelError, RunError, Unreachable
 from adjudge.gateway.batches.api import BatchApi, Remote, error_data
+from adjudge.gateway.http import account_told, clock_ahead
 from adjudge.gateway.layers.retry import wait_before_retry
 from adjudge.ledger.batches import Batch, BatchState, RequestState
 from adjudge.messages import Message
@@ -75,7 +76,9 @@ class Sender:
             await self._book.give_up(batch, Message("its requests are gone from the run's folder"))
             return
         uploaded = await api.upload(path)
-        asked = await self._book.table.asked(batch.with_more(organisation=api.organisation))
+        asked = await self._book.table.asked(
+            batch.with_more(organisation=account_told(api.endpoint))
+        )
         await self._book.keep_sent(asked, await api.create(batch.id, path, uploaded))
 
     async def _after(self, batch: Batch, error: ModelError) -> Batch:
@@ -161,11 +164,8 @@ class Sender:
         if api.marks:
             return remotes
         known = self._book.table.remote_ids() | set(batch.more.get("others") or ())
-        since = (
-            batch.created - _TWO_DAYS
-            if api.clock_ahead is None
-            else batch.created + api.clock_ahead - _SKEW
-        )
+        ahead = clock_ahead(api.endpoint)
+        since = batch.created - _TWO_DAYS if ahead is None else batch.created + ahead - _SKEW
         recent = [one for one in remotes if one.created is None or one.created >= since]
         return [
             one for one in recent if one.id not in known and one.requests in (None, batch.requests)

@@ -5,11 +5,11 @@ Those who stay on one machine load nothing but this.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from adjudge.aio.files import written_whole
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.rows import fact_text, read_fact
@@ -56,7 +56,7 @@ On = str | Cluster
 """``"ray"``, ``"ray://HOST:PORT"``, or a Cluster that says also how many workers there are."""
 
 
-def kept_facts(folder: Path) -> Mapping[str, object] | None:
+def kept_facts(folder: Path) -> JsonObject | None:
     """What the driver of a run's workers wrote down before they began; None
     where there are none.
     """
@@ -72,7 +72,7 @@ def kept_facts(folder: Path) -> Mapping[str, object] | None:
     return found if isinstance(found, dict) else {}
 
 
-def keep_facts(folder: Path, facts: Mapping[str, object]) -> None:
+def keep_facts(folder: Path, facts: JsonObject) -> None:
     """Write down what the run's folder is to keep, before anything is asked."""
     place = folder / PARTITIONS
     try:

@@ -49,7 +49,7 @@ class ClusterRun(Generic[C, D, N]):
     chunks: Callable[[int], Iterator[tuple[int, C]]]
     """How many workers there are → (worker, chunk) pairs."""
     budget: Budget
-    facts: Mapping[str, object]
+    facts: JsonObject
 
     @property
     def store(self) -> SegmentStore:

@@ -1,0 +1,100 @@
+"""Where an eval file is carried out after it was changed: beside its first run, in FOLDER-2,
+FOLDER-3, …, with the answers that still apply.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from adjudge.aio.files import sha256
+from adjudge.domain.frozen import text_hash
+from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.light import light_dataclass
+from adjudge.ledger.changes import judge_changes
+from adjudge.ledger.file import holds_run, is_same_configuration, read_meta
+from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.execute import EvalRun
+from adjudge.runs.folder import last_written, reading
+
+_DATA = "data"
+"""The fact under which a run folder keeps which rows it judged."""
+
+
+@light_dataclass(frozen=True)
+class RunPlace:
+    """Where a run is kept."""
+
+    folder: Path
+    earlier: Path | None = None
+    """The last run of the file before it was changed; None where nothing changed since."""
+    reused: Path | None = None
+    """The run whose answers are taken where they still apply."""
+
+
+def find_place(run: EvalRun) -> RunPlace:
+    """The newest folder of the eval file that was made with this configuration and these rows;
+    else a new one. A run that was not finished may go on with other rows.
+    """
+    first = run.folder
+    assert first is not None  # of a file, which has one by default
+    configuration, data = {"judges": run.configuration()}, data_fact(run.file)
+    before: tuple[Path, JsonObject] | None = None
+    for folder in sorted(_folders(first), key=last_written, reverse=True):
+        facts = _facts(folder)
+        if folder != first and not _is_of(facts, run.file):
+            continue
+        known = facts.get("configuration") or {}
+        same_rows = facts.get("ended") != "complete" or facts.get(_DATA) in (None, data.get(_DATA))
+        if is_same_configuration(known, configuration) and (same_rows or not data):
+            return RunPlace(folder)
+        before = before or (folder, known)
+    free = next(one for one in _numbered(first) if not holds_run(one))
+    if before is None:
+        return RunPlace(free)
+    earlier, known = before
+    return RunPlace(free, earlier, None if judge_changes(known, configuration) else earlier)
+
+
+def data_fact(file: EvalFile) -> JsonDict:
+    """What a run folder keeps of its rows and of who answers them, so that it is known when they
+    are others; nothing where they cannot be read twice.
+    """
+    source = file.source
+    if file.rows or not source.is_file():
+        return {}
+    try:
+        read = [sha256(path) for path in (source, *map(file.beside, file.prompts))]
+    except OSError:
+        return {}  # what is wrong with the rows is said when judging gets there
+    entry = file.data
+    how = (entry.columns, entry.responses, entry.name_column, entry.encoding)
+    return {_DATA: text_hash(repr((read, how, file.target, file.repeat)))}
+
+
+def _folders(first: Path) -> Iterator[Path]:
+    """FOLDER, FOLDER-2, … as far as they hold a run."""
+    numbered = re.compile(rf"{re.escape(first.name)}(-[2-9]|-[1-9]\d+)?")
+    found = first.parent.iterdir() if first.parent.is_dir() else ()
+    return (one for one in found if numbered.fullmatch(one.name) and holds_run(one))
+
+
+def _numbered(first: Path) -> Iterator[Path]:
+    yield first
+    yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    with reading(folder) as ledger:
+        return read_meta(ledger)
+
+
+def _is_of(facts: Mapping[str, object], file: EvalFile) -> bool:
+    """Whether a run is of this eval file: eval-2.yaml has runs/eval-2, too."""
+    match facts:
+        case {"resume": {"eval": {"path": str(path)}}}:
+            return Path(path).name == file.path.name
+    return False

@@ -1,0 +1,189 @@
+"""How every command that judges ends in a terminal: what came of it, what it took, where it is, and
+what to type next.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from adjudge.domain.light import light_dataclass
+from adjudge.messages import Message, join, plural, term
+from adjudge.results.cost import cost_message
+from adjudge.results.counts import (
+    count_calls,
+    count_retries,
+    count_rows,
+    count_tokens,
+)
+from adjudge.view.decision import standing
+from adjudge.view.terminal import Screen
+from adjudge.view.terminal_report import excluded_lines, reason_lines, show_figures
+from adjudge.view.terminal_rows import few_rows, rows_table, show_single, worst_rows
+
+if TYPE_CHECKING:
+    from adjudge.results.report import Report
+
+_SIGNS = {"holds": "✓", "failed": "✗", "inconclusive": "?"}
+_STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
+_STANDING = {
+    "holds": term("gate", "PASS"),
+    "failed": term("gate", "FAIL"),
+    "inconclusive": term("gate", "UNDECIDED"),
+}
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Ending:
+    """What a command has come to."""
+
+    report: Report
+    stopped: str = ""
+    """Why it ended before the end, if it did."""
+    folder: Path | None = None
+    """Where the run is kept."""
+    files: Sequence[Path] = ()
+    """What was written."""
+    earlier: Path | None = None
+    """The run before the eval file was changed."""
+    unfinished: bool = False
+    """Whether there is more to be asked, of a run that is only looked at."""
+    asked: int | None = None
+    """Votes that this command asked for; None where it only looks at a run."""
+
+    @property
+    def single(self) -> bool:
+        return self.report.total == 1 == len(self.report.entries)
+
+
+def show_ending(ending: Ending, screen: Screen, aside: Screen) -> None:
+    """All of it; ``aside`` is standard error, where scripts look for what went wrong."""
+    report = ending.report
+    if ending.single:
+        show_single(report.entries[0], report, screen)
+        show_figures(report, screen, single=True)
+    else:
+        table = rows_table(report, screen) if few_rows(report) else None
+        screen.show(*((table, "") if table else ()), *_headline(ending, screen))
+        show_figures(report, screen)
+        if worst := worst_rows(report, screen, all_shown=table is not None):
+            screen.show("", screen.line(Message("Worst rows"), "bold"), worst)
+    notes = [note for note in report.notes if note != ending.stopped]
+    if notes and not ending.single:
+        screen.show("")
+    for note in notes:
+        screen.say(note, "yellow")
+    show_warnings(report, aside)
+    screen.show("")
+    _show_facts(ending, screen)
+
+
+def show_warnings(report: Report, aside: Screen) -> None:
+    """Why rows have no score, which models did not count, and how the gates came out."""
+    several = len(report.sections) > 1
+    if report.skipped.rows:
+        _warn(Message("{rows} could not be judged", rows=count_rows(report.skipped.rows)), aside)
+    for line in reason_lines(report):
+        _warn(line, aside)
+    for section in report.sections:
+        for line in excluded_lines(section.summary, section.name if several else ""):
+            _warn(line, aside)
+    for gate in report.gates:
+        _warn(join(" ", (_SIGNS[gate.verdict], gate.sentence())), aside, _STYLES[gate.verdict])
+
+
+def _warn(text: Message, aside: Screen, style: str = "") -> None:
+    """A line that scripts may search stays one line; people's is broken between words."""
+    aside.say(text, style, soft_wrap=not aside.console.is_terminal)
+
+
+def _headline(ending: Ending, screen: Screen) -> Iterator[Text | str]:
+    """In words; why a command stopped whose rows are not kept was said when it did."""
+    report = ending.report
+    if ending.stopped and ending.folder is None:
+        return
+    verdict = None if ending.stopped else standing(report)
+    line = Text()
+    if verdict:
+        style = f"bold {_STYLES[verdict]}"
+        line.append(f"{_SIGNS[verdict]} {screen.render(_STANDING[verdict])}", style).append("  ")
+    said = ending.stopped or Message("{counts}.", counts=join("; ", _counts(report)))
+    yield line.append_text(screen.line(said, "bold"))
+    yield ""
+
+
+def _counts(report: Report) -> Iterator[Message]:
+    """How many rows were judged by how much, and what is missing."""
+    rows = max((one.summary.attempted for one in report.sections), default=0)
+    yield (
+        plural("{count} row judged", "{count} rows judged", rows)
+        if len(report.sections) < 2
+        else Message(
+            "{rows} judged by {number} criteria", rows=count_rows(rows), number=len(report.sections)
+        )
+    )
+    if unscored := sum(one.summary.unscored for one in report.sections):
+        yield Message("{number} without a score", number=unscored)
+
+
+def _show_facts(ending: Ending, screen: Screen) -> None:
+    """What it took, where everything is, and what may come next: commands and paths are never
+    broken, so that they can be copied.
+    """
+    facts = list(_facts(ending))
+    width = max((len(screen.render(name)) for name, _ in facts), default=0)
+    last = ""
+    for name, text in facts:
+        title = screen.render(name) if name != last else ""
+        line = Text(f"{title:<{width}}  ", style="dim").append_text(screen.line(text))
+        line.stylize("not dim", width + 2)
+        screen.console.print(line, soft_wrap=True)
+        last = name
+
+
+def _facts(ending: Ending) -> Iterator[tuple[str, str]]:
+    report, folder = ending.report, ending.folder
+    yield Message("Cost"), join(" · ", _cost(report))
+    if ending.asked == 0 and folder is not None and report.total:
+        yield Message("Cost"), Message("nothing was asked: every answer was in the run already")
+    yield from ((Message("Report"), str(path)) for path in ending.files)
+    if folder is not None:
+        yield Message("Run"), str(folder)
+    elif report.total > 1 and not ending.files:
+        yield Message("Rows"), Message("not kept: add -o rows.csv or --run FOLDER")
+    if not ending.stopped:
+        yield from ((Message("Next"), command) for command in _next_commands(ending))
+
+
+def _cost(report: Report) -> Iterator[Message]:
+    used = report.usage
+    tokens = count_tokens(used.prompt_tokens + used.completion_tokens)
+    yield cost_message(report.used)
+    yield count_calls(used.calls)
+    yield Message("{tokens} (estimated)", tokens=tokens) if used.estimated else tokens
+    if report.reused:
+        yield plural("{count} answer reused", "{count} answers reused", report.reused)
+    if report.retries:
+        yield count_retries(report.retries)
+    if report.unanswered:
+        yield plural(
+            "{count} call without an answer", "{count} calls without an answer", report.unanswered
+        )
+
+
+def _next_commands(ending: Ending) -> Iterator[str]:
+    """What is worth typing now."""
+    if ending.folder is None:
+        return
+    folder = shlex.quote(str(ending.folder))
+    if ending.earlier:
+        yield f"adjudge runs diff {shlex.quote(str(ending.earlier))} {folder}"
+    if ending.unfinished or ending.report.unanswered:
+        yield f"adjudge resume {folder}"
+    yield f"adjudge view {folder}"
+    if not ending.report.calibrations:
+        yield f"adjudge label {folder}"

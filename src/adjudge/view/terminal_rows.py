@@ -1,0 +1,262 @@
+"""Rows in a terminal: a few in a table, of many the worst; one text with everything about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from adjudge.domain.rag_record import RagDetail
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.domain.verdict import TIE
+from adjudge.messages import Message, join
+from adjudge.results.numbers import figure, percent
+from adjudge.view.terminal import Screen
+from adjudge.view.terms import option_title, rule_title
+
+if TYPE_CHECKING:
+    from adjudge.results.report import Report, Section
+
+FEW = 20
+"""Rows that are shown one by one."""
+FULL = 3
+"""Rows whose reasons are shown in full."""
+_WORST = 3
+_LONGEST = 240
+"""Characters of a reason that are shown."""
+_SHORT = 40
+"""Characters of a reason that fit beside a row."""
+_MOST_COLUMNS = 4
+_SIGNS = {"PASS": ("✓ ", "bold green"), "FAIL": ("✗ ", "bold red")}
+_MEAN = "mean"
+
+
+def few_rows(report: Report) -> bool:
+    """Whether the rows can be shown one by one."""
+    most = max(map(_rows, report.sections), default=0)
+    left_out = sum(one.summary.skipped for one in report.sections)
+    return most <= FEW and len(report.entries) + left_out == report.total
+
+
+def rows_table(report: Report, screen: Screen) -> Table | None:
+    """Of a few rows a line each: by several criteria what each says, by one its reason as well; of
+    two or three judgments everything.
+    """
+    places = {(one.judge, one.criteria): place for place, one in enumerate(report.sections)}
+    entries = sorted(report.entries, key=lambda one: (places[one.judge, one.criterion], one.index))
+    aligned = len(set(map(_rows, report.sections))) == 1
+    if aligned and 1 < len(report.sections) <= _MOST_COLUMNS and len(entries) > FULL:
+        return _matrix(report, entries, screen)
+    if len(entries) > FEW:
+        return None
+    return _lines(report, entries, screen, full=len(entries) <= FULL)
+
+
+def _matrix(report: Report, entries: Iterable[JudgmentRecord], screen: Screen) -> Table:
+    table = screen.table((Message("row"),), gap=3)
+    for section in report.sections:
+        title = screen.render(section.criteria or section.judge)
+        table.add_column(title, overflow="ellipsis")
+    cells: dict[tuple[int, str], dict[tuple[str, str], Text]] = {}
+    for one in entries:
+        row = cells.setdefault((_row_index(one, report), row_name(one, report)), {})
+        row[one.judge, one.criterion] = verdict_text(one, screen)
+    for (_, name), row in sorted(cells.items(), key=lambda each: each[0][0]):
+        each = (row.get((one.judge, one.criteria), Text("–")) for one in report.sections)
+        screen.add_row(table, name, *each)
+    return table
+
+
+def _rows(section: Section) -> int:
+    """How many it was asked about; a row whose checks did not pass is one of them."""
+    return section.summary.attempted + section.summary.skipped
+
+
+def _lines(
+    report: Report, entries: Sequence[JudgmentRecord], screen: Screen, *, full: bool
+) -> Table:
+    several = len(report.sections) > 1
+    reasons = [_reason(one, report, screen) for one in entries]
+    table = screen.table((Message("row"),), gap=3)
+    if several:
+        table.add_column(screen.render(Message("criterion")))
+    table.add_column(screen.render(Message("verdict")))
+    if any(reasons):
+        table.add_column(screen.render(Message("why")), overflow="ellipsis", no_wrap=not full)
+    for one, reason in zip(entries, reasons, strict=True):
+        screen.add_row(
+            table,
+            row_name(one, report),
+            *((one.criterion,) if several else ()),
+            verdict_text(one, screen),
+            *((reason,) if any(reasons) else ()),
+        )
+    return table
+
+
+def worst_rows(report: Report, screen: Screen, *, all_shown: bool) -> Table | None:
+    """The three worst rows with their reasons; None where no row could be better, or where
+    ``all_shown`` says that all stand above and there is nothing to add.
+    """
+    best = {
+        (one.judge, one.criteria): _best_score(one) for one in report.sections if not one.contests
+    }
+    by_row: dict[str, JudgmentRecord] = {}
+    for one in report.entries:
+        most = best.get((one.judge, one.criterion))
+        better = most is not None and (not one.scored or (one.score or 0.0) < most)
+        if better and (not one.scored or one.score is not None):
+            by_row.setdefault(row_name(one, report), one)
+        if len(by_row) == _WORST:
+            break
+    worst = list(by_row.values())
+    told = all_shown and (len(report.sections) == 1 or report.total <= FULL)
+    cut = any(len(_reason(one, report, screen)) > _SHORT for one in worst)
+    return _lines(report, worst, screen, full=True) if worst and (cut or not told) else None
+
+
+def _best_score(section: Section) -> float:
+    scores = [one for one in section.summary.option_scores.values() if one is not None]
+    return max((1.0, *scores))
+
+
+def row_name(one: JudgmentRecord, report: Report) -> str:
+    """Its id, else its number: a judge has a judgment of the row for each of its criteria."""
+    return one.id or str(_row_index(one, report) + 1)
+
+
+def _row_index(one: JudgmentRecord, report: Report) -> int:
+    own = [each for each in report.sections if each.judge == one.judge]
+    return one.index // (len(own) if len(set(map(_rows, own))) == 1 else 1)
+
+
+def verdict_text(one: JudgmentRecord, screen: Screen) -> Text:
+    """What was decided, by sign and colour where it is pass or fail."""
+    if not one.scored:
+        return _no_score(screen)
+    if isinstance(one.detail, PairwiseDetail):
+        sure = None if one.tie or one.verdict == TIE else one.detail.certainty
+        return _spaced(
+            screen.line(option_title(one.verdict or "")),
+            *(() if sure is None else (screen.line(percent(sure)),)),
+        )
+    if isinstance(one.detail, RagDetail):
+        rule = one.detail.composite.rule
+        return _spaced(
+            screen.line(figure(one.score)),
+            *(() if rule == _MEAN else (screen.line(rule_title(rule)),)),
+        )
+    whole = one.detail.kind in ("aspect", "check") and one.score in (0.0, 1.0)
+    score = () if one.score is None or whole else (screen.line(figure(one.score)),)
+    return _spaced(_signed(one.verdict, screen), *score)
+
+
+def _no_score(screen: Screen) -> Text:
+    return screen.line(Message("– no score"), "bold yellow")
+
+
+def _spaced(*parts: Text) -> Text:
+    return Text(" ").join(parts)
+
+
+def _signed(option: str | None, screen: Screen) -> Text:
+    sign, style = _SIGNS.get(option or "", ("", ""))
+    return screen.line(f"{sign}{option or ''}", style)
+
+
+def _reason(one: JudgmentRecord, report: Report, screen: Screen) -> Text:
+    said = _weakest(one, report) if isinstance(one.detail, RagDetail) else _said(one)
+    line = " ".join(screen.render(said).split())
+    return Text(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")
+
+
+def _said(one: JudgmentRecord) -> str:
+    """The explanation; without one how sure the model is; without a verdict why there is none."""
+    if not one.scored:
+        return one.reason or ""
+    said = one.explanation or next(filter(None, map(how_sure, one.votes or ())), "")
+    ranking = _ranking(one.detail) if isinstance(one.detail, PairwiseDetail) else ""
+    return join(": ", filter(None, (ranking, said)))
+
+
+def _ranking(detail: PairwiseDetail) -> str:
+    """Three or more responses, the best first."""
+    ranks = [one.ranking for one in detail.per_system_results]
+    if len(ranks) < 3 or None in ranks:
+        return ""
+    ranked = sorted(zip(ranks, detail.system_names, strict=True), key=lambda one: one[0] or 0)
+    first, *others = ranked
+    text, last = first[1], first[0]
+    for rank, name in others:
+        text, last = f"{text} {'=' if rank == last else '>'} {name}", rank
+    return text
+
+
+def _weakest(one: JudgmentRecord, report: Report) -> str:
+    """What is said of the dimension with the lowest score."""
+    detail = one.detail
+    assert isinstance(detail, RagDetail)
+    found = [
+        (score / each.maximum, each.title, score, each.maximum, detail.explanations.get(each.name))
+        for each in report.dimensions_of(one)
+        if (score := detail.scores.get(each.name)) is not None
+    ]
+    if not found:
+        return one.reason or ""
+    _, title, score, most, said = min(found, key=lambda each: each[0])
+    line = Message("{title} {score}/{most}", title=title, score=score, most=most)
+    return join(": ", (line, said)) if said else line
+
+
+def how_sure(vote: VoteRecord) -> Message | None:
+    """The probability of a vote's verdict, where one was read, with a mark where it is low."""
+    if vote.probability is None:
+        return None
+    if vote.low_confidence:
+        return Message("p = {probability:.2f} (low confidence)", probability=vote.probability)
+    return Message("p = {probability:.2f}", probability=vote.probability)
+
+
+def show_single(one: JudgmentRecord, report: Report, screen: Screen) -> None:
+    """A single judgment: the verdict, how sure it is, why, and what each vote said."""
+    asked = report.setup.definition_of(one.judge) or one.criterion
+    screen.say(Message("criterion: {text}", text=asked), "dim")
+    screen.show(Text("  ").join((verdict_text(one, screen), *map(screen.line, _measures(one)))))
+    if reason := _reason(one, report, screen):
+        screen.show(reason)
+    if votes := list(_by_model(one)):
+        headings = (Message("model"), Message("votes"), Message("verdict"), Message("why"))
+        rows = ((model, *_model_cells(own, screen)) for model, own in votes)
+        screen.show("", screen.table(headings, rows, gap=3))
+    for model, why in one.excluded_models.items():
+        screen.say(Message("excluded {model}: {reason}", model=model, reason=why), "yellow")
+
+
+def _measures(one: JudgmentRecord) -> Iterator[Message]:
+    if one.agreement is not None and one.votes_valid > 1:
+        yield Message("agreement {share}", share=percent(one.agreement))
+    if one.tie:
+        yield Message("(tie)")
+    if one.votes_valid < one.votes_requested:
+        yield Message(
+            "{valid} of {requested} votes", valid=one.votes_valid, requested=one.votes_requested
+        )
+
+
+def _by_model(one: JudgmentRecord) -> Iterator[tuple[str, list[VoteRecord]]]:
+    """Each model with its votes, where several of them answered one question."""
+    votes = one.votes or ()
+    if len(votes) > 1 and one.detail.kind in ("aspect", "direct"):
+        for model in dict.fromkeys(vote.model for vote in votes):
+            yield model, [vote for vote in votes if vote.model == model]
+
+
+def _model_cells(own: Sequence[VoteRecord], screen: Screen) -> tuple[Text, Text, Text]:
+    said = [vote.option for vote in own if vote.option is not None]
+    most = max(dict.fromkeys(said), key=said.count, default=None)
+    shown = _no_score(screen) if most is None else _signed(option_title(most), screen)
+    first = next((vote for vote in own if vote.option == most), own[0])
+    why = first.explanation or how_sure(first) or first.reason or ""
+    return screen.line(f"{said.count(most or '')}/{len(own)}"), shown, screen.line(why)
