@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor
 
 from training.model import Llama
 from training.ranks import shared_out
+from training.weights import read_adapter
 
 
 def merge(model: Llama) -> None:
@@ -48,12 +50,11 @@ def _parts(change: Tensor, most: int) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def start_from(model: Llama, adapter: Path) -> None:
-    """The model with an adapter as it was saved."""
-    with np.load(adapter) as file:
-        parts = {
-            name: torch.from_numpy(file[name]).float().to(model.embeddings.device)
-            for name in file.files
-        }
+    """The model with an adapter as it was saved, or as the package ships it."""
+    parts = {
+        name: torch.tensor(values).to(model.embeddings.device)
+        for name, values in read_adapter(adapter).items()
+    }
     put_beside(
         model,
         {
@@ -79,11 +80,17 @@ def put_beside(model: Llama, changes: Mapping[str, tuple[Tensor, Tensor]]) -> No
 
 
 def save_adapter(model: Llama, path: Path) -> None:
-    """Both factors of every change, in float16, without what they were filled up with."""
+    """Both factors of every change, in float16."""
+    np.savez(path, **factors(model, np.float16))
+
+
+def factors(model: Llama, kind: type = np.float32) -> dict[str, Any]:
+    """Both factors of every change, without what they were filled up with."""
     parts = {}
     for name, matrix in model.matrices().items():
         assert matrix.a is not None and matrix.b is not None
-        a, b = matrix.a.detach().half().cpu().numpy(), matrix.b.detach().half().cpu().numpy()
+        a, b = (part.detach().half().cpu().numpy() for part in (matrix.a, matrix.b))
         used = a.any(1) | b.any(0)
-        parts[f"{name}.weight.lora_a"], parts[f"{name}.weight.lora_b"] = a[used], b[:, used]
-    np.savez(path, **parts)
+        parts[f"{name}.weight.lora_a"] = a[used].astype(kind)
+        parts[f"{name}.weight.lora_b"] = b[:, used].astype(kind)
+    return parts

@@ -34,7 +34,7 @@ from training.translations import translations
 
 _LONGEST = 640
 """Tokens a prompt may have."""
-_AT_ONCE = 50_000
+_AT_ONCE = 10_000
 """Prompts that a process tokenises at once."""
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from adjudge.local.weights.gguf import read_header
+from training.rounding import RoundedBlock, in_blocks
 from training.weights import read_tensors
 
 MATRICES = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
@@ -59,6 +60,9 @@ class Norm(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         return F.rms_norm(x.float(), self.weight.shape, self.weight, self.epsilon)
 
+    def without_gain(self, x: Tensor) -> Tensor:
+        return F.rms_norm(x.float(), self.weight.shape, None, self.epsilon)
+
 
 class Block(nn.Module):
     """Attention and feed-forward."""
@@ -73,27 +77,47 @@ class Block(nn.Module):
             Norm(tensors["attn_norm"], epsilon),
             Norm(tensors["ffn_norm"], epsilon),
         )
+        self.rounded: RoundedBlock | None = None
 
     def forward(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
         x = x + self._attention(self.attn_norm(x), turn)
         return x + self._feed_forward(self.ffn_norm(x))
 
     def _attention(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
-        m, (batch, length, width) = self.matrices, x.shape
-        q = _turned(m["attn_q"](x).view(batch, length, self.heads, -1), turn).transpose(1, 2)
-        k = _turned(m["attn_k"](x).view(batch, length, self.kv_heads, -1), turn).transpose(1, 2)
-        v = m["attn_v"](x).view(batch, length, self.kv_heads, -1).transpose(1, 2)
+        m = self.matrices
+        out: Tensor = m["attn_output"](
+            self._mixed(m["attn_q"](x), m["attn_k"](x), m["attn_v"](x), turn)
+        )
+        return out
+
+    def _mixed(self, q: Tensor, k: Tensor, v: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+        """Values, each token's from those before it."""
+        batch, length, width = q.shape
+        q = _turned(q.view(batch, length, self.heads, -1), turn).transpose(1, 2)
+        k = _turned(k.view(batch, length, self.kv_heads, -1), turn).transpose(1, 2)
+        v = v.view(batch, length, self.kv_heads, -1).transpose(1, 2)
         k, v = (part.repeat_interleave(self.heads // self.kv_heads, 1) for part in (k, v))
         # Prompts are padded behind their end, where nothing before it looks: being causal is all
         # the mask there is.
         seen = F.scaled_dot_product_attention(q.to(v.dtype), k.to(v.dtype), v, is_causal=True)
-        out: Tensor = m["attn_output"](seen.transpose(1, 2).reshape(batch, length, width))
-        return out
+        return seen.transpose(1, 2).reshape(batch, length, width)
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         m = self.matrices
         out: Tensor = m["ffn_down"](F.silu(m["ffn_gate"](x)) * m["ffn_up"](x))
         return out
+
+    def in_eight_bits(self, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+        """As the runtime computes it, in its own coordinates."""
+        r = self.rounded
+        assert r is not None
+        given = r.ready(self.attn_norm.without_gain(x), "attention_mean")
+        q, k, v = (r.product(given, name) for name in ("query", "key", "value"))
+        mixed = self._mixed(q, k, v, turn)
+        x = x + r.product(r.ready(mixed, "mixed_mean"), "output")
+        given = r.ready(self.ffn_norm.without_gain(x), "feeding_mean")
+        inner = F.silu(r.product(given, "gate")) * r.product(given, "up")
+        return x + r.product(r.ready(in_blocks(inner, r.spread), "inner_mean"), "down")
 
 
 Through = Callable[[Block, Tensor, tuple[Tensor, Tensor]], Tensor]
@@ -103,6 +127,11 @@ def through(block: Block, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
     """One block; training has this compiled."""
     out: Tensor = block(x, turn)
     return out
+
+
+def through_rounded(block: Block, x: Tensor, turn: tuple[Tensor, Tensor]) -> Tensor:
+    """The same in eight bits."""
+    return block.in_eight_bits(x, turn)
 
 
 class Llama(nn.Module):
@@ -126,6 +155,9 @@ class Llama(nn.Module):
         )
         self.register_buffer("angles", angles)
         self.through: Through = through
+        self.turn: Tensor | None = None
+        """What the stream is written in while it is rounded, once that was prepared."""
+        self.rounds = False
 
     def matrices(self) -> dict[str, Linear]:
         """The trained matrices by their GGUF names."""
@@ -136,6 +168,11 @@ class Llama(nn.Module):
         )
         return dict(named)  # type: ignore[arg-type]  # ModuleList forgets what it holds
 
+    @property
+    def plain(self) -> Through:
+        """One block, not compiled."""
+        return through_rounded if self.rounds else through
+
     def forward(self, ids: Tensor, at: Tensor) -> Tensor:
         """``ids``: texts padded behind their end; ``at``: the places in each behind which the next
         token is wanted.
@@ -144,10 +181,15 @@ class Llama(nn.Module):
         place = torch.arange(ids.shape[1], device=ids.device, dtype=torch.float32)
         angle = torch.outer(place, self.angles)  # type: ignore[arg-type]
         turn = angle.cos()[None, :, None], angle.sin()[None, :, None]
-        step = self.through if self.training else through
+        step = self.through if self.training else self.plain
+        if self.rounds and self.turn is not None:
+            x = x @ self.turn
         for block in self.blocks:
             x = step(block, x, turn)  # type: ignore[arg-type]  # ModuleList forgets what it holds
-        ends = self.output_norm(x[torch.arange(len(ids), device=ids.device)[:, None], at])
+        ends = x[torch.arange(len(ids), device=ids.device)[:, None], at]
+        if self.rounds and self.turn is not None:
+            ends = ends.float() @ self.turn.T
+        ends = self.output_norm(ends)
         return F.linear(ends, self.embeddings).float().log_softmax(-1)
 
 

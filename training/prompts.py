@@ -14,12 +14,12 @@ from adjudge.domain.question import Comparison, question_of
 from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Ballot
 from adjudge.engine.likelihood import likelihood_requests
-from adjudge.local.llama import Llama
+from adjudge.local.onnx.made import _frame
+from adjudge.local.onnx.tokenizer import Tokenizer
+from adjudge.local.weights.gguf import read_header
 from adjudge.prompts.render import neutral_instances, shown_fields
 from training.kinds.base import Case, Language
 
-_BETWEEN = "<|endoftext|>"
-_AT_ONCE = 400
 _SYSTEM = "You are a careful translator."
 _END = "<|im_end|>"
 
@@ -72,80 +72,52 @@ def _shown(asked: Ballot, truth: str | None) -> Iterator[Shown]:
 
 
 class Tokeniser:
-    """The model's own tokeniser, many texts at a time."""
+    """The model's own tokeniser, as the package has it."""
 
     def __init__(self, weights: Path) -> None:
-        self._llama = Llama(weights)
-        self._known: dict[tuple[str, bool], list[int]] = {}
-        (self._separator,) = self._llama._tokenise(_BETWEEN, True)
+        header = read_header(weights)
+        known = header.metadata
+        self._tokenizer = Tokenizer(
+            known["tokenizer.ggml.tokens"], known["tokenizer.ggml.merges"], header.special_tokens
+        )
+        self._before, self._between, self._after = _frame(header)
+        self._known: dict[str, list[int]] = {}
 
     def prompts(self, prompts: Sequence[Prompt]) -> list[list[int]]:
-        """What ``Llama.score`` would read for each."""
-        pieces = [self._pieces(prompt) for prompt in prompts]
-        self._learn([text for parts in pieces for text, control in parts if not control])
-        return [
-            [token for text, control in parts for token in self._tokens(text, control)]
-            for parts in pieces
-        ]
+        """What the embedded judge would read for each."""
+        return [self._prompt(prompt) for prompt in prompts]
 
     def answered(self, pairs: Sequence[tuple[str, str]]) -> list[tuple[list[int], int]]:
         """Requests with the answer behind each, and how many tokens the answer has with its end."""
-        self._learn([text for pair in pairs for text in pair])
         return [self._answered(request, answer) for request, answer in pairs]
 
     def _answered(self, request: str, answer: str) -> tuple[list[int], int]:
-        llama = self._llama
-        pieces = [
-            (llama._before, True),
-            (_SYSTEM, False),
-            (llama._between, True),
-            (request, False),
-            (llama._after, True),
-        ]
-        asked = [token for text, control in pieces for token in self._tokens(text, control)]
-        said = self._tokens(answer, False) + self._tokens(_END, True)
+        asked = self._framed(_SYSTEM, [request])
+        said = [*self._tokenizer.encode(answer), *self._tokenizer.encode_frame(_END)]
         return asked + said, len(said)
 
     def label(self, label: str) -> int:
         """The token that stands for a label."""
-        return self._llama._label(label)
+        text = label if self._after[-1:].isspace() else f" {label}"
+        (token,) = self._tokenizer.encode(text)
+        return token
 
-    def _pieces(self, prompt: Prompt) -> list[tuple[str, bool]]:
-        """As ``Llama._split`` cuts it."""
-        llama, (system, user) = self._llama, prompt.messages
-        own = user.content[prompt.shared :]
-        shared = user.content[: prompt.shared]
+    def _prompt(self, prompt: Prompt) -> list[int]:
+        """What is shared with other prompts is read apart, as the judge does."""
+        system, user = prompt.messages
+        parts = [user.content[: prompt.shared], user.content[prompt.shared :]]
+        return self._framed(system.content, parts)
+
+    def _framed(self, system: str, user: Sequence[str]) -> list[int]:
         return [
-            (llama._before, True),
-            (system.content, False),
-            (llama._between, True),
-            (shared, False),
-            (own, False),
-            (llama._after, True),
+            *self._frame_tokens(self._before),
+            *self._tokenizer.encode(system),
+            *self._frame_tokens(self._between),
+            *(token for part in user for token in self._tokenizer.encode(part)),
+            *self._frame_tokens(self._after),
         ]
 
-    def _tokens(self, text: str, control: bool) -> list[int]:
-        if (text, control) not in self._known:
-            self._known[text, control] = self._llama._tokenise(text, control)
-        return self._known[text, control]
-
-    def _learn(self, texts: Sequence[str]) -> None:
-        plain = [
-            text
-            for text in dict.fromkeys(texts)
-            if (text, False) not in self._known and text and not self._special(text)
-        ]
-        for start in range(0, len(plain), _AT_ONCE):
-            part = plain[start : start + _AT_ONCE]
-            ids = self._llama._tokenise(_BETWEEN.join(part), True)
-            found: list[list[int]] = [[]]
-            for token in ids:
-                if token == self._separator:
-                    found.append([])
-                else:
-                    found[-1].append(token)
-            assert len(found) == len(part)
-            self._known |= {(text, False): tokens for text, tokens in zip(part, found, strict=True)}
-
-    def _special(self, text: str) -> bool:
-        return any(token in text for token in self._llama._specials)
+    def _frame_tokens(self, text: str) -> list[int]:
+        if text not in self._known:
+            self._known[text] = self._tokenizer.encode_frame(text)
+        return self._known[text]

@@ -57,11 +57,13 @@ def label_logprobs(
     return found
 
 
-def readings(model: Llama, examples: Examples, splits: tuple[str, ...]) -> list[Reading]:
+def readings(
+    model: Llama, examples: Examples, splits: tuple[str, ...], *, exact: bool = False
+) -> list[Reading]:
     """Every judged text of the splits."""
     wanted = np.isin(examples.split, [SPLITS.index(split) for split in splits])
     places = np.flatnonzero(wanted)
-    logs = label_logprobs(model, examples, places)
+    logs = label_logprobs(model, examples, places, exact=exact)
     priors, items = _priors(examples, places, logs), _items(examples, places, logs)
     zero = np.zeros(MOST_LABELS)
     return [

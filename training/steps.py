@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from training.data import Examples, Ints, Translations, batches, rows_of
-from training.model import Llama, padded, through
+from training.model import Llama, padded
 
 _NOTHING = -1
 _ROUNDING = 0.05
@@ -69,26 +69,30 @@ def translated(translations: Translations, tokens: int, seed: int) -> Iterator[B
 
 @dataclass(frozen=True)
 class Mix:
-    """What is trained on: questions, and translations as a share of the steps."""
+    """What is trained on: questions, and translations and claims as shares of the steps."""
 
     examples: Examples
     translations: Translations
     tokens: int
     translating: float
+    claims: Examples | None = None
+    claiming: float = 0.0
 
     def endless(self) -> Iterator[tuple[str, Batch]]:
-        """Batches of both sorts, round after round, each with the name of its sort."""
+        """Batches of all sorts, round after round, each with the name of its sort."""
         random = np.random.default_rng(0)
-        judging = chain.from_iterable(judged(self.examples, self.tokens, seed) for seed in count())
-        translating = chain.from_iterable(
-            translated(self.translations, self.tokens, seed) for seed in count()
-        )
+        sorts = {
+            "translating": (lambda seed: translated(self.translations, self.tokens, seed)),
+            "claiming": (lambda seed: judged(self.claims or self.examples, self.tokens, seed)),
+            "judging": (lambda seed: judged(self.examples, self.tokens, seed)),
+        }
+        batches = {
+            name: chain.from_iterable(map(rounds, count())) for name, rounds in sorts.items()
+        }
+        shares = (self.translating, self.claiming, 1 - self.translating - self.claiming)
         while True:
-            yield (
-                ("translating", next(translating))
-                if random.random() < self.translating
-                else ("judging", next(judging))
-            )
+            name = str(random.choice(list(sorts), p=shares))
+            yield name, next(batches[name])
 
     def shapes(self) -> list[Batch]:
         """One batch of nearly every shape; the largest first, whose memory the others can use."""
@@ -108,7 +112,9 @@ class Steps:
         for weight in trained:
             weight.grad = torch.zeros_like(weight)
         if fast:
-            model.through = torch.compile(through, dynamic=True)
+            model.through = torch.compile(model.plain, dynamic=True)
+        else:
+            model.through = model.plain
 
     def __call__(self, batch: Batch) -> Tensor:
         inputs = [torch.from_numpy(part) for part in (batch.ids, batch.at, batch.truth)]
@@ -135,7 +141,7 @@ class Steps:
     def _check(self, batch: Batch) -> None:
         """What is recorded must be what is computed step by step, up to rounding."""
         recorded = self(batch), self._norm()
-        compiled, self._model.through = self._model.through, through
+        compiled, self._model.through = self._model.through, self._model.plain
         plain = (
             self._loss(
                 [torch.from_numpy(part).cuda() for part in (batch.ids, batch.at, batch.truth)]

@@ -2,11 +2,13 @@
 
     python -m training.train full --base BASE.gguf --data FOLDER --out OUT --minutes 7
     python -m training.train lora --base BASE.gguf --data FOLDER --out OUT --minutes 7 --start
-    OUT/cut.npz
+    OUT/cut.npz [--claims CLAIMS --claiming 0.45] [--rounding]
 
 The first trains the matrices themselves and cuts their change to a low rank; the second trains that
-change on, from where the first left it or from any adapter. FOLDER is what ``training.build``
-wrote. Everything they write is small: figures, adapters, scores of a fixed set of prompts.
+change on, from where the first left it or from any adapter (npz, or GGUF as the package ships it).
+FOLDER is what ``training.build`` wrote, CLAIMS what ``training.claims.build`` did. With
+``--rounding`` everything is computed as the runtime does in eight bits, and measured both so and in
+32 bits. Everything they write is small: figures, adapters, scores of a fixed set of prompts.
 """
 
 from __future__ import annotations
@@ -22,12 +24,14 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from training.adapters import cut, merge, save_adapter, start_from
+from training.adapters import cut, factors, merge, save_adapter, start_from
+from training.claims.measure import measure
 from training.data import Examples, Translations, load, load_translations
 from training.figures import fit, table, threshold
 from training.model import Llama
+from training.rounding import look_again, prepare
 from training.scoring import label_logprobs, readings
-from training.splits import ANSWERS
+from training.splits import ANSWERS, SPLITS
 from training.steps import Mix, Steps
 
 SIZE = 16
@@ -53,6 +57,8 @@ class Plan:
     tokens: int
     translating: float
     """Share of the steps that translate."""
+    claiming: float = 0.0
+    """Share of the steps on claims."""
     plain: bool = False
 
 
@@ -68,7 +74,16 @@ def main() -> None:
     model = Llama(args.base).to(device)
     args.out.mkdir(parents=True, exist_ok=True)
     rate = args.rate or {"full": 2e-4, "lora": 1e-3}[args.stage]
-    plan = Plan(rate, args.steps, args.minutes, args.tokens, args.translating, plain=args.plain)
+    plan = Plan(
+        rate,
+        args.steps,
+        args.minutes,
+        args.tokens,
+        args.translating,
+        args.claiming,
+        plain=args.plain,
+    )
+    claims = load(args.claims / "claims.npz") if args.claims else None
     before = {name: matrix.weight.detach().clone() for name, matrix in model.matrices().items()}
     if args.start:
         start_from(model, args.start)
@@ -79,11 +94,23 @@ def main() -> None:
         cut(model, before, args.size)
         save_adapter(model, args.out / "cut.npz")
         evaluate(model, examples, args.out / "cut.json")
-    else:
-        train(model, examples, translations, plan)
-        save_adapter(model, args.out / "adapter.npz")
-        save_scores(model, examples, args.out / "scores.json")
-        evaluate(model, examples, args.out / "lora.json")
+        return
+    if args.rounding:
+        prepare(model, args.base)
+        look_again(model, args.base, factors(model))
+        model.rounds = True
+    if args.minutes:
+        train(model, examples, translations, plan, claims)
+    save_adapter(model, args.out / "adapter.npz")
+    if args.rounding:
+        look_again(model, args.base, factors(model))
+    for rounds in (False, True) if args.rounding else (False,):
+        model.rounds = rounds
+        name = "int8" if rounds else "fp32"
+        save_scores(model, examples, args.out / f"scores_{name}.json")
+        evaluate(model, examples, args.out / f"lora_{name}.json", SPLITS[2 if rounds else 1 :])
+        if args.claims:
+            measure(model, args.claims, args.out / f"claims_{name}.json")
 
 
 def _arguments() -> argparse.Namespace:
@@ -95,6 +122,13 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--start", type=Path, help="an adapter to begin with")
+    parser.add_argument("--claims", type=Path, help="what training.claims.build wrote")
+    parser.add_argument(
+        "--claiming", type=float, default=0.0, help="share of the steps that are claims"
+    )
+    parser.add_argument(
+        "--rounding", action="store_true", help="compute in eight bits, as the runtime does"
+    )
     parser.add_argument("--minutes", type=float, default=8)
     parser.add_argument("--steps", type=int, default=1_000_000)
     parser.add_argument("--tokens", type=int, default=16_384, help="a step, padding included")
@@ -116,7 +150,13 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def train(model: Llama, examples: Examples, translations: Translations, plan: Plan) -> None:
+def train(
+    model: Llama,
+    examples: Examples,
+    translations: Translations,
+    plan: Plan,
+    claims: Examples | None = None,
+) -> None:
     """Of a question only the answer is learned, of a translation every word, over the whole
     vocabulary.
     """
@@ -130,7 +170,7 @@ def train(model: Llama, examples: Examples, translations: Translations, plan: Pl
     optimiser = torch.optim.AdamW(
         trained, plan.rate, _BETAS, weight_decay=0.0, fused=trained[0].is_cuda
     )
-    mix = Mix(examples, translations, plan.tokens, plan.translating)
+    mix = Mix(examples, translations, plan.tokens, plan.translating, claims, plan.claiming)
     gradients = Steps(model, trained, fast=trained[0].is_cuda and not plan.plain)
     gradients.prepare(mix.shapes())
     start, losses = time.monotonic(), defaultdict(list)
@@ -168,10 +208,12 @@ def save_scores(model: Llama, examples: Examples, path: Path) -> None:
     path.write_text(json.dumps({"places": chosen.tolist(), "logprobs": rows}))
 
 
-def evaluate(model: Llama, examples: Examples, path: Path) -> None:
+def evaluate(
+    model: Llama, examples: Examples, path: Path, splits: tuple[str, ...] = SPLITS[1:]
+) -> None:
     """Fit the settings on the kinds kept for that, then print and write the figures."""
     model.eval()
-    found = readings(model, examples, ("validation", "tuning", "held_out"))
+    found = readings(model, examples, splits, exact=True)
     fitting = [one for one in found if one.split == "tuning"]
     settings = fit(fitting, ANSWERS)
     shown = {

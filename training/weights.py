@@ -24,6 +24,14 @@ def read_tensors(path: Path) -> dict[str, Array]:
     return {tensor.name: _values(data, tensor) for tensor in header.tensors}
 
 
+def read_adapter(path: Path) -> dict[str, Array]:
+    """Both factors of every change, of a GGUF file or of what the trainer saved."""
+    if path.suffix == ".gguf":
+        return read_tensors(path)
+    with np.load(path) as file:
+        return {name: file[name].astype(np.float32) for name in file.files}
+
+
 def _values(data: NDArray[np.uint8], tensor: Tensor) -> Array:
     if tensor.kind not in _READERS:
         raise SystemExit(

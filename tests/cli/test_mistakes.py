@@ -102,7 +102,7 @@ TYPED = (
     "calibrate nowhere",
     "import nowhere.json",
     "import rows.csv --from nope",
-    "serve nowhere",
+    "serve rows.csv",
     "bench nowhere.yaml",
     "init nope",
     "generate",

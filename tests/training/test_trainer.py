@@ -99,6 +99,41 @@ def test_an_exported_adapter_says_on_the_cpu_what_the_trainer_says(
     assert (same, count) == (4, 4) and worst < 0.03
 
 
+def test_a_rounded_network_is_near_the_one_that_is_not_and_learns_the_same(
+    two_layers: Path, tmp_path: Path
+) -> None:
+    from training.adapters import factors, put_beside
+    from training.model import Llama
+    from training.rounding import look_again, prepare
+
+    torch.manual_seed(0)
+    model: Any = Llama(two_layers)
+    shapes = {name: matrix.weight.shape for name, matrix in model.matrices().items()}
+    put_beside(
+        model,
+        {
+            name: (torch.randn(8, width) * 0.05, torch.randn(out, 8) * 0.05)
+            for name, (out, width) in shapes.items()
+        },
+    )
+    ids, last = torch.tensor([[1, *range(50, 90)]]), torch.tensor([[40]])
+    logs, gradients = {}, {}
+    for rounds in (False, True):
+        if rounds:
+            prepare(model, two_layers)
+            look_again(model, two_layers, factors(model))
+        model.rounds = rounds
+        model.train().through = model.plain
+        model.zero_grad()
+        found = model(ids, last)[0, 0, 60:90].log_softmax(-1)
+        found[0].backward()
+        logs[rounds] = found.detach()
+        gradients[rounds] = model.matrices()["blk.0.ffn_down"].b.grad.flatten()
+    difference = (logs[True] - logs[False]).abs().max()
+    assert 0 < difference < 0.1 * logs[False].std()
+    assert torch.cosine_similarity(gradients[True], gradients[False], 0) > 0.98
+
+
 def test_cutting_keeps_a_change_of_low_rank(two_layers: Path, tmp_path: Path) -> None:
     from training.adapters import cut, save_adapter, start_from
     from training.model import Llama
@@ -191,7 +226,9 @@ def test_the_tokeniser_reads_what_the_judge_reads(two_layers: Path, world: World
     from training.prompts import Tokeniser, shown
     from training.rows import all_kinds
 
-    tokeniser = Tokeniser(two_layers)
+    from adjudge.local.llama import Llama
+
+    tokeniser, llama = Tokeniser(two_layers), Llama(two_layers)
     drawn = [
         kind.make(
             Draw(
@@ -204,7 +241,8 @@ def test_the_tokeniser_reads_what_the_judge_reads(two_layers: Path, world: World
         for place, kind in enumerate(all_kinds()[::7])
     ]
     prompts = [one.prompt for case in drawn if case for one in shown(case, "en")]
-    split_as_scored = [tokeniser._llama._split(prompt) for prompt in prompts]
+    split_as_scored = [llama._split(prompt) for prompt in prompts]
+    assert tokeniser.label("Yes") == llama._label("Yes")
     assert len(prompts) > 50 and tokeniser.prompts(prompts) == [
         shared + own for shared, own in split_as_scored
     ]

@@ -1,0 +1,3 @@
+"""Sentences that people compared with a source: read from public repositories, made by rule,
+tokenised, and measured.
+"""
