@@ -28,6 +28,7 @@ settings.register_profile(
 )
 settings.load_profile("repeatable")
 wait_for_no_disk()
+os.environ["LC_ALL"] = "C.UTF-8"  # errors are in the language of whoever runs the tests
 gc.disable()  # until all tests are collected
 
 

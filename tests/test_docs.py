@@ -264,6 +264,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/models.md": load_eval,
     "docs/plugins.md": read_criteria,
     "docs/rag.md": read_dimensions,
+    "docs/ru/eval-file.md": load_eval,
     "docs/runs.md": PriceTable.load,
     "docs/scale.md": load_eval,
     "docs/targets.md": load_eval,

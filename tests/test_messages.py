@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import errors
+from adjudge.cli.help import CONTEXT
 from adjudge.domain.message import Usage
 from adjudge.domain.record import VoteRecord
 from adjudge.errors import ModelError, RunError, SetupError
@@ -124,8 +125,8 @@ def _draw(found: tool.Found) -> Iterator[dict[str, object]]:
         for _, name, spec, _ in string.Formatter().parse(found.plural or found.template)
         if name
     }
-    if not all(map(str.isidentifier, places)):  # a text without values, which has braces in it
-        places = {}
+    if found.context == CONTEXT or not all(map(str.isidentifier, places)):
+        places = {}  # a text without values, which has braces in it
     for hostile in HOSTILE if places else ("",):
         for count in COUNTS if found.plural else (None,):
             values: dict[str, object] = {

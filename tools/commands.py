@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
+from adjudge.cli.help import Argument
 from adjudge.cli.main import HELP, app
-from adjudge.cli.options import Argument
 
 PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 HEAD = """# Commands

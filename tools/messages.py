@@ -1,7 +1,8 @@
 """Bring the catalogues of translations in step with the code: ``make messages``.
 
-Templates are collected from the calls of ``Message``, ``plural``, ``term`` and of every error, and
-from the pages; each catalogue keeps its translations and gets the new templates, empty.
+Templates are collected from the calls of ``Message``, ``plural``, ``term`` and of every error, from
+the pages, and from the help of every command; each catalogue keeps its translations and gets the
+new templates, empty.
 With ``--check`` nothing is written, and what is missing, left over or wrong is printed.
 """
 
@@ -16,10 +17,14 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import jinja2
 from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import extract_from_ast
+
+from adjudge.cli.help import CONTEXT, help_texts
+from adjudge.cli.main import HELP, app
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "adjudge"
@@ -69,10 +74,16 @@ def templates(package: Path) -> Iterator[Found]:
     yield from (Found("", text, "", "messages.py") for text in SYSTEM)
     for path in sorted(package.rglob("*.jinja")):
         yield from _of_page(path.read_text(encoding="utf-8"), path.relative_to(package).as_posix())
+    yield from _of_help()
     for place, nodes in parsed(package):
         for node in nodes:
             if isinstance(node, ast.Call):
                 yield from templates_of(node, errors, place)
+
+
+def _of_help() -> Iterator[Found]:
+    texts = {*HELP.values(), *help_texts(app, click.Context(app, info_name="adjudge"))}
+    yield from (Found(CONTEXT, text, "", "cli/help.py") for text in sorted(texts))
 
 
 def _of_page(source: str, place: str) -> Iterator[Found]:

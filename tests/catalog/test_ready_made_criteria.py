@@ -57,7 +57,6 @@ each_pairwise = for_every(PAIRWISE, label)
 def test_there_are_as_many_as_promised() -> None:
     assert len(criteria_names("direct")) >= 40
     assert len(criteria_names("pairwise")) >= 7
-    assert len(criteria_names("direct", "ru")) >= 20
     assert languages() == LANGUAGES
 
 
@@ -170,9 +169,12 @@ def shape(found: Criteria) -> object:
     return scores, found.to_evaluate_field, found.context_fields, found.higher_is_better, places
 
 
+def test_every_one_is_there_in_both_languages() -> None:
+    assert all_names("ru") == all_names("en")
+
+
 @for_every(all_names("ru"))
 def test_russian_twins_have_the_same_shape(name: str) -> None:
-    assert name in all_names("en")
     assert entry(name, "ru").kind == entry(name, "en").kind
     assert shape(criteria(name, "ru")) == shape(criteria(name, "en"))
     assert criteria(name, "ru").description != criteria(name, "en").description
@@ -180,7 +182,6 @@ def test_russian_twins_have_the_same_shape(name: str) -> None:
 
 def test_languages_of_one() -> None:
     assert languages_of("groundedness") == ["en", "ru"]
-    assert languages_of("sycophancy") == ["en"]
     assert languages_of("no_such") == []
 
 
@@ -188,7 +189,7 @@ def test_languages_of_one() -> None:
     ("name", "language", "said"),
     [
         ("polite", "en", "'polite' in language 'en'; did you mean politeness"),
-        ("sycophancy", "ru", "'sycophancy' in language 'ru'"),
+        ("polite", "ru", "'polite' in language 'ru'; did you mean politeness"),
         ("qqqqqq", "en", "`adjudge criteria` lists"),
         ("../en/politeness", "ru", "no ready-made criterion '../en/politeness'"),
         ("politeness", "de", "in language 'de'; there are some in en, ru"),

@@ -39,7 +39,7 @@ def test_the_list_can_be_of_one_kind_and_another_language() -> None:
     done = adjudge("--kind", "pairwise", "--language", "ru")
     lines = done.stdout.splitlines()
     assert [line.split()[0] for line in lines] == ["имя", *criteria_names("pairwise", "ru")]
-    assert "Какой ответ" in lines[1]
+    assert "В каком ответе лучше код" in lines[1]
 
 
 def test_the_list_as_json_holds_everything() -> None:

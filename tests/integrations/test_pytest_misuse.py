@@ -44,7 +44,9 @@ MARKS = {
     ),
     'criteria=" ", at_least=0.5': "the criterion is empty: say in a sentence what is to be judged",
     'criteria=["a"], at_least=0.5': "criteria must be a text or a Criteria, not list",
-    'criterion="Names a date.", at_least=0.5': "got an unexpected keyword argument 'criterion'",
+    'criterion="Names a date.", at_least=0.5': (
+        "unknown argument 'criterion'; did you mean 'criteria'?"
+    ),
 }
 
 
@@ -77,6 +79,10 @@ def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language
         def test_mark(judged):
             judged("REC-00001-Y")
 
+        @pytest.mark.judged(criterion="Names a date.")
+        def test_name(judged):
+            judged("REC-00001-Y")
+
         def test_file(judged_goldens):
             judged_goldens("none.yaml")
 
@@ -85,16 +91,17 @@ def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language
         """
     )
     done = suite.run("--tb=short")
-    done.assert_outcomes(errors=1, failed=2)
+    done.assert_outcomes(errors=2, failed=2)
     done.stdout.fnmatch_lines(
         [
             (
                 "E   pytest.UsageError: test_it.py::test_mark: метка @pytest.mark.judged: "
                 "at_least – число от 0 до 1, а не 2"
             ),
-            "test_it.py:8: in test_file",
+            "E   *неизвестный аргумент 'criterion'; возможно, 'criteria'[?]",
+            "test_it.py:12: in test_file",
             "E   *none.yaml не удаётся прочитать: такого файла или папки нет",
-            "test_it.py:11: in test_text",
+            "test_it.py:15: in test_text",
             "E   *в поле 'response' должен быть текст или список текстов, а не int",
         ]
     )

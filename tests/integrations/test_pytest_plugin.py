@@ -265,8 +265,8 @@ def test_the_budget_holds_for_the_whole_session(suite: Suite) -> None:
     [
         ("", "mark it with @pytest.mark.judged"),
         ("@pytest.mark.judged(criteria='x')", "needs at_least"),
-        ("@pytest.mark.judged(criteria='x', least=1)", "unexpected keyword argument 'least'"),
-        ("@pytest.mark.judged(at_least=1)", "missing 1 required keyword-only argument: 'criteria'"),
+        ("@pytest.mark.judged(criteria='x', least=1)", "unknown argument 'least'"),
+        ("@pytest.mark.judged(at_least=1)", "criteria is missing"),
     ],
 )
 def test_a_mark_that_says_too_little_is_told_so(suite: Suite, mark: str, text: str) -> None:

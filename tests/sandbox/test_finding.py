@@ -15,7 +15,8 @@ from walls import WORKING
 
 import adjudge
 from adjudge.errors import SetupError
-from adjudge.sandbox.attempts import ATTEMPTS
+from adjudge.messages import Message, render
+from adjudge.sandbox.attempts import ATTEMPTS, KEPT
 from adjudge.sandbox.find import WALLS, find_sandbox
 from adjudge.sandbox.none import NoSandbox
 from adjudge.sandbox.trial import trouble_with
@@ -51,6 +52,18 @@ def test_without_any_sandbox_the_error_says_what_was_tried_and_what_to_install(
     assert "pip install 'adjudge[sandbox]'" in said
     assert "apt install bubblewrap" in said
     assert 'sandbox="none"' in said
+
+
+def test_every_reason_is_in_the_readers_language(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken = Message("{name} is not installed", name="podman")
+    monkeypatch.setattr("adjudge.sandbox.find._probed", dict.fromkeys(WALLS, broken))
+    with pytest.raises(SetupError) as caught:
+        find_sandbox()
+    said = render(caught.value, "ru")
+    assert said.startswith("ни одна песочница в этой системе не работает.\nsandlock: podman не уст")
+    assert "Сгенерированный код выполняется только в песочнице." in said
+    names = [*ATTEMPTS, *KEPT]
+    assert not [name for name in names if render(name, "ru") == name]
 
 
 def test_no_sandbox_is_taken_only_by_its_name(tmp_path: Path) -> None:

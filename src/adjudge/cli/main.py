@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import adjudge
-from adjudge.cli.output import Output, language_in
+from adjudge.cli.help import HelpfulGroup, write_commands
+from adjudge.cli.output import Output, output_of
 from adjudge.cli.shell_names import COMPLETE_VARIABLE
 from adjudge.errors import AdjudgeError
 from adjudge.messages import Message, join, reason_of, render
@@ -64,7 +65,7 @@ HELP = {
 """What the list of commands says of each of ours, which is not loaded for that."""
 
 
-class LazyCommands(click.Group):
+class LazyCommands(HelpfulGroup):
     """Loads the one command that is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -92,7 +93,7 @@ class LazyCommands(click.Group):
         **extra: Any,
     ) -> click.Context:
         """With the language that was typed, for what goes wrong before it is read."""
-        extra.setdefault("obj", Output(language_in(args)))
+        extra.setdefault("obj", output_of(args))
         return super().make_context(info_name, args, parent, **extra)
 
     def resolve_command(
@@ -125,14 +126,9 @@ class LazyCommands(click.Group):
         ]
         return [*named, *click.Command.shell_complete(self, ctx, incomplete)]
 
-    def format_commands(
-        self,
-        ctx: click.Context,  # noqa: ARG002
-        formatter: click.HelpFormatter,
-    ) -> None:
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """From the table: no command is loaded to be listed."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(HELP.items()))
+        write_commands(HELP, ctx, formatter)
 
 
 _CALLED_ELSEWHERE = {
@@ -211,7 +207,7 @@ class Terminated:
 
 def main() -> None:
     """Run a command; its exit code is the process's."""
-    output = Output(language_in(sys.argv[1:]))
+    output = output_of(sys.argv[1:])
     logging.getLogger("adjudge").addHandler(_Warnings(output))
     # loading makes no garbage, and a fifth of a short command went into looking for it; see
     # ``Entry.load``
@@ -257,12 +253,12 @@ def _show_usage(error: click.ClickException, output: Output) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":  # not in every click 8
         click.echo(error.format_message(), err=True)
         return ExitCode.USAGE
-    english = output.language == "en"
+    english = output.aside == "en"
     why = error.format_message() if english else usage_message(error)
     return _complain(why, output, ExitCode.USAGE)
 
 
 def _complain(why: object, output: Output, code: int) -> int:
-    said = " ".join(output.render(why).split())
+    said = " ".join(Output(output.aside).render(why).split())
     click.echo(f"adjudge: {said}", err=True)
     return code

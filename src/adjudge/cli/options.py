@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from adjudge.cli.help import Argument, Helpful, HelpfulGroup
 from adjudge.cli.output import use_language
 from adjudge.cli.overwriting import refuse_overwriting
 from adjudge.cli.shell_names import criteria_names, model_names
@@ -35,30 +36,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
 
-class Argument(click.Argument):
-    """An argument that says what it is."""
-
-    def __init__(
-        self,
-        param_decls: Sequence[str],
-        required: bool | None = None,
-        *,
-        help: str = "",
-        nargs: int | None = None,
-        type: click.ParamType[object] | None = None,
-        default: object = None,
-    ) -> None:
-        given: dict[str, Any] = {"nargs": nargs, "type": type, "default": default}
-        given = {
-            name: value for name, value in given.items() if value is not None
-        }  # a default of None would make it optional
-        super().__init__(param_decls, required, **given)
-        self.about = help
-        self.metavar = (
-            f"{self.name if self.required else f'[{self.name}]'}{'...' if self.nargs != 1 else ''}"
-        )
-
-
 def _use_language(
     context: click.Context,  # noqa: ARG001
     parameter: click.Parameter,  # noqa: ARG001
@@ -77,7 +54,7 @@ _LANGUAGE_OPTION = click.Option(
 )
 
 
-class _WithLanguage(click.Command):
+class _WithLanguage(Helpful):
     """A command that has ``--language``, of its own or this one."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
@@ -92,11 +69,6 @@ class _WithLanguage(click.Command):
 
 class Command(_WithLanguage):
     """A command whose help lists its arguments."""
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The arguments, then the options."""
-        _write_arguments(self.get_params(ctx), formatter)
-        super().format_options(ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Nothing is written over what the command reads."""
@@ -119,16 +91,10 @@ def _paths(value: object, *, texts: bool = False) -> Iterator[Path]:
             yield Path(one)
 
 
-class CommandGroup(_WithLanguage, click.Group):
+class CommandGroup(_WithLanguage, HelpfulGroup):
     """A command of several commands."""
 
     command_class = Command
-
-
-def _write_arguments(parameters: Sequence[click.Parameter], formatter: click.HelpFormatter) -> None:
-    if rows := [(str(one.name), one.about) for one in parameters if isinstance(one, Argument)]:
-        with formatter.section("Arguments"):
-            formatter.write_dl(rows)
 
 
 class PartChoice(click.Choice[str]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +17,8 @@ class Output:
     """How a command prints: the ``obj`` of its click context."""
 
     language: str = "en"
+    aside: str = "en"
+    """The language of help and errors: the same, or that of the environment where none was said."""
 
     def render(self, text: object) -> str:
         """``text`` in this language, harmless to a terminal."""
@@ -27,10 +30,22 @@ class Output:
         click.secho(self.render(text), fg=fg, err=err)
 
 
-def language_in(words: Sequence[str]) -> str:
-    """The language that a command line names, before it was read."""
-    russian = "--language=ru" in words or ("--language", "ru") in pairwise(words)
-    return "ru" if russian else "en"
+def output_of(words: Sequence[str]) -> Output:
+    """In the language that a command line names, before it was read."""
+    typed = next(
+        (
+            language
+            for language in ("en", "ru")
+            if f"--language={language}" in words or ("--language", language) in pairwise(words)
+        ),
+        None,
+    )
+    return Output(typed or "en", typed or _language_of_environment())
+
+
+def _language_of_environment() -> str:
+    found = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "ru" if next(filter(None, found), "").startswith("ru") else "en"
 
 
 def output() -> Output:
@@ -46,7 +61,9 @@ def language() -> str:
 
 def use_language(language: str) -> None:
     """Set the language of everything that this command prints."""
-    output().language = language
+    found = output()
+    found.language = language
+    found.aside = found.aside if language == "en" else language
 
 
 def echo(text: object, *, err: bool = False, fg: str | None = None) -> None:

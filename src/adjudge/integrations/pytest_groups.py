@@ -5,10 +5,10 @@ first use.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from math import isfinite
 from os import PathLike
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import pytest
 
@@ -16,6 +16,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.instance import Instance, texts_beside
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.reading.values import nearest
 
 if TYPE_CHECKING:
     from adjudge.integrations.pytest_text import JudgedText
@@ -67,6 +68,19 @@ class GroupSettings:
                 "not_worse_than must be the folder of a run, not {not_worse_than!r}",
                 not_worse_than=self.not_worse_than,
             )
+
+
+def group_settings(given: Mapping[str, Any]) -> GroupSettings:
+    """What the arguments of a mark say."""
+    known = [one.name for one in fields(GroupSettings)]
+    for name in given:
+        if name not in known:
+            raise SetupError(
+                "unknown argument {name!r}; {hint}", name=name, hint=nearest(name, known)
+            )
+    if "criteria" not in given:
+        raise SetupError("criteria is missing: say what is to be judged")
+    return GroupSettings(**given)
 
 
 def _number(value: object) -> bool:

@@ -173,7 +173,7 @@ def rows(path: str | Path) -> list[dict[str, object]]:
 
 def _group(request: pytest.FixtureRequest) -> Group:
     from adjudge.errors import SetupError
-    from adjudge.integrations.pytest_groups import Group, GroupSettings
+    from adjudge.integrations.pytest_groups import Group, group_settings
     from adjudge.messages import Message
 
     __tracebackhide__ = True
@@ -187,12 +187,9 @@ def _group(request: pytest.FixtureRequest) -> Group:
         raise _refused(request, why)
     name = f"{node.parent.nodeid if node.parent else ''}::{node.originalname}"
     try:
-        settings = GroupSettings(**marker.kwargs)
-    except (TypeError, SetupError) as error:
-        problem = str(error)
-        if isinstance(error, TypeError):
-            problem = problem.removeprefix("GroupSettings.__init__() ")
-        why = Message("{test}: @pytest.mark.judged: {problem}", test=name, problem=problem)
+        settings = group_settings(marker.kwargs)
+    except SetupError as error:
+        why = Message("{test}: @pytest.mark.judged: {problem}", test=name, problem=error)
         raise _refused(request, why) from None
     if marker.args or (
         settings.at_least is None

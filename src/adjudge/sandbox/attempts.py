@@ -7,66 +7,75 @@ through does no harm: the probe is also how one finds out that a wall does not h
 from __future__ import annotations
 
 from adjudge.errors import Crashed, Forbidden, MemoryLimit, SandboxError, Timeout
+from adjudge.messages import Message
 from adjudge.sandbox.base import Limits
 
-ATTEMPTS = {
-    "read a file outside": "output = open(SECRET).read()",
-    "list a folder outside": "import os; output = os.listdir(FOLDER)",
-    "write a file outside": "open(FOLDER + '/written', 'w').write('x'); output = 'written'",
-    "change a file's mode outside": "import os; os.chmod(SECRET, 0o777); output = 'changed'",
-    "see the host's variables": (
+ATTEMPTS: dict[str, str] = {
+    Message("read a file outside"): "output = open(SECRET).read()",
+    Message("list a folder outside"): "import os; output = os.listdir(FOLDER)",
+    Message(
+        "write a file outside"
+    ): "open(FOLDER + '/written', 'w').write('x'); output = 'written'",
+    Message(
+        "change a file's mode outside"
+    ): "import os; os.chmod(SECRET, 0o777); output = 'changed'",
+    Message("see the host's variables"): (
         "import os; output = [name for name in os.environ if name == MARK] or 1 / 0"
     ),
-    "read another process's variables": (
+    Message("read another process's variables"): (
         "output = open(f'/proc/{HOST}/environ', 'rb').read().decode('latin-1') or 1 / 0"
     ),
-    "connect over TCP": (
+    Message("connect over TCP"): (
         "import socket; socket.create_connection(('127.0.0.1', PORT), 1); output = 'connected'"
     ),
-    "send over UDP": (
+    Message("send over UDP"): (
         "import socket; socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', "
         "PORT)); output = 'sent'"
     ),
-    "bind an abstract Unix socket": (
+    Message("bind an abstract Unix socket"): (
         "import socket; socket.socket(socket.AF_UNIX).bind('\\0' + MARK); output = 'bound'"
     ),
-    "start a process": "import os; output = os.fork() or os._exit(0)",
-    "start a program": "import subprocess; output = subprocess.run(['/bin/true']).returncode + 1",
-    "signal the host": "import os; os.kill(HOST, 0); output = 'signalled'",
-    "limit the host": "import resource; output = resource.prlimit(HOST, resource.RLIMIT_NOFILE)",
-    "trace the host": (
+    Message("start a process"): "import os; output = os.fork() or os._exit(0)",
+    Message(
+        "start a program"
+    ): "import subprocess; output = subprocess.run(['/bin/true']).returncode + 1",
+    Message("signal the host"): "import os; os.kill(HOST, 0); output = 'signalled'",
+    Message(
+        "limit the host"
+    ): "import resource; output = resource.prlimit(HOST, resource.RLIMIT_NOFILE)",
+    Message("trace the host"): (
         "import ctypes; output = ctypes.CDLL(None).ptrace(0x4206, HOST, 0, 0) == 0 or 1 / 0"
     ),
-    "have the kernel signal the host": (
+    Message("have the kernel signal the host"): (
         "import fcntl, os; fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, HOST); output = 'its own'"
     ),
-    "see what the host has open": "import os; output = os.readlink(f'/proc/{HOST}/fd/0')",
-    "read a file's attributes outside": "import os; os.listxattr(SECRET); output = 'read'",
-    "watch a folder outside": (
+    Message("see what the host has open"): "import os; output = os.readlink(f'/proc/{HOST}/fd/0')",
+    Message("read a file's attributes outside"): "import os; os.listxattr(SECRET); output = 'read'",
+    Message("watch a folder outside"): (
         "import ctypes; c = ctypes.CDLL(None); "
         "output = c.inotify_add_watch(c.inotify_init1(0), FOLDER.encode(), 0xFFF) > 0 or 1 / 0"
     ),
-    "outlive the host": (
+    Message("outlive the host"): (
         "import ctypes; output = ctypes.CDLL(None).prctl(1, 0, 0, 0, 0) == 0 or 1 / 0"
     ),
-    "mount": (
+    Message("mount"): (
         "import ctypes; c = ctypes.CDLL(None, use_errno=True); c.mount(b'none', b'.', b'no "
         "such type', 0, None); "
         "output = ctypes.get_errno() not in (1, 13, 38) or 1 / 0"
     ),
-    "raise its own limits": (
+    Message("raise its own limits"): (
         "import resource as r; r.setrlimit(r.RLIMIT_AS, (1 << 40, 1 << 40)); output = 'raised'"
     ),
 }
 """What it is → the code that does it."""
 
-KEPT = {
-    "compute and print": ("print('printed'); output = sum(range(10))", "45"),
-    "write to the scratch folder": (
+KEPT: dict[str, tuple[str, str]] = {
+    Message("compute and print"): ("print('printed'); output = sum(range(10))", "45"),
+    Message("write to the scratch folder"): (
         "open('own', 'w').write('x'); output = open('own').read()",
         "'x'",
     ),
-    "call a tool": ("output = double(4)", "8"),
+    Message("call a tool"): ("output = double(4)", "8"),
 }
 """What has to work, or a sandbox that refuses everything would pass: the code, and what comes of
 it.

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 from adjudge.errors import SetupError
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 from adjudge.sandbox.base import Sandbox
 from adjudge.sandbox.bubblewrap import Bubblewrap
 from adjudge.sandbox.container import Container
@@ -49,8 +49,9 @@ def find_sandbox(name: str | None = None) -> Sandbox:
         found = _probe_once(candidate)
         if not isinstance(found, str):
             return found
-        reasons.append(f"{candidate}: {found}")
-    raise SetupError("no sandbox works on this system.\n" + "\n".join(reasons) + f"\n{_HELP}")
+        reasons.append(join(": ", (candidate, found)))
+    none = Message("no sandbox works on this system.")
+    raise SetupError(join("\n", (none, *reasons, _HELP)))
 
 
 def _probe_once(name: str) -> Sandbox | str:

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from adjudge.aio.threads import started
 from adjudge.errors import AdjudgeError
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 from adjudge.sandbox.attempts import ATTEMPTS, KEPT
 from adjudge.sandbox.base import Limits, Sandbox
 
@@ -45,7 +45,7 @@ def trouble_with(sandbox: Sandbox) -> str | None:
         return None
     return Message(
         "code inside could do what it must not, or could not do what it must: {attempts}",
-        attempts=", ".join(broken),
+        attempts=join(", ", broken),
     )
 
 

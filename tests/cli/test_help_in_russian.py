@@ -1,0 +1,80 @@
+"""The language of help and errors: what was typed, else that of the environment."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from adjudge.cli.help import help_texts
+from adjudge.cli.main import HELP, app
+from adjudge.messages import render, term
+from support.commands import adjudge
+
+RUSSIAN = {**os.environ, "LC_ALL": "", "LC_MESSAGES": "", "LANG": "ru_RU.UTF-8"}
+
+
+def test_help_is_in_the_language_of_the_environment() -> None:
+    said = adjudge("check", "--help", environment=RUSSIAN).stdout
+    assert said.startswith("Использование: ")
+    assert " check [ПАРАМЕТРЫ] [text]\n" in said
+    assert "\nАргументы:\n  text  Текст, который оценить" in said
+    assert "[по умолчанию:" in said
+    assert "--column ТЕКСТ" in said
+    assert "Показать эту справку и выйти." in said
+
+
+def test_the_list_of_commands_is_in_russian_too() -> None:
+    said = adjudge("--help", environment=RUSSIAN).stdout
+    assert "\nКоманды:\n  init" in said
+    assert "Показать, чем кончился прогон" in adjudge("runs", environment=RUSSIAN).stderr
+
+
+def test_what_is_typed_goes_before_the_environment() -> None:
+    assert adjudge("check", "--language", "ru", "--help").stdout.startswith("Использование:")
+    assert adjudge("check", "--language=en", "--help", environment=RUSSIAN).stdout == (
+        adjudge("check", "--help").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("changed", "russian"),
+    [
+        ({"LC_ALL": "ru_RU.UTF-8", "LANG": "C"}, True),
+        ({"LC_MESSAGES": "ru", "LANG": "de_DE"}, True),
+        ({"LC_ALL": "C.UTF-8", "LANG": "ru_RU.UTF-8"}, False),
+        ({"LANG": "de_DE.UTF-8"}, False),
+        ({"LANG": ""}, False),
+    ],
+)
+def test_which_variable_counts(changed: dict[str, str], russian: bool) -> None:
+    said = adjudge("check", "--nothing", environment={**RUSSIAN, **changed}).stderr
+    assert said.startswith("adjudge: такого параметра нет" if russian else "adjudge: No such")
+
+
+def test_results_keep_their_language_and_errors_have_the_readers(tmp_path: Path) -> None:
+    """Prompts and reports are those of the command, the project or the eval file."""
+    words = ("check", "a text", "--criterion", "It is good.", "-m", "scripted/PASS")
+    plain, russian = (
+        adjudge(*words, "--run", tmp_path / name, environment=environment)
+        for name, environment in (("one", None), ("two", RUSSIAN))
+    )
+    assert plain.returncode == russian.returncode == 0
+    assert plain.stdout.replace("one", "two") == russian.stdout
+    failed = adjudge(*words[:-1], "nobody/nothing", environment=RUSSIAN)
+    assert "неизвестная модель" in failed.stderr
+
+
+def test_no_text_of_the_help_is_left_in_english() -> None:
+    context = click.Context(app, info_name="adjudge")
+    texts = {*HELP.values(), *help_texts(app, context)}
+    same = {text for text in texts if render(term("help", text), "ru") == text}
+    assert same == {"github:OWNER/REPOSITORY@TAG/PATH.yaml."}
+
+
+def test_a_command_of_the_list_is_not_loaded_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("adjudge.cli.main.COMMANDS", {})
+    assert "check" in CliRunner().invoke(app, ["--help"]).output
