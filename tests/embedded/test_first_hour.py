@@ -28,7 +28,7 @@ class ModelServer(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         text = json.dumps(body["messages"])
         names = _offered(body) or ["PASS", "FAIL"]
-        said = {name: "so it is" for name in ("explanation", "reasoning")}
+        said = dict.fromkeys(("explanation", "reasoning"), "so it is")
         chosen = names[-1] if "soon" in text or "long ago" in text else names[0]
         key = "verdict" if names == ["PASS", "FAIL"] else "selected_option"
         content = json.dumps({**said, key: chosen})
