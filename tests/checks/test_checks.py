@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.checks.check import Check, Expectation, Finding
+from adjudge.checks.check import Check, Expectation, Observation
 from adjudge.checks.kinds import EXPECTATIONS, say
 from adjudge.checks.language import language_of
 from adjudge.checks.numbers import number_in
@@ -35,7 +35,7 @@ def read(text: str) -> tuple[Expectation, ...]:
     return tuple(one.ready(Path()) for one in EXPECTATIONS.read(place.value, place))
 
 
-def look(check: str, text: str, **fields: str) -> Finding:
+def look(check: str, text: str, **fields: str) -> Observation:
     (one,) = read(check)
     return one.look(Instance({**ROW, **fields, "response": text}))
 

@@ -381,7 +381,7 @@ def test_the_tests_that_init_writes_run_at_once(suite: Suite) -> None:
     for path, content in starters("pytest"):
         suite.pytester.path.joinpath(path).parent.mkdir(exist_ok=True)
         suite.pytester.path.joinpath(path).write_bytes(content)
-    suite.run("--judged-model=scripted").assert_outcomes(passed=5)
+    suite.run("--judged-model=scripted").assert_outcomes(passed=14)
 
 
 def test_rows_of_a_file_become_parameters(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from adjudge import AspectCritic, Request, ScriptedModel
 from adjudge.domain.message import Usage
 from adjudge.results.cost import cost_message
 from adjudge.results.report import report_of
-from adjudge.view.ending import Ending, show_ending
+from adjudge.view.ending import RunEnding, show_ending
 from adjudge.view.terminal import Screen
 from support.asking import marked, truth
 from support.commands import adjudge
@@ -102,7 +102,7 @@ def test_of_many_rows_the_three_worst_are_shown_with_their_reasons(
 ) -> None:
     critic = AspectCritic("It ends in Y.", models=ScriptedModel(says), name="ends")
     report = report_of(critic, critic.evaluate(marked(30)))
-    show_ending(Ending(report=report), Screen(width=80), Screen(stderr=True))
+    show_ending(RunEnding(report=report), Screen(width=80), Screen(stderr=True))
     said = capsys.readouterr().out
     assert "30 rows judged." in said
     assert "67% pass" in said
@@ -122,7 +122,7 @@ def test_a_rate_is_of_rows_and_the_share_of_the_panel_stands_apart(
     )
     report = report_of(critic, critic.evaluate(marked(10)))
     assert report.sections[0].summary.mean == pytest.approx(2 / 3)
-    show_ending(Ending(report=report), Screen(width=80), Screen(stderr=True))
+    show_ending(RunEnding(report=report), Screen(width=80), Screen(stderr=True))
     said = " ".join(capsys.readouterr().out.split())
     assert "100% pass" in said
     assert "share of the panel that says PASS 0.67" in said

@@ -20,7 +20,7 @@ _MOST_SPANS = 20
 
 
 @light_dataclass(frozen=True)
-class Finding:
+class Observation:
     """What a check found in one text."""
 
     passed: bool | None
@@ -44,7 +44,7 @@ class Check(ABC):
         """What it wants, in a few words."""
 
     @abstractmethod
-    def look(self, text: str, row: Instance) -> Finding:
+    def look(self, text: str, row: Instance) -> Observation:
         """Whether ``text``, a field of ``row``, is as it should be."""
 
     @property
@@ -97,7 +97,7 @@ class Expectation:
             return self.name
         return Message("not: {title}", title=self.check.title) if self.negated else self.check.title
 
-    def look(self, row: Instance) -> Finding:
+    def look(self, row: Instance) -> Observation:
         """What is found in a row; without the field, nothing can be told."""
         value = row.fields.get(self.field)
         if value is None:
@@ -117,12 +117,12 @@ def texts_in(row: Instance, name: str) -> tuple[str, ...]:
     return tuple(one for one in texts if one.strip())
 
 
-def lacks(row: Instance, name: str) -> Finding:
+def lacks(row: Instance, name: str) -> Observation:
     """What is to be compared with is not there: nothing can be told."""
     if name in row.fields:
-        return Finding(None, Message("the field {field!r} of the row is empty", field=name))
+        return Observation(None, Message("the field {field!r} of the row is empty", field=name))
     names = ", ".join(sorted(row.fields))
-    return Finding(
+    return Observation(
         None, Message("the row has no {field!r}; it has: {names}", field=name, names=names)
     )
 

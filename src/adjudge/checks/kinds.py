@@ -12,7 +12,7 @@ from adjudge.checks.python import Python
 from adjudge.checks.refusal import Refuses
 from adjudge.checks.similarity import Similar
 from adjudge.checks.structure import Citations, IsCode, IsJson, IsSql, Urls
-from adjudge.checks.words import Begins, Contains, Ends, Equals, Forbidden, Regex
+from adjudge.checks.words import Begins, Contains, Ends, Equals, ForbiddenWords, Regex
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.reading.types import (
@@ -82,7 +82,7 @@ CHECKS: Mapping[str, CheckKind] = {
     "starts_with": CheckKind(Begins, "text"),
     "ends_with": CheckKind(Ends, "text"),
     "regex": CheckKind(Regex, "pattern"),
-    "forbidden": CheckKind(Forbidden, "words"),
+    "forbidden": CheckKind(ForbiddenWords, "words"),
     "json": CheckKind(IsJson, "path", flag=True),
     "number": CheckKind(NumberWithin),
     "words": CheckKind(Length, given={"unit": "words"}),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
-from adjudge.checks.check import Check, Finding
+from adjudge.checks.check import Check, Observation
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.messages import Message
@@ -93,8 +93,8 @@ class Language(Check):
     def title(self) -> str:
         return Message("language: {code}", code=self.code)
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         found = language_of(text)
         if found is None:
-            return Finding(None, Message("its language cannot be told: too short, or mixed"))
-        return Finding(found == self.code, Message("its language is {code}", code=found))
+            return Observation(None, Message("its language cannot be told: too short, or mixed"))
+        return Observation(found == self.code, Message("its language is {code}", code=found))

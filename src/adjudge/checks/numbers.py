@@ -6,7 +6,7 @@ import math
 import re
 from typing import Literal
 
-from adjudge.checks.check import Check, Finding, limits_text, need_limit, within
+from adjudge.checks.check import Check, Observation, limits_text, need_limit, within
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
@@ -63,12 +63,12 @@ class NumberWithin(Check):
     def prepare(self) -> None:
         need_limit("number", self.least, self.most)
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         found = list(_NUMBER.finditer(text))
         if not found:
-            return Finding(False, Message("there is no number in it"))
+            return Observation(False, Message("there is no number in it"))
         if self.which == "only" and len(found) > 1:
-            return Finding(
+            return Observation(
                 None,
                 Message(
                     "it has {count} numbers: say which with which: first or last", count=len(found)
@@ -79,11 +79,15 @@ class NumberWithin(Check):
         try:
             value = number_in(one[0])
         except _Ambiguous:
-            return Finding(None, Message("{text} may be read as two numbers", text=one[0]), (span,))
+            return Observation(
+                None, Message("{text} may be read as two numbers", text=one[0]), (span,)
+            )
         if value is None:
-            return Finding(None, Message("{text} cannot be read as a number", text=one[0]), (span,))
+            return Observation(
+                None, Message("{text} cannot be read as a number", text=one[0]), (span,)
+            )
         told = Message("it says {value:g}", value=value)
-        return Finding(within(value, self.least, self.most), told, (span,), value)
+        return Observation(within(value, self.least, self.most), told, (span,), value)
 
 
 Unit = Literal["words", "characters"]
@@ -107,14 +111,14 @@ class Length(Check):
     def prepare(self) -> None:
         need_limit("length", self.least, self.most)
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         count = len(text.split()) if self.unit == "words" else len(text)
         told = (
             Message("{count} words", count=count)
             if self.unit == "words"
             else Message("{count} characters", count=count)
         )
-        return Finding(within(count, self.least, self.most), told, (), float(count))
+        return Observation(within(count, self.least, self.most), told, (), float(count))
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -128,15 +132,15 @@ class Took(Check):
     def title(self) -> str:
         return Message("{column}: at most {most:g}", column=self.column, most=self.most)
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the row says it
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the row says it
         given = row.metadata.get(self.column, row.input.get(self.column))
         try:
             value = float(str(given))
         except ValueError:
             value = math.nan
         if given is None or isinstance(given, bool) or not math.isfinite(value):
-            return Finding(
+            return Observation(
                 None, Message("nothing says the {column} of this row", column=self.column)
             )
         told = Message("{column} {value:g}", column=self.column, value=value)
-        return Finding(value <= self.most, told, (), value)
+        return Observation(value <= self.most, told, (), value)

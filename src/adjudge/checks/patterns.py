@@ -10,30 +10,16 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
 
 from adjudge.domain.span import Span
 from adjudge.messages import Message
 
-SECONDS = 2.0
+SECONDS = 5.0
 """What an expression may take on one text."""
 _MOST = 20
-_PROGRAM = """
-import json, re, sys
-for line in sys.stdin:
-    pattern, flags, text, whole, most = json.loads(line)
-    found = re.compile(pattern, flags)
-    spans = []
-    if whole:
-        one = found.fullmatch(text)
-        spans = [one.span()] if one else []
-    else:
-        for one in found.finditer(text):
-            spans.append(one.span())
-            if len(spans) == most:
-                break
-    print(json.dumps(spans), flush=True)
-"""
+_PROGRAM = Path(__file__).with_name("matching.py")
 
 
 class TooLong(Exception):
@@ -83,13 +69,15 @@ class _Matcher:
     def _running(self) -> subprocess.Popen[str]:
         if self._process is None or self._process.poll() is not None:
             self._process = subprocess.Popen(  # noqa: S603 - our own program
-                [sys.executable, "-I", "-S", "-c", _PROGRAM],
+                [sys.executable, "-I", "-S", str(_PROGRAM)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 text=True,
                 encoding="utf-8",
             )
+            if self._process.stdout is not None:
+                self._process.stdout.readline()  # it is there: its start is not the expression's
         return self._process
 
     def stop(self) -> None:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from types import CodeType
 
-from adjudge.checks.check import Check, Finding
+from adjudge.checks.check import Check, Observation
 from adjudge.checks.words import short
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
@@ -57,7 +57,7 @@ class Python(Check):
     def prepare(self) -> None:
         _ = self._function if is_reference(self.code) else self._expression
 
-    def look(self, text: str, row: Instance) -> Finding:
+    def look(self, text: str, row: Instance) -> Observation:
         try:
             said = (
                 self._function(text, row)
@@ -68,14 +68,14 @@ class Python(Check):
         # somebody's own program: what it raises is no verdict
         except Exception as error:  # noqa: BLE001
             name = type(error).__name__
-            return Finding(None, Message("{name}: {error}", name=name, error=str(error)))
+            return Observation(None, Message("{name}: {error}", name=name, error=str(error)))
         if isinstance(said, bool):
-            return Finding(said, Message("it says {said}", said=str(said)))
+            return Observation(said, Message("it says {said}", said=str(said)))
         if isinstance(said, int | float) and 0 <= said <= 1:
-            return Finding(
+            return Observation(
                 said >= 0.5, Message("it says {said:g}", said=float(said)), (), float(said)
             )
-        return Finding(
+        return Observation(
             None,
             Message(
                 "it says {said}, which is neither True or False nor a number from 0 to 1",

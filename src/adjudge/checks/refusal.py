@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from adjudge.checks.check import Check, Finding
+from adjudge.checks.check import Check, Observation
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
@@ -51,10 +51,10 @@ class Refuses(Check):
     def title(self) -> str:
         return Message("declines to answer")
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         found = _pattern().match(text)
         if found:
-            return Finding(True, Message("it declines"), (Span(0, found.end()),))
+            return Observation(True, Message("it declines"), (Span(0, found.end()),))
         if declines(text, ()):
-            return Finding(True, Message("it declines"))
-        return Finding(False, Message("it does not decline"))
+            return Observation(True, Message("it declines"))
+        return Observation(False, Message("it does not decline"))

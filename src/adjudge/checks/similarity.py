@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Literal, get_args
 
-from adjudge.checks.check import Check, Finding, lacks, texts_in
+from adjudge.checks.check import Check, Observation, lacks, texts_in
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.messages import Message
@@ -134,11 +134,11 @@ class Similar(Check):
     def reads(self) -> tuple[str, ...]:
         return (self.to,)
 
-    def look(self, text: str, row: Instance) -> Finding:
+    def look(self, text: str, row: Instance) -> Observation:
         texts = texts_in(row, self.to)
         if not texts:
             return lacks(row, self.to)
         wanted = "\n".join(texts)
         value = _BY[self.by](text, wanted)
         told = Message("{way} {value:.3f}", way=self.by, value=value)
-        return Finding(value >= self.least, told, (), value)
+        return Observation(value >= self.least, told, (), value)

@@ -16,7 +16,15 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from adjudge.checks.check import Check, Finding, first_spans, lacks, limits_text, texts_in, within
+from adjudge.checks.check import (
+    Check,
+    Observation,
+    first_spans,
+    lacks,
+    limits_text,
+    texts_in,
+    within,
+)
 from adjudge.checks.words import short
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonValue
@@ -97,25 +105,25 @@ class IsJson(Check):
         if self.schema is not None:
             self._problems(None)
 
-    def look(self, text: str, row: Instance) -> Finding:
+    def look(self, text: str, row: Instance) -> Observation:
         try:
             found = read_json(unfenced(text) if self.fenced else text)
         except RecursionError:
-            return Finding(None, Message("it is nested too deep to be read"))
+            return Observation(None, Message("it is nested too deep to be read"))
         except ValueError as error:
-            return Finding(False, Message("it is not JSON: {reason}", reason=str(error)))
+            return Observation(False, Message("it is not JSON: {reason}", reason=str(error)))
         if self.schema is not None and (problem := self._problems(found)):
-            return Finding(False, problem)
+            return Observation(False, problem)
         if self.path is None:
-            return Finding(True, Message("it is JSON"))
+            return Observation(True, Message("it is JSON"))
         return self._at_path(found, row)
 
-    def _at_path(self, found: JsonValue, row: Instance) -> Finding:
+    def _at_path(self, found: JsonValue, row: Instance) -> Observation:
         path = self.path or ""
         try:
             value = value_at(found, path)
         except NotThere:
-            return Finding(False, Message("there is no {path} in it", path=path))
+            return Observation(False, Message("there is no {path} in it", path=path))
         wanted = self.equals
         if self.field is not None:
             texts = texts_in(row, self.field)
@@ -123,8 +131,8 @@ class IsJson(Check):
                 return lacks(row, self.field)
             wanted = texts[0]
         if wanted is None or _means(value, wanted):
-            return Finding(True, Message("it has {value}", value=_shown(value)))
-        return Finding(
+            return Observation(True, Message("it has {value}", value=_shown(value)))
+        return Observation(
             False,
             Message(
                 "{path} is {value}, not {wanted}", path=path, value=_shown(value), wanted=wanted
@@ -201,10 +209,10 @@ class IsCode(Check):
     def title(self) -> str:
         return Message("is code in {language}", language=self.language.capitalize())
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         code = unfenced(text)
         if not code.strip():
-            return Finding(False, Message("there is no code"))
+            return Observation(False, Message("there is no code"))
         try:
             if self.language == "json":
                 read_json(code)
@@ -216,10 +224,10 @@ class IsCode(Check):
             line = getattr(error, "lineno", None)
             said = getattr(error, "msg", None) or str(error)
             at = Message("line {line}: {reason}", line=line, reason=said) if line else said
-            return Finding(False, Message("it cannot be parsed: {reason}", reason=at))
+            return Observation(False, Message("it cannot be parsed: {reason}", reason=at))
         except (RecursionError, MemoryError):
-            return Finding(None, Message("it is nested too deep to be read"))
-        return Finding(True, Message("it can be parsed"))
+            return Observation(None, Message("it is nested too deep to be read"))
+        return Observation(True, Message("it can be parsed"))
 
 
 _NO_SYNTAX = ("syntax error", "unrecognized token", "incomplete input", "unterminated")
@@ -251,14 +259,14 @@ class IsSql(Check):
                 "sqlglot does not know the dialect {dialect!r}", dialect=self.dialect
             ) from error
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         sql = unfenced(text).strip()
         if not sql.strip("; \n\t"):
-            return Finding(False, Message("there is no SQL"))
+            return Observation(False, Message("there is no SQL"))
         problem = _sqlite_problem(sql) if self.dialect == "sqlite" else self._problem(sql)
         if problem:
-            return Finding(False, Message("it cannot be parsed: {reason}", reason=problem))
-        return Finding(True, Message("it can be parsed"))
+            return Observation(False, Message("it cannot be parsed: {reason}", reason=problem))
+        return Observation(True, Message("it can be parsed"))
 
     def _problem(self, sql: str) -> str:
         import sqlglot  # type: ignore[import-not-found,unused-ignore]
@@ -319,7 +327,7 @@ class Urls(Check):
             return Message("addresses are well formed")
         return Message("addresses: {limits}", limits=limits_text(self.least, self.most))
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         found = [
             (Span(one.start(), one.start() + len(url)), url)
             for one in _URL.finditer(text)
@@ -327,10 +335,12 @@ class Urls(Check):
         ]
         for span, url in found:
             if problem := self._problem(url):
-                return Finding(False, problem, (span,), float(len(found)))
+                return Observation(False, problem, (span,), float(len(found)))
         spans = first_spans(span for span, _ in found)
         told = Message("{count} addresses", count=len(found))
-        return Finding(within(len(found), self.least, self.most), told, spans, float(len(found)))
+        return Observation(
+            within(len(found), self.least, self.most), told, spans, float(len(found))
+        )
 
     def _problem(self, url: str) -> Message | None:
         whole = url if "://" in url else f"https://{url}"
@@ -370,7 +380,7 @@ class Citations(Check):
     def reads(self) -> tuple[str, ...]:
         return (self.sources,)
 
-    def look(self, text: str, row: Instance) -> Finding:
+    def look(self, text: str, row: Instance) -> Observation:
         value = row.fields.get(self.sources)
         count = None if value is None else 1 if isinstance(value, str) else len(value)
         cited = [
@@ -380,7 +390,7 @@ class Citations(Check):
         ]
         for span, number in cited:
             if number < 1 or (count is not None and number > count):
-                return Finding(
+                return Observation(
                     False,
                     Message(
                         "[{number}] is none of {count} sources", number=number, count=count or 0
@@ -390,4 +400,4 @@ class Citations(Check):
                 )
         told = Message("{count} citations", count=len(cited))
         spans = first_spans(span for span, _ in cited)
-        return Finding(len(cited) >= self.least, told, spans, float(len(cited)))
+        return Observation(len(cited) >= self.least, told, spans, float(len(cited)))

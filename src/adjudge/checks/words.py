@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
-from adjudge.checks.check import Check, Finding, first_spans, lacks, quoted, texts_in
+from adjudge.checks.check import Check, Observation, first_spans, lacks, quoted, texts_in
 from adjudge.checks.patterns import TooLong, find_all
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
@@ -44,7 +44,7 @@ class Equals(Check):
     def prepare(self) -> None:
         _need_one("equals", self.text, self.field)
 
-    def look(self, text: str, row: Instance) -> Finding:
+    def look(self, text: str, row: Instance) -> Observation:
         wanted = self.text or ""
         if self.field is not None:
             texts = texts_in(row, self.field)
@@ -53,8 +53,10 @@ class Equals(Check):
             wanted = "\n".join(texts)
         equal = fold(text.strip(), case=self.case) == fold(wanted.strip(), case=self.case)
         if equal:
-            return Finding(True, Message("it is the same text"), (Span(0, len(text)),))
-        return Finding(False, Message("it is another text than {wanted!r}", wanted=short(wanted)))
+            return Observation(True, Message("it is the same text"), (Span(0, len(text)),))
+        return Observation(
+            False, Message("it is another text than {wanted!r}", wanted=short(wanted))
+        )
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -85,7 +87,7 @@ class Contains(Check):
         if sum(map(bool, (self._wanted, self.any, self.field))) != 1:
             raise SetupError("contains takes a text, all, any or field: give one of them")
 
-    def look(self, text: str, row: Instance) -> Finding:
+    def look(self, text: str, row: Instance) -> Observation:
         wanted: Sequence[str] = self.any or self._wanted
         if self.field is not None:
             wanted = texts_in(row, self.field)
@@ -97,12 +99,12 @@ class Contains(Check):
         if self.any:
             held = [one for one, found in places.items() if found]
             if held:
-                return Finding(True, Message("it has {texts}", texts=quoted(held)), spans)
-            return Finding(False, Message("it has none of {texts}", texts=quoted(self.any)))
+                return Observation(True, Message("it has {texts}", texts=quoted(held)), spans)
+            return Observation(False, Message("it has none of {texts}", texts=quoted(self.any)))
         if missing:
             lacking = Message("it lacks {texts}", texts=quoted(map(short, missing)))
-            return Finding(False, lacking, spans)
-        return Finding(True, Message("it has {texts}", texts=quoted(map(short, wanted))), spans)
+            return Observation(False, lacking, spans)
+        return Observation(True, Message("it has {texts}", texts=quoted(map(short, wanted))), spans)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -116,14 +118,14 @@ class Begins(Check):
     def title(self) -> str:
         return Message("starts with {text!r}", text=self.text)
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         given = text.lstrip()
         start = len(text) - len(given)
         if fold(given, case=self.case).startswith(fold(self.text, case=self.case)):
             span = Span(start, start + len(self.text))
-            return Finding(True, Message("it starts so"), (span,))
+            return Observation(True, Message("it starts so"), (span,))
         begin = short(given[: len(self.text)])
-        return Finding(False, Message("it starts with {begin!r}", begin=begin))
+        return Observation(False, Message("it starts with {begin!r}", begin=begin))
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -135,13 +137,13 @@ class Ends(Check):
     def title(self) -> str:
         return Message("ends with {text!r}", text=self.text)
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         given = text.rstrip()
         if fold(given, case=self.case).endswith(fold(self.text, case=self.case)):
             span = Span(max(0, len(given) - len(self.text)), len(given))
-            return Finding(True, Message("it ends so"), (span,))
+            return Observation(True, Message("it ends so"), (span,))
         end = short(given[-len(self.text) :])
-        return Finding(False, Message("it ends with {end!r}", end=end))
+        return Observation(False, Message("it ends with {end!r}", end=end))
 
 
 _FLAGS: Mapping[str, re.RegexFlag] = {"i": re.IGNORECASE, "m": re.MULTILINE, "s": re.DOTALL}
@@ -176,21 +178,21 @@ class Regex(Check):
                 reason=str(error),
             ) from error
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         try:
             found = find_all(self.pattern, self._flags, text, whole=self.whole)
         except TooLong as error:
-            return Finding(None, error.message)
+            return Observation(None, error.message)
         if not found:
-            return Finding(False, Message("nothing matches"))
+            return Observation(False, Message("nothing matches"))
         first = found[0]
-        return Finding(
+        return Observation(
             True, Message("{text!r} matches", text=short(text[first.start : first.end])), found
         )
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class Forbidden(Check):
+class ForbiddenWords(Check):
     """None of some words stands in the text, as a word of its own."""
 
     words: tuple[str, ...] = key(Many(Text()), "Words that must not be in the text.")
@@ -200,15 +202,15 @@ class Forbidden(Check):
     def title(self) -> str:
         return Message("has none of {texts}", texts=quoted(self.words))
 
-    def look(self, text: str, row: Instance) -> Finding:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
         found = {
             one: list(_places(text, one, case=False, words=not self.parts)) for one in self.words
         }
         said = [one for one, places in found.items() if places]
         if not said:
-            return Finding(True, Message("it has none of them"))
+            return Observation(True, Message("it has none of them"))
         spans = first_spans(span for places in found.values() for span in places)
-        return Finding(False, Message("it has {texts}", texts=quoted(said)), spans)
+        return Observation(False, Message("it has {texts}", texts=quoted(said)), spans)
 
 
 def _places(text: str, wanted: str, *, case: bool, words: bool = False) -> Iterator[Span]:

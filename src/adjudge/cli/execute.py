@@ -45,7 +45,7 @@ from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
-from adjudge.view.ending import Ending, show_ending
+from adjudge.view.ending import RunEnding, show_ending
 from adjudge.view.terminal import Screen
 
 if TYPE_CHECKING:
@@ -521,7 +521,7 @@ def show_end(
     outcome: RunOutcome, report: Report, files: Sequence[Path] = (), earlier: Path | None = None
 ) -> None:
     """The last that a command prints of what it judged."""
-    ending = Ending(
+    ending = RunEnding(
         report=report,
         stopped=outcome.stopped,
         folder=outcome.run.folder,

@@ -68,7 +68,7 @@ from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
-from adjudge.runs.continued import RunPlace, data_fact, find_place
+from adjudge.runs.continued import ContinuedRun, data_fact, find_place
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.other_models import at_server, by_models
@@ -376,10 +376,10 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
     return outcome.exit_code()
 
 
-def _find_place(made: EvalRun, wanted: RunOptions) -> RunPlace:
+def _find_place(made: EvalRun, wanted: RunOptions) -> ContinuedRun:
     """Where it is kept; after a change of the file not where it was, unless that was asked for."""
     if wanted.folder or wanted.on:
-        return RunPlace(made.folder or Path(), reused=wanted.reused())
+        return ContinuedRun(made.folder or Path(), reused=wanted.reused())
     place = find_place(made)
     if place.earlier:
         values = {"file": made.file.path.name, "earlier": place.earlier, "folder": place.folder}
@@ -439,7 +439,9 @@ def _adopt(folder: Path) -> None:
     adopt_partitions(folder)
 
 
-def _tell(outcome: RunOutcome, place: RunPlace, written: Sequence[Path], *, as_json: bool) -> None:
+def _tell(
+    outcome: RunOutcome, place: ContinuedRun, written: Sequence[Path], *, as_json: bool
+) -> None:
     report = outcome.report()
     if as_json:
         print_run(report, place.folder, written, votes=True)

@@ -46,7 +46,7 @@ from adjudge.results.counts import (
 from adjudge.results.run_report import report_of_run, votes_message
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
-from adjudge.view.ending import Ending, show_ending
+from adjudge.view.ending import RunEnding, show_ending
 from adjudge.view.terminal import Screen, clean
 from adjudge.view.terms import run_state
 
@@ -112,7 +112,7 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     )
     screen.show("")
     unfinished = info.state not in ("complete", "imported")
-    ending = Ending(report=report_of_run(folder), folder=folder, unfinished=unfinished)
+    ending = RunEnding(report=report_of_run(folder), folder=folder, unfinished=unfinished)
     show_ending(ending, screen, screen)
     screen.show("")
     for line in _judge_lines(info):

@@ -162,7 +162,8 @@ def cell_in(cells: Mapping[str, object], column: str) -> object:
     if own is None:
         return None
     with suppress(NotThere):
-        return value_at(_nested(cells[own]), column[len(root) :])  # type: ignore[arg-type]  # or nothing is there
+        nested = _nested(cells[own])
+        return value_at(nested, column[len(root) :])  # type: ignore[arg-type]  # or it is not there
     return None
 
 

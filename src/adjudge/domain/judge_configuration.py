@@ -85,11 +85,12 @@ def judges_of(configuration: JsonValue) -> dict[str, JudgeConfiguration]:
 
 def kept_criteria(said: JsonObject) -> Criteria:
     """The criteria that a run stored."""
-    options = [CriteriaOption(**one) for one in objects_in(said.get("options"))]  # type: ignore[arg-type]
-    examples = [CriteriaExample(**one) for one in objects_in(said.get("examples"))]  # type: ignore[arg-type]
+    offered, shown = objects_in(said.get("options")), objects_in(said.get("examples"))
+    options = tuple(CriteriaOption(**one) for one in offered)  # type: ignore[arg-type]
+    examples = tuple(CriteriaExample(**one) for one in shown)  # type: ignore[arg-type]
     rest = {name: value for name, value in said.items() if name not in ("options", "examples")}
     try:
-        return Criteria(**rest, options=tuple(options), examples=tuple(examples))  # type: ignore[arg-type]
+        return Criteria(**rest, options=options, examples=examples)  # type: ignore[arg-type]
     except TypeError as error:
         raise RunError(
             "the run holds criteria that adjudge did not write: {error}", error=error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from adjudge.checks.check import Expectation, Finding
+from adjudge.checks.check import Expectation, Observation
 from adjudge.checks.kinds import say
 from adjudge.domain.check_result import FAIL, PASS, CheckRecord, CheckResult
 from adjudge.domain.criteria import Criteria, CriteriaOption
@@ -156,7 +156,7 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         return result
 
 
-def _record(one: Expectation, found: Finding) -> CheckRecord:
+def _record(one: Expectation, found: Observation) -> CheckRecord:
     return CheckRecord(
         name=str(one.title),
         passed=found.passed,

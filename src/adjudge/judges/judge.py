@@ -402,7 +402,8 @@ class Judge(ABC, Generic[I, R]):
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set, but for the models, which are recorded by themselves."""
-        names = [entry.name for entry in fields(self) if not is_alias(entry)]  # type: ignore[arg-type]
+        own = fields(self)  # type: ignore[arg-type]
+        names = [entry.name for entry in own if not is_alias(entry)]
         return {
             name: getattr(self, name)
             for name in names

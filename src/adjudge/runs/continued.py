@@ -25,8 +25,8 @@ _DATA = "data"
 
 
 @light_dataclass(frozen=True)
-class RunPlace:
-    """Where a run is kept."""
+class ContinuedRun:
+    """The folder in which an eval file is carried out now."""
 
     folder: Path
     earlier: Path | None = None
@@ -35,7 +35,7 @@ class RunPlace:
     """The run whose answers are taken where they still apply."""
 
 
-def find_place(run: EvalRun) -> RunPlace:
+def find_place(run: EvalRun) -> ContinuedRun:
     """The newest folder of the eval file that was made with this configuration and these rows;
     else a new one. A run that was not finished may go on with other rows.
     """
@@ -50,13 +50,13 @@ def find_place(run: EvalRun) -> RunPlace:
         known = facts.get("configuration") or {}
         same_rows = facts.get("ended") != "complete" or facts.get(_DATA) in (None, data.get(_DATA))
         if is_same_configuration(known, configuration) and (same_rows or not data):
-            return RunPlace(folder)
+            return ContinuedRun(folder)
         before = before or (folder, known)
     free = next(one for one in _numbered(first) if not holds_run(one))
     if before is None:
-        return RunPlace(free)
+        return ContinuedRun(free)
     earlier, known = before
-    return RunPlace(free, earlier, None if judge_changes(known, configuration) else earlier)
+    return ContinuedRun(free, earlier, None if judge_changes(known, configuration) else earlier)
 
 
 def data_fact(file: EvalFile) -> JsonDict:

@@ -333,7 +333,7 @@ class CheckEntry(JudgeEntry):
 
 @light_dataclass(frozen=True, kw_only=True)
 class PythonEntry(JudgeEntry):
-    """A judge of one's own."""
+    """A judge whose class the user wrote."""
 
     judge: str = key(Text(), "Its class: file.py:Class beside this file, or module:Class.")
     options: tuple[tuple[str, JsonValue], ...] = key(

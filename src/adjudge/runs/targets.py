@@ -28,7 +28,7 @@ from adjudge.engine.session import session
 from adjudge.errors import SetupError
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
-from adjudge.gateway.targets.answer import Answer
+from adjudge.gateway.targets.answer import TargetAnswer
 from adjudge.judges.settings import ModelPanel
 from adjudge.ledger.ledger import key_of
 from adjudge.messages import Message
@@ -85,10 +85,10 @@ class Variant:
             seed=self.model.seed_for(self.sample),
         )
 
-    def answer_in(self, vote: Vote) -> Answer:
+    def answer_in(self, vote: Vote) -> TargetAnswer:
         """The answer that a vote holds."""
         text = vote.text or ""
-        return Answer(text) if self.prompt else Answer.of_json(text)
+        return TargetAnswer(text) if self.prompt else TargetAnswer.of_json(text)
 
     def described(self) -> JsonDict:
         """What decides its answers, for the record of a run."""
@@ -210,7 +210,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
     def plan_all(self, item: UnansweredRow) -> Sequence[Ballot]:
         """With an answer of a usual length in place of those that are not there."""
         asked = [one.ballot(item.row, self.language) for one in item.variants]
-        answers = [Answer(_ASSUMED)] * len(item.variants)
+        answers = [TargetAnswer(_ASSUMED)] * len(item.variants)
         inner = self.ready.items(self._instance(item, answers, {}))[item.place]
         return [*asked, *self.judge.plan_if_allowed(inner)]
 
@@ -244,7 +244,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return inner
 
     def _instance(
-        self, item: UnansweredRow, answers: Sequence[Answer], took: Mapping[str, object]
+        self, item: UnansweredRow, answers: Sequence[TargetAnswer], took: Mapping[str, object]
     ) -> Instance:
         """The row with its answer, or with the answers that are compared."""
         own, about = item.instance, dict(item.instance.metadata)
@@ -291,7 +291,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
 
     def _unanswered(self, item: UnansweredRow, votes: Sequence[Vote], reason: str) -> Result:
         """No verdict, and the reason: what is not there is not judged."""
-        nothing = self._instance(item, [Answer("")] * len(item.variants), {})
+        nothing = self._instance(item, [TargetAnswer("")] * len(item.variants), {})
         inner = self.ready.items(nothing)[item.place]
         result: Result = self.judge.pool(inner, ())
         without = Instance(

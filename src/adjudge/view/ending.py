@@ -38,16 +38,16 @@ _STANDING = {
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class Ending:
+class RunEnding:
     """What a command has come to."""
 
     report: Report
     stopped: str = ""
     """Why it ended before the end, if it did."""
     folder: Path | None = None
-    """Where the run is kept."""
+    """The run folder; None where nothing is kept."""
     files: Sequence[Path] = ()
-    """What was written."""
+    """Reports and tables that were written."""
     earlier: Path | None = None
     """The run before the eval file was changed."""
     unfinished: bool = False
@@ -60,7 +60,7 @@ class Ending:
         return self.report.total == 1 == len(self.report.entries)
 
 
-def show_ending(ending: Ending, screen: Screen, aside: Screen) -> None:
+def show_ending(ending: RunEnding, screen: Screen, aside: Screen) -> None:
     """All of it; ``aside`` is standard error, where scripts look for what went wrong."""
     report = ending.report
     if ending.single:
@@ -101,7 +101,7 @@ def _warn(text: Message, aside: Screen, style: str = "") -> None:
     aside.say(text, style, soft_wrap=not aside.console.is_terminal)
 
 
-def _headline(ending: Ending, screen: Screen) -> Iterator[Text | str]:
+def _headline(ending: RunEnding, screen: Screen) -> Iterator[Text | str]:
     """In words; why a command stopped whose rows are not kept was said when it did."""
     report = ending.report
     if ending.stopped and ending.folder is None:
@@ -149,7 +149,7 @@ def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
         last = name
 
 
-def _facts(ending: Ending) -> Iterator[tuple[str, str]]:
+def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
     report, folder = ending.report, ending.folder
     yield Message("Cost"), join(" · ", _cost(report))
     if ending.asked == 0 and folder is not None and report.total:
@@ -179,7 +179,7 @@ def _cost(report: Report) -> Iterator[Message]:
         )
 
 
-def _next_commands(ending: Ending) -> Iterator[str]:
+def _next_commands(ending: RunEnding) -> Iterator[str]:
     """What is worth typing now."""
     if ending.folder is None:
         return

@@ -15,7 +15,7 @@ from aiohttp import web
 
 from adjudge.domain.message import ChatMessage, Prompt, Reply, Request
 from adjudge.errors import ModelError, RateLimited, SetupError, Unavailable
-from adjudge.gateway.targets.answer import Answer, AnswerPaths, NoAnswer
+from adjudge.gateway.targets.answer import AnswerPaths, NoAnswer, TargetAnswer
 from adjudge.gateway.targets.target import Target
 from adjudge.gateway.targets.targets import (
     CommandTarget,
@@ -33,13 +33,13 @@ def asked(row: dict[str, object] = ROW) -> Request:  # type: ignore[assignment]
     return Request(Prompt((ChatMessage("user", json.dumps(row)),)))
 
 
-def answer(target: Target, row: dict[str, object] = ROW) -> Answer:  # type: ignore[assignment]
+def answer(target: Target, row: dict[str, object] = ROW) -> TargetAnswer:  # type: ignore[assignment]
     complete: Callable[[Request], Awaitable[Reply]] = target.complete
 
     async def ask() -> Reply:
         return await complete(asked(row))
 
-    return Answer.of_json(asyncio.run(ask()).text)
+    return TargetAnswer.of_json(asyncio.run(ask()).text)
 
 
 def program(folder: Path, code: str) -> str:
@@ -54,7 +54,7 @@ def command(folder: Path, code: str, *arguments: str, **paths: str) -> CommandTa
 
 def test_a_command_reads_the_row_on_its_standard_input(tmp_path: Path) -> None:
     target = command(tmp_path, "print(json.load(sys.stdin)['question'][:4])")
-    assert answer(target) == Answer("What")
+    assert answer(target) == TargetAnswer("What")
 
 
 @pytest.mark.parametrize("text", HOSTILE)
@@ -162,7 +162,7 @@ def test_an_endpoint_is_sent_the_template_with_the_row(monkeypatch: pytest.Monke
             contexts="data.docs",
         ).complete(asked({"question": "why", "contexts": ["a", "b"]})),
     )
-    assert Answer.of_json(reply.text) == Answer("4", ("d1", "d2"))
+    assert TargetAnswer.of_json(reply.text) == TargetAnswer("4", ("d1", "d2"))
     assert seen == [
         ({"q": "why", "sources": ["a", "b"], "note": "on why{}"}, "Bearer secret-token-1234")
     ]
@@ -178,7 +178,7 @@ def test_what_a_row_says_is_escaped_in_an_address() -> None:
             asked({"question": "x&b=../?#"})
         ),
     )
-    assert Answer.of_json(reply.text).text == "/a x&b=../?#"
+    assert TargetAnswer.of_json(reply.text).text == "/a x&b=../?#"
 
 
 @pytest.mark.parametrize(
@@ -222,18 +222,21 @@ def messages(row: dict[str, str]) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (lambda question: f"<{question}>", Answer("<why>")),
-        (lambda row: row["question"] * 2, Answer("whywhy")),
-        (later, Answer("WHY")),
-        (lambda question, top=3: {"output": question, "sources": ["s"]}, Answer("why", ("s",))),
+        (lambda question: f"<{question}>", TargetAnswer("<why>")),
+        (lambda row: row["question"] * 2, TargetAnswer("whywhy")),
+        (later, TargetAnswer("WHY")),
+        (
+            lambda question, top=3: {"output": question, "sources": ["s"]},
+            TargetAnswer("why", ("s",)),
+        ),
         (
             messages,
-            Answer("done", (), '[{"name": "search", "arguments": {"q": "why"}}]'),
+            TargetAnswer("done", (), '[{"name": "search", "arguments": {"q": "why"}}]'),
         ),
     ],
 )
 def test_a_function_takes_fields_or_the_row_and_says_it_its_way(
-    given: Callable[..., object], said: Answer
+    given: Callable[..., object], said: TargetAnswer
 ) -> None:
     assert answer(function(given), {"question": "why"}) == said
 

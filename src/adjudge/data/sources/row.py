@@ -106,7 +106,7 @@ class OtherSheets:
 
     source: str
     sheet: str
-    """The one that is read."""
+    """The sheet that is read, which is the first."""
     others: tuple[str, ...]
 
     def __str__(self) -> str:

@@ -247,5 +247,6 @@ class Account:
     def of(cls, data: JsonValue) -> Account:
         """As ``to_dict`` wrote it."""
         kept = read_as(_KeptAccount, data)
-        used = {model: Usage(*numbers) for model, numbers in kept.used.items()}  # type: ignore[arg-type]
-        return cls(used, kept.failed, Spent(*kept.lost), kept.leased, Spent(*kept.each))  # type: ignore[arg-type]
+        used = {model: Usage(*each) for model, each in kept.used.items()}  # type: ignore[arg-type]
+        lost, each = Spent(*kept.lost), Spent(*kept.each)  # type: ignore[arg-type]
+        return cls(used, kept.failed, lost, kept.leased, each)

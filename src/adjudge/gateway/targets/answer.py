@@ -23,7 +23,7 @@ class NoAnswer(ModelError):
 
 
 @light_dataclass(frozen=True)
-class Answer:
+class TargetAnswer:
     """One answer of an application."""
 
     text: str
@@ -52,17 +52,17 @@ class AnswerPaths:
     contexts: str | None = None
     tool_calls: str | None = None
 
-    def read(self, said: JsonValue, target: str) -> Answer:
+    def read(self, said: JsonValue, target: str) -> TargetAnswer:
         """The answer in what an application said; NoAnswer where there is none."""
         if isinstance(said, str) and self.answer is None:
-            return _checked(Answer(said), target)
+            return _checked(TargetAnswer(said), target)
         messages = _messages_in(said) if self.answer is None else None
         if messages is not None:
             return _checked(_of_messages(messages), target)
         text = self._find(said, self.answer, _TEXTS, target)
         contexts = self._find(said, self.contexts, _CONTEXTS, target)
         calls = self._find(said, self.tool_calls, _TOOL_CALLS, target)
-        found = Answer(_text(text), _texts(contexts), _written(calls))
+        found = TargetAnswer(_text(text), _texts(contexts), _written(calls))
         return _checked(found, target)
 
     def _find(
@@ -91,12 +91,12 @@ def _messages_in(said: JsonValue) -> Sequence[JsonValue] | None:
     return None
 
 
-def _of_messages(messages: Sequence[JsonValue]) -> Answer:
+def _of_messages(messages: Sequence[JsonValue]) -> TargetAnswer:
     turns = [one for one in messages if isinstance(one, Mapping)]
     said = [one.get("content") for one in turns if one.get("role") == "assistant"]
     calls = [call for one in turns for call in _list(one.get("tool_calls"))]
     text = next((_text(one) for one in reversed(said) if _text(one)), "")
-    return Answer(text, tool_calls=_written(calls))
+    return TargetAnswer(text, tool_calls=_written(calls))
 
 
 def _list(value: JsonValue) -> Sequence[JsonValue]:
@@ -137,7 +137,7 @@ def _short(said: JsonValue) -> str:
     return text if len(text) <= 200 else f"{text[:199]}…"
 
 
-def _checked(found: Answer, target: str) -> Answer:
+def _checked(found: TargetAnswer, target: str) -> TargetAnswer:
     """An empty answer is none: it is not judged as if somebody had said it."""
     if not found.text.strip() and not found.tool_calls:
         raise NoAnswer(Message("the answer is empty"), model=target)
