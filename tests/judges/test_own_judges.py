@@ -434,7 +434,7 @@ def test_a_fork_takes_no_answer_of_the_same_judge_with_other_settings(tmp_path: 
 
 def test_a_run_of_a_judge_of_ones_own_is_not_resumed_with_another_model(tmp_path: Path) -> None:
     Fixed(model="one").evaluate(["x"], "Is it?", run=tmp_path / "run")
-    with pytest.raises(RunError, match=r'settings\.model: one → two'):
+    with pytest.raises(RunError, match=r"settings\.model: one → two"):
         Fixed(model="two").evaluate(["x"], "Is it?", run=tmp_path / "run")
 
 
@@ -520,7 +520,7 @@ class Threshold(BaseDirectJudge):
 def test_a_run_is_not_resumed_by_a_judge_with_other_attributes(tmp_path: Path) -> None:
     Lexicon("bad").evaluate(["bad"], TONE, run=tmp_path / "run")
     Lexicon("bad").evaluate(["bad", "worse"], TONE, run=tmp_path / "run")
-    with pytest.raises(RunError, match=r'settings\.attributes\.words'):
+    with pytest.raises(RunError, match=r"settings\.attributes\.words"):
         Lexicon("worse").evaluate(["bad", "worse"], TONE, run=tmp_path / "run")
 
 

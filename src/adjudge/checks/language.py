@@ -93,7 +93,7 @@ class Language(Check):
     def title(self) -> str:
         return Message("language: {code}", code=self.code)
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         found = language_of(text)
         if found is None:
             return Observation(None, Message("its language cannot be told: too short, or mixed"))

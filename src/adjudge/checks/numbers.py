@@ -63,7 +63,7 @@ class NumberWithin(Check):
     def prepare(self) -> None:
         need_limit("number", self.least, self.most)
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         found = list(_NUMBER.finditer(text))
         if not found:
             return Observation(False, Message("there is no number in it"))
@@ -111,7 +111,7 @@ class Length(Check):
     def prepare(self) -> None:
         need_limit("length", self.least, self.most)
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         count = len(text.split()) if self.unit == "words" else len(text)
         told = (
             Message("{count} words", count=count)

@@ -51,7 +51,7 @@ class Refuses(Check):
     def title(self) -> str:
         return Message("declines to answer")
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         found = _pattern().match(text)
         if found:
             return Observation(True, Message("it declines"), (Span(0, found.end()),))

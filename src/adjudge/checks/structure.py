@@ -209,7 +209,7 @@ class IsCode(Check):
     def title(self) -> str:
         return Message("is code in {language}", language=self.language.capitalize())
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         code = unfenced(text)
         if not code.strip():
             return Observation(False, Message("there is no code"))
@@ -259,7 +259,7 @@ class IsSql(Check):
                 "sqlglot does not know the dialect {dialect!r}", dialect=self.dialect
             ) from error
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         sql = unfenced(text).strip()
         if not sql.strip("; \n\t"):
             return Observation(False, Message("there is no SQL"))
@@ -327,7 +327,7 @@ class Urls(Check):
             return Message("addresses are well formed")
         return Message("addresses: {limits}", limits=limits_text(self.least, self.most))
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         found = [
             (Span(one.start(), one.start() + len(url)), url)
             for one in _URL.finditer(text)

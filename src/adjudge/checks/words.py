@@ -118,7 +118,7 @@ class Begins(Check):
     def title(self) -> str:
         return Message("starts with {text!r}", text=self.text)
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         given = text.lstrip()
         start = len(text) - len(given)
         if fold(given, case=self.case).startswith(fold(self.text, case=self.case)):
@@ -137,7 +137,7 @@ class Ends(Check):
     def title(self) -> str:
         return Message("ends with {text!r}", text=self.text)
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         given = text.rstrip()
         if fold(given, case=self.case).endswith(fold(self.text, case=self.case)):
             span = Span(max(0, len(given) - len(self.text)), len(given))
@@ -178,7 +178,7 @@ class Regex(Check):
                 reason=str(error),
             ) from error
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         try:
             found = find_all(self.pattern, self._flags, text, whole=self.whole)
         except TooLong as error:
@@ -202,7 +202,7 @@ class ForbiddenWords(Check):
     def title(self) -> str:
         return Message("has none of {texts}", texts=quoted(self.words))
 
-    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text alone decides
+    def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         found = {
             one: list(_places(text, one, case=False, words=not self.parts)) for one in self.words
         }

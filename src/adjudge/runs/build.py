@@ -184,8 +184,8 @@ def _after_targets(
     file: EvalFile, made: Sequence[ReadyJudge], model: OpenEntry
 ) -> list[ReadyJudge]:
     """Judges of answers that a target gives first."""
-    from adjudge.runs.target_entry import variants_of
     from adjudge.runs.targets import SharedAnswers, answered_first
+    from adjudge.runs.variants import variants_of
 
     answers = SharedAnswers()
     try:

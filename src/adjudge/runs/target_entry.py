@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import fields, replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
-from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.gateway.registry import is_known, is_url
-from adjudge.gateway.targets.answer import AnswerPaths
-from adjudge.gateway.targets.target import Target
-from adjudge.gateway.targets.targets import CommandTarget, FunctionTarget, HttpCall, HttpTarget
-from adjudge.messages import reason_of
-from adjudge.reading.places import places_in
 from adjudge.reading.types import Json, Many, Number, Record, Schema, Text, WholeNumber, Word, key
-from adjudge.reading.user_code import beside, is_reference, load_code
+from adjudge.reading.user_code import is_reference
 from adjudge.reading.values import Place
-from adjudge.runs.eval_file import EvalFile
-from adjudge.runs.project import ModelEntry, ServerEntry
-from adjudge.runs.targets import PromptFile, Variant
+from adjudge.runs.project import ServerEntry
 
 Method = Literal["POST", "GET"]
 _KINDS = ("model", "command", "url", "function")
-OpenEntry = Callable[[ModelEntry], ModelLike]
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -108,81 +98,3 @@ TARGETS = Many(TargetType())
 def targets_typed(texts: Sequence[str]) -> tuple[TargetEntry, ...]:
     """Targets as a command line names them."""
     return tuple(TargetType().read(one, Place("--target")) for one in texts)
-
-
-def variants_of(file: EvalFile, opened: OpenEntry) -> list[Variant]:
-    """Every way to get an answer that the file names: each target, with each of its prompts, as
-    often as it is to be repeated.
-    """
-    found = [one for entry in file.target for one in _variants(file, entry, opened)]
-    names = [one.system for one in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise SetupError("two targets are called {name!r}: give each a name", name=name)
-    return [replace(one, sample=time) for one in found for time in range(file.repeat)]
-
-
-def _variants(file: EvalFile, entry: TargetEntry, opened: OpenEntry) -> Iterator[Variant]:
-    if entry.kind != "model":
-        if entry.prompts:
-            raise SetupError("prompts are for models: {name} takes the row", name=entry.title)
-        target = _target(file, entry)
-        yield Variant(entry.title, _opened(target, entry), target.fields)
-        return
-    prompts = [_prompt(file.beside(one)) for one in entry.prompts or file.prompts]
-    if not prompts:
-        raise SetupError(
-            "the target {name} needs a prompt: add prompts, files with {{column}} in them",
-            name=entry.title,
-        )
-    model = opened(_model_entry(entry))
-    asked = model if isinstance(model, OpenModel) else open_model(model)
-    for prompt in prompts:
-        system = f"{entry.title} / {prompt.name}" if len(prompts) > 1 else entry.title
-        needs = tuple(dict.fromkeys(places_in(prompt.text)))
-        yield Variant(system, asked, needs, prompt)
-
-
-def _prompt(path: Path) -> PromptFile:
-    try:
-        text = path.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = reason_of(error) if isinstance(error, OSError) else str(error)
-        raise SetupError(
-            "the prompt {path} cannot be read: {reason}", path=path, reason=reason
-        ) from error
-    if not text:
-        raise SetupError("the prompt {path} is empty", path=path)
-    return PromptFile(path.stem, text)
-
-
-def _target(file: EvalFile, entry: TargetEntry) -> Target:
-    paths = AnswerPaths(entry.answer, entry.contexts, entry.tool_calls)
-    if entry.command:
-        command: str | Sequence[str] = (
-            entry.command[0] if len(entry.command) == 1 else entry.command
-        )
-        folder = file.path.absolute().parent
-        return CommandTarget(command, name=entry.title, folder=folder, paths=paths)
-    if entry.url:
-        call = HttpCall(
-            url=entry.url, method=entry.method, headers=dict(entry.headers), body=entry.body
-        )
-        return HttpTarget(call, name=entry.title, paths=paths)
-    function = load_code(beside(entry.function or "", file.path.parent))
-    return FunctionTarget(function, name=entry.title, reference=entry.function or "", paths=paths)
-
-
-def _opened(target: Target, entry: TargetEntry) -> OpenModel:
-    """Its answers are not kept for other runs: an application changes behind its name."""
-    names = ("max_concurrency", "requests_per_minute", "timeout", "max_retries")
-    said = {name: getattr(entry, name) for name in names}
-    return open_model(
-        target, cache=False, **{name: value for name, value in said.items() if value is not None}
-    )
-
-
-def _model_entry(entry: TargetEntry) -> ModelEntry:
-    known = {one.name for one in fields(ModelEntry)}
-    said = {one.name: getattr(entry, one.name) for one in fields(entry) if one.name in known}
-    return ModelEntry(**said)
