@@ -74,8 +74,8 @@ def test_an_edited_criterion_goes_on_beside_with_the_answers_that_apply(
     write(criterion="Is it rude?")
     done = run()
     assert (
-        "eval.yaml changed since runs/eval: going on in runs/eval-2 with the answers that still "
-        "apply." in done.stderr
+        "eval.yaml, its rows or its models changed since runs/eval: going on in runs/eval-2 with "
+        "the answers that still apply." in done.stderr
     )
     assert len(provider.requests) == 12
     assert "adjudge runs diff runs/eval runs/eval-2" in done.stdout
@@ -221,4 +221,36 @@ def test_a_dry_run_knows_what_is_reused(
 def test_russian(write: Write, run: Callable[..., CompletedProcess[str]]) -> None:
     run("--language", "ru")
     write(criterion="Is it rude?")
-    assert "eval.yaml изменён после прогона runs/eval" in run("--language", "ru").stderr
+    assert "его строки или модели изменились после runs/eval" in run("--language", "ru").stderr
+
+
+def test_the_prices_that_held_are_those_that_are_shown_and_counted(
+    tmp_path: Path,
+    write: Write,
+    run: Callable[..., CompletedProcess[str]],
+) -> None:
+    (tmp_path / "prices.yaml").write_text("openai/gpt-4o-mini: {input: 1000, output: 1000}\n")
+    stopped = run("--prices", "prices.yaml", "--max-usd", "1", code=1)
+    assert "adjudge resume runs/eval -- --max-usd N" in stopped.stderr
+    calls = run_info(tmp_path / "runs/eval").votes
+    run("--max-usd", "1", code=1)
+    assert run_info(tmp_path / "runs/eval").votes == calls, "the money is spent already"
+    for words in (("runs", "show", "runs/eval"), ("runs", "list")):
+        assert "$0." in (shown := commands.adjudge(*words, cwd=tmp_path).stdout), shown
+        assert "$0.00" not in shown
+
+
+def test_a_run_without_a_judgment_is_compared_with_nothing(
+    tmp_path: Path,
+    provider: FakeProvider,
+    write: Write,
+    run: Callable[..., CompletedProcess[str]],
+) -> None:
+    run()
+    good = (tmp_path / "eval.yaml").read_text()
+    (tmp_path / "eval.yaml").write_text(good.replace(provider.base_url("openai"), "http://[::1]:1"))
+    run(code=1)
+    (tmp_path / "eval.yaml").write_text(good.replace("gives a date", "gives a day"))
+    done = run()
+    assert "changed since runs/eval: going on in" in done.stderr
+    assert "adjudge runs diff runs/eval " in done.stdout

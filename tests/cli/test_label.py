@@ -48,7 +48,7 @@ def answers(run: Path, annotator: str | None = None) -> dict[str | None, object]
 
 def test_answers_come_in_a_line_each(run: Path) -> None:
     done = adjudge(run, "--annotator", "ann", stdin="1\nFAIL\npass\n2\n")
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr) == (0, f"Next  adjudge calibrate {run}\n")
     assert "0 of 4 labelled" in done.stdout
     assert "4 of 4 labelled: that is all." in done.stdout
     assert list(answers(run).values()).count("PASS") == 2

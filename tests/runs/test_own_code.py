@@ -243,3 +243,128 @@ def test_a_dollar_is_a_dollar() -> None:
         "a ${b}",
     ]
     assert file.models[0].model == "scripted/$$PASS"
+
+
+def test_changed_code_is_confirmed_again(project: Path) -> None:
+    write(project, "checks: {python: 'own.py:polite'}\n")
+    assert adjudge("run", "eval.yaml", "--yes", cwd=project).returncode == 0
+    (project / "own.py").write_text(OWN + "\n# more\n")
+    assert "add --yes" in adjudge("run", "eval.yaml", cwd=project).stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("target: {model: 'own.py:yes'}\nprompts: p.txt\nchecks: {contains: a}\n", "own.py:yes"),
+        (
+            "target: {url: 'http://127.0.0.1:9/', headers: {X: $SECRET_OF_MINE}}\n"
+            "checks: {contains: a}\n",
+            "http://127.0.0.1:9/ is sent $SECRET_OF_MINE",
+        ),
+    ],
+)
+def test_a_target_that_is_code_or_is_sent_secrets_is_shown(
+    project: Path, text: str, shown: str
+) -> None:
+    (project / "p.txt").write_text("{question}")
+    write(project, text)
+    refused = adjudge("run", "eval.yaml", "--dry-run", cwd=project)
+    assert refused.returncode == 1
+    assert shown in refused.stderr
+    assert not (project / "loaded").exists()
+
+
+def test_a_project_file_names_no_code(project: Path) -> None:
+    (project / "adjudge.toml").write_text('model = "own.py:yes"\n')
+    refused = adjudge("check", "hello", "--criterion", "It is polite.", cwd=project)
+    assert "unknown model 'own.py:yes'" in refused.stderr
+    assert not (project / "loaded").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "checks: {python: 'exit(0)'}\n",
+        "models: own.py:leave\njudges: {kind: aspect, criteria: It is polite.}\n",
+    ],
+)
+def test_leaving_is_a_failure_and_no_green_gate(project: Path, text: str) -> None:
+    (project / "own.py").write_text("import sys\ndef leave(prompt):\n    sys.exit(0)\n")
+    write(project, f"{text}gates: {{fail_under: 0.9}}\n")
+    done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+    assert done.returncode in (3, 5), done.stderr
+    assert {one["status"] for one in json.loads(done.stdout)["results"]} == {"failed"}
+
+
+def test_repeats_of_a_row_are_not_more_rows(project: Path) -> None:
+    (project / "own.py").write_text(
+        "def app(question):\n    return 'yes' if question in 'abcdefgh' else 'no'\n"
+    )
+    (project / "rows.csv").write_text(
+        "id,question\n" + "".join(f"{n},{n}\n" for n in "abcdefghijklmnop")
+    )
+    text = "target: own.py:app\nrepeat: {times}\nchecks: {{contains: 'yes'}}\n"
+    found = []
+    for times in (1, 6):
+        write(project, text.format(times=times))
+        done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+        (section,) = json.loads(done.stdout)["criteria"]
+        found.append(section["interval"])
+    assert found[1]["upper"] - found[1]["lower"] > 0.9 * (found[0]["upper"] - found[0]["lower"])
+
+
+def test_a_limit_counts_rows_and_not_answers(project: Path) -> None:
+    (project / "own.py").write_text("def app(question):\n    return 'yes'\n")
+    text = "data: {path: rows.csv, limit: 2}\ntarget: own.py:app\nrepeat: 3\nchecks: {contains: e}"
+    (project / "eval.yaml").write_text(text)
+    for _ in range(2):
+        done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+        assert done.returncode == 0, done.stderr
+        assert len(json.loads(done.stdout)["results"]) == 6
+
+
+def test_what_an_application_costs_cannot_be_told(project: Path) -> None:
+    (project / "own.py").write_text("def app(question):\n    return 'yes'\n")
+    write(project, "target: own.py:app\nchecks: {cost: 1}\n")
+    done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+    assert {one["verdict"] for one in json.loads(done.stdout)["results"]} == {None}
+
+
+def test_every_column_that_may_hold_the_reference_stays_behind(project: Path) -> None:
+    (project / "own.py").write_text("import json\ndef app(row):\n    return json.dumps(row)\n")
+    (project / "rows.csv").write_text(
+        "id,question,reference,expected_output,ground_truth\n1,why,r,e,g\n"
+    )
+    write(project, "target: own.py:app\nchecks: {words: {least: 1}}\n")
+    done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+    (one,) = json.loads(done.stdout)["results"]
+    said = json.loads(one["fields"]["response"])
+    assert set(said) == {"id", "question", "user_input"}
+
+
+def test_an_edited_application_is_asked_again(project: Path) -> None:
+    (project / "own.py").write_text("def app(question):\n    return 'yes'\n")
+    write(project, "target: own.py:app\nchecks: {contains: 'yes'}\n")
+    assert adjudge("run", "eval.yaml", "--yes", cwd=project).returncode == 0
+    (project / "own.py").write_text("def app(question):\n    return 'no, it is not'\n")
+    again = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+    assert {one["verdict"] for one in json.loads(again.stdout)["results"]} == {"FAIL"}
+    assert (project / "runs" / "eval-2").is_dir()
+
+
+def test_a_child_that_keeps_the_pipe_open_holds_nobody_up(project: Path) -> None:
+    (project / "app.sh").write_text("sleep 600 &\necho done\n")
+    write(project, "target: {name: app, command: [sh, app.sh]}\nchecks: {contains: done}\n")
+    done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=project)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_dry_run_counts_a_judgment_for_every_answer(project: Path) -> None:
+    (project / "own.py").write_text("def app(question):\n    return 'yes'\n")
+    write(
+        project,
+        "target: own.py:app\nrepeat: 4\nmodels: scripted/PASS\n"
+        "judges: {kind: aspect, criteria: It is polite.}\n",
+    )
+    dry = adjudge("run", "eval.yaml", "--yes", "--dry-run", "--json", cwd=project)
+    assert json.loads(dry.stdout)["results"][0]["calls"]["upper"] >= 24

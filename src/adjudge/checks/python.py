@@ -66,7 +66,7 @@ class Python(Check):
                 else eval(self._expression, {"text": text, "row": row, **row.fields})  # noqa: S307
             )
         # somebody's own program: what it raises is no verdict
-        except Exception as error:  # noqa: BLE001
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             name = type(error).__name__
             return Observation(None, Message("{name}: {error}", name=name, error=str(error)))
         if isinstance(said, bool):

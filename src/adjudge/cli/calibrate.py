@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 from collections import Counter
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import click
 
 from adjudge.cli.inputs import check_criteria
 from adjudge.cli.json_text import print_results
+from adjudge.cli.kept import FACT
 from adjudge.cli.options import (
     PATH,
     as_json,
@@ -28,6 +28,7 @@ from adjudge.domain.label import DESIGNS, Design, Label
 from adjudge.errors import RunError, SetupError
 from adjudge.judges.learnt import Learnt
 from adjudge.labels.files import LabelDefaults, read_labels, run_rows
+from adjudge.labels.scales import label_scales
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.folder import reading, run_info
@@ -198,18 +199,25 @@ def calibrate(options: CalibrateOptions) -> int:
             show_calibration(one, screen, name_judge=shared[one.criteria] > 1)
             for warning in one.panel.warnings if one.panel else ():
                 echo(warning, fg="yellow", err=True)
-        if gate := _gate_to_try(run):
+        useful = next((one.criteria for one in found if not one.refusal), None)
+        if useful is not None and (gate := _gate_to_try(run, useful)):
             show_next(gate, screen)
     return ExitCode.GATE_INCONCLUSIVE if any(one.refusal for one in found) else ExitCode.OK
 
 
-def _gate_to_try(run: Path) -> str | None:
-    """The eval file again, with a gate; None of a run that has no such file."""
-    match run_info(run).facts:
-        case {"resume": {"eval": {"path": str(path), "typed": False}}} if Path(path).is_file():
-            file = shlex.quote(os.path.relpath(path))
-            return f"adjudge run {file} --fail-under 0.8 --confidence 0.95"
-    return None
+def _gate_to_try(run: Path, criteria: str) -> str | None:
+    """The same run with a gate; None of one that cannot be resumed."""
+    if FACT not in run_info(run).facts:
+        return None
+    name = shlex.quote(f"{criteria}=0.8")
+    return f"adjudge resume {shlex.quote(str(run))} -- --fail-under {name} --confidence 0.95"
+
+
+def _label_command(run: Path, criteria: str | None) -> str:
+    names = [one.name for one in label_scales(run)]
+    chosen = criteria or (names[0] if len(names) > 1 else None)
+    named = f" --criteria {shlex.quote(chosen)}" if chosen else ""
+    return f"adjudge label {shlex.quote(str(run))}{named}"
 
 
 def _settings(options: CalibrateOptions) -> CalibrationSettings:
@@ -239,9 +247,10 @@ def _no_labels(run: Path, file: Path | None, criteria: str | None) -> SetupError
         )
     check_criteria(run, criteria)
     return SetupError(
-        "{run} has no labels{clause}: label rows with 'adjudge label {run}'",
+        "{run} has no labels{clause}: label rows with '{command}'",
         run=run,
         clause=clause,
+        command=_label_command(run, criteria),
     )
 
 

@@ -11,9 +11,10 @@ import click
 
 from adjudge.cli.kept import is_known, remember
 from adjudge.cli.output import echo, output
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message, render
-from adjudge.runs.code_in import code_in
+from adjudge.runs.code_in import code_files, code_in
 from adjudge.runs.eval_file import EvalFile
 from adjudge.view.terminal import clean
 
@@ -21,17 +22,26 @@ from adjudge.view.terminal import clean
 def confirm_code(file: EvalFile, *, yes: bool) -> None:
     """Go on with the file only where this user knows what it runs."""
     code = code_in(file)
-    record = {"eval": str(Path(file.path).resolve()), "runs": code}
+    files = code_files(file)
+    record: JsonDict = {
+        "eval": str(Path(file.path).resolve()),
+        "runs": [str(one) for one in code],
+        "files": dict(files),
+    }
     if not code or is_known(record):
         return
     if not yes:
-        echo(Message("{file} runs code on this machine:", file=file.path), err=True)
-        for one in code:
-            click.echo(f"  {clean(one)}".replace("\n", "�"), err=True)
+        echo(
+            Message("{file} runs code on this machine, or sends what it keeps:", file=file.path),
+            err=True,
+        )
+        for one in (*code, *files):
+            told = clean(render(one, output().language)).replace("\n", "�")
+            click.echo(f"  {told}", err=True)
         if not sys.stdin.isatty():
             raise SetupError(
-                "{file} runs code, shown above, that was not confirmed on this machine: read it, "
-                "and add --yes",
+                "{file} does what is shown above, which was not confirmed on this machine: look at "
+                "it, and add --yes",
                 file=file.path,
             )
         if not click.confirm(render(Message("Run it?"), output().language), err=True):

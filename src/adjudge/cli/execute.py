@@ -236,6 +236,13 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
         )
 
 
+def _flag_of(halt: BudgetSpent | RunStopped) -> str:
+    """The option that sets the limit that was reached."""
+    names = ("max_usd", "max_calls", "max_tokens")
+    found = next((name for name in names if name in str(halt)), names[0])
+    return f"--{found.replace('_', '-')}"
+
+
 @contextmanager
 def resumable(folder: Path | None) -> Iterator[None]:
     """Say how to resume what ends before the end, where it is kept."""
@@ -249,9 +256,9 @@ def resumable(folder: Path | None) -> Iterator[None]:
             raise
         how = (
             Message(
-                "Continue with a larger limit: adjudge resume {folder} -- --max-usd N (or "
-                "--max-calls, --max-tokens)",
+                "Continue with a larger limit: adjudge resume {folder} -- {flag} N",
                 folder=place,
+                flag=_flag_of(halt),
             )
             if isinstance(halt, BudgetSpent)
             else Message("Continue with: adjudge resume {folder}", folder=place)

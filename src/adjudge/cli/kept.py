@@ -199,6 +199,16 @@ def without_password(text: str) -> str:
     return without_secrets(text) if _ADDRESS.fullmatch(text) else text
 
 
+def kept_prices(facts: Mapping[str, JsonValue]) -> Path | None:
+    """The user's own prices that held for a run; None where there were none, or the file is
+    gone.
+    """
+    match facts:
+        case {"resume": {"options": {"prices": str(path)}}} if Path(path).is_file():
+            return Path(path)
+    return None
+
+
 def is_known(record: object) -> bool:
     """Whether this user has given just this here already."""
     try:

@@ -216,7 +216,7 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
         ending = _Session(work, keys).work()
     echo(ending)
     if work.progress().done and who.queue == "random":
-        show_next(f"adjudge calibrate {shlex.quote(str(run))}", Screen(language()))
+        show_next(f"adjudge calibrate {shlex.quote(str(run))}", Screen(language(), stderr=True))
     return ExitCode.OK
 
 

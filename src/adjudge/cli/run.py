@@ -29,7 +29,7 @@ from adjudge.cli.execute import (
     with_weights,
 )
 from adjudge.cli.inputs import as_usage_error
-from adjudge.cli.kept import facts_to_keep
+from adjudge.cli.kept import facts_to_keep, kept_prices
 from adjudge.cli.options import (
     LANGUAGE,
     PATH,
@@ -64,13 +64,14 @@ from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
 from adjudge.exporters.export import check_export, export, export_format
-from adjudge.ledger.file import holds_run
+from adjudge.ledger.file import holds_run, read_meta
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.continued import ContinuedRun, data_fact, find_place
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.folder import reading
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.rows_again import may_be_reused
 from adjudge.runs.variables import use_env_file
@@ -331,6 +332,10 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
     )
     place = _find_place(made, wanted)
     made = replace(made, folder=place.folder)
+    if not wanted.prices and holds_run(place.folder):
+        with reading(place.folder) as ledger:
+            use_prices(kept_prices(read_meta(ledger)))
+        made = replace(made, facts={**facts_to_keep(file), **data_fact(file)})
     check_resumed(made.folder, resume=wanted.resume)
     outcome = outcome_for(made, wanted)
     if wanted.dry_run:
@@ -385,13 +390,14 @@ def _find_place(made: EvalRun, wanted: RunOptions) -> ContinuedRun:
         values = {"file": made.file.path.name, "earlier": place.earlier, "folder": place.folder}
         told = (
             Message(
-                "{file} changed since {earlier}: going on in {folder} with the answers that still "
-                "apply.",
+                "{file}, its rows or its models changed since {earlier}: going on in {folder} with "
+                "the answers that still apply.",
                 **values,
             )
             if place.reused
             else Message(
-                "{file} changed since {earlier}: going on in {folder}; no answer still applies.",
+                "{file}, its rows or its models changed since {earlier}: going on in {folder}; no "
+                "answer still applies.",
                 **values,
             )
         )

@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 from rich.text import Text
 
+from adjudge.cli.execute import use_prices
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.json_text import print_results
+from adjudge.cli.kept import kept_prices
 from adjudge.cli.options import (
     PATH,
     CommandGroup,
@@ -32,6 +34,7 @@ from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, FORMATS, export, export_format
 from adjudge.exporters.files import STDOUT
 from adjudge.gateway.open import user_cache
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
 from adjudge.messages import Message
 from adjudge.results.cost import cost_message, cost_of, dollars
@@ -51,6 +54,8 @@ from adjudge.view.terminal import Screen, clean
 from adjudge.view.terms import run_state
 
 _DAY = 86_400
+_LEAST_STATE = 12
+"""Columns of a terminal that are left for the state of a run, or nothing is cut."""
 _NEVER_WRAPPED = 1000
 """Columns of what is not shown in a terminal."""
 _HEADINGS = (
@@ -82,8 +87,12 @@ def list_runs(parent: Path, as_json: bool) -> int:
     if not found:
         echo(Message("there are no runs in {folder}", folder=parent))
         return 0
-    screen = Screen(language(), width=None if sys.stdout.isatty() else _NEVER_WRAPPED)
+    screen = Screen(language())
     rows = [[screen.render(cell) for cell in _cells(one)] for one in found]
+    columns = list(zip(*rows, strict=True))[:-1]
+    needed = sum(max(map(len, column)) + 2 for column in columns)
+    if not sys.stdout.isatty() or needed + _LEAST_STATE > screen.console.width:
+        screen = Screen(language(), width=_NEVER_WRAPPED, soft_wrap=True)
     table = screen.table(())
     for place, heading in enumerate(_HEADINGS):
         title = screen.render(heading)
@@ -102,6 +111,7 @@ def list_runs(parent: Path, as_json: bool) -> int:
 @as_json
 def show_run(folder: Path, config: bool, as_json: bool) -> int:
     """Show what a run came to, what it cost and who judged."""
+    use_prices(kept_prices(run_info(folder).facts))
     if as_json:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
@@ -368,6 +378,6 @@ def _cells(info: RunInfo | tuple[Path, RunError]) -> tuple[object, ...]:
         for status, count in statuses.items()
         if status not in ("scored", "skipped")
     )
-    usd = cost_of(info.usage).cost_usd
+    usd = cost_of(info.usage, PriceTable.load(kept_prices(info.facts))).cost_usd
     cost = "–" if usd is None else dollars(usd)
     return info.folder, when, info.rows, missing, cost, run_state(info.state)

@@ -187,6 +187,12 @@ def column_for(field: str, found: Iterable[str]) -> str | None:
     return column_in(found, field, *_names_of(field))
 
 
+def columns_for(field: str, found: Iterable[str]) -> list[str]:
+    """All columns that may hold a field."""
+    names = {folded(name) for name in (field, *_names_of(field))}
+    return [one for one in found if folded(str(one)) in names]
+
+
 def _names_of(field: str) -> Sequence[str]:
     """What the column of a field may be called; of one that is not known, its own name."""
     return ALIASES.get(field) or ID_ALIASES.get(field) or CALL_ALIASES.get(field) or (field,)
@@ -308,10 +314,11 @@ class Columns:
             if field not in self.chosen:
                 raise WrongData(
                     "{name} has no {field} column: name it with --column {field}=COLUMN "
-                    "(columns={{{field!r}: 'COLUMN'}}). It has: {found}",
+                    "(columns={{{field!r}: 'COLUMN'}}). It has: {found}{hint}",
                     name=name,
                     field=field,
                     found=", ".join(found),
+                    hint=_header_hint(found),
                 )
 
     def refuse_doubles(self, found: Collection[str], name: str) -> None:
@@ -536,3 +543,10 @@ def _written(value: object, column: str) -> str:
     if not isinstance(value, dict | list | bool | int | float | str | None):
         return str(value)
     return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _header_hint(found: Collection[str]) -> Message | str:
+    """Columns without names are a sign that the names stand in a lower row."""
+    if "column 2" not in found:
+        return ""
+    return Message("; if their names stand in a lower row: --header-row N")

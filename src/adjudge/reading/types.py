@@ -22,6 +22,7 @@ T_co = TypeVar("T_co", covariant=True)
 W = TypeVar("W", bound=str)
 N = TypeVar("N", int, float)
 Schema = dict[str, object]
+_COMMA = Message("a text with a comma in it needs quotes between brackets")
 _LARGEST = 2**63 - 1
 """What counters and clocks can hold; no setting means more."""
 
@@ -247,7 +248,9 @@ class Record(Generic[T]):
         given: dict[str, object] = {}
         for name, each in mapping(value, place).items():
             if name not in known:
-                raise replace(place.at_key(name), field="").wrong(self._unknown(name, known))
+                in_text = each is None and " " in name
+                hint = _COMMA if in_text else self._unknown(name, known)
+                raise replace(place.at_key(name), field="").wrong(hint)
             given[name] = (
                 known[name].metadata["type"].read(checked(each, place.at(name)), place.at(name))
             )

@@ -25,9 +25,9 @@ class Cost:
         return some_of(self, "cost_usd", "unpriced_models")
 
 
-def cost_of(used: Mapping[str, Usage]) -> Cost:
-    """The price of what each model took."""
-    prices = PriceTable.load()
+def cost_of(used: Mapping[str, Usage], prices: PriceTable | None = None) -> Cost:
+    """The price of what each model took, by the prices that hold now unless others are given."""
+    prices = prices or PriceTable.load()
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
     unknown = tuple(model for model, cost in costs.items() if cost is None)
     known = [cost for cost in costs.values() if cost is not None]

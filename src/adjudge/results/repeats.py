@@ -56,6 +56,12 @@ class Repeats:
         }
 
 
+def asked_row(one: JudgmentRecord) -> str:
+    """The row that was asked, whoever answered it and for whichever time."""
+    name = one.name.removesuffix(f" #{one.input.get(REPEAT)}")
+    return name.removesuffix(f" [{one.input.get(SYSTEM)}]")
+
+
 class RepeatTally:
     """Adds up what repeated rows come to; a few bytes for each row."""
 
@@ -68,7 +74,7 @@ class RepeatTally:
         repeat = one.input.get(REPEAT)
         if repeat is None:
             return
-        system, row = str(one.input.get(SYSTEM, "")), one.name.removesuffix(f" #{repeat}")
+        system, row = str(one.input.get(SYSTEM, "")), asked_row(one)
         counts = self._rows.setdefault((system, row), [0, 0, 0])
         counts[2] += 1
         if one.score is not None:

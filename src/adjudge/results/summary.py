@@ -17,6 +17,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.messages import abridge
+from adjudge.results.repeats import SYSTEM, asked_row
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
@@ -131,7 +132,9 @@ class GateConfidence:
         """The cluster of a row, to be added to those of the rows before; nothing where all are
         independent.
         """
-        return [one.group(self.cluster)] if self.cluster else []
+        if self.cluster:
+            return [one.group(self.cluster)]
+        return [asked_row(one)] if SYSTEM in one.input else []
 
     def interval(self, values: Sequence[float], groups: Sequence[Hashable]) -> Interval | None:
         """Of the mean of ``values``, for a gate; None where there are too few, or they lie outside
@@ -141,8 +144,9 @@ class GateConfidence:
             return None
         from adjudge.stats.intervals import rows_interval
 
+        clustered = len(groups) == len(values) and len(set(groups)) < len(groups)
         return rows_interval(
-            values, level=self.confidence, clusters=groups if self.cluster else None
+            values, level=self.confidence, clusters=groups if clustered or self.cluster else None
         )
 
 
@@ -252,7 +256,10 @@ class Tally:
 
     def _interval(self) -> Interval | None:
         return (
-            interval_of(self._scores, self._groups)
+            interval_of(
+                self._scores,
+                self._groups if len(self._groups) == len(self._scores) else (),
+            )
             if all(0 <= score <= 1 for score in self._scores)
             else None
         )

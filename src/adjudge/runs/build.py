@@ -145,7 +145,8 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
 
     def model(entry: ModelEntry) -> ModelLike:
         if entry not in shared:
-            own = is_there(entry.model, file.path.parent) and not is_known(entry.model)
+            may_be_code = not file.typed and not is_known(entry.model)
+            own = may_be_code and is_there(entry.model, file.path.parent)
             shared[entry] = _own_model(file, entry) if own else (opened or open_entry)(entry)
         return shared[entry]
 

@@ -4,14 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from adjudge.aio.files import sha256
 from adjudge.gateway.registry import is_known
+from adjudge.messages import Message
 from adjudge.reading.user_code import is_there
 from adjudge.runs.eval_file import CascadeEntry, CheckEntry, EvalFile, PythonEntry
+
+_LONGEST_NAME = 500
 
 
 def code_in(file: EvalFile) -> list[str]:
     """Each once, as the file says it; nothing is run to find out."""
     return list(dict.fromkeys((*_of_targets(file), *_of_judges(file), *_of_models(file))))
+
+
+def code_files(file: EvalFile) -> dict[str, str]:
+    """The files beside the eval file that its code stands in, each with a hash of what it says."""
+    named: list[str] = []
+    for code in code_in(file):
+        named += [code.rpartition(":")[0], *code.split()]
+    found = {}
+    for name in dict.fromkeys(named):
+        for path in (file.beside(name), file.beside(f"{name.replace('.', '/')}.py")):
+            if name and len(name) < _LONGEST_NAME and path.is_file():
+                found[str(path)] = sha256(path)
+    return found
 
 
 def _of_targets(file: EvalFile) -> Iterator[str]:
@@ -20,6 +37,11 @@ def _of_targets(file: EvalFile) -> Iterator[str]:
             yield " ".join(one.command)
         elif one.function:
             yield one.function
+        elif one.model and not is_known(one.model) and is_there(one.model, file.path.parent):
+            yield one.model
+        held = [value for _, value in one.headers if "$" in value]
+        if one.url and held:
+            yield Message("{url} is sent {names}", url=one.url, names=", ".join(held))
 
 
 def _of_judges(file: EvalFile) -> Iterator[str]:

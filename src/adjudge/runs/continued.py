@@ -16,6 +16,7 @@ from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.ledger.changes import judge_changes
 from adjudge.ledger.file import holds_run, is_same_configuration, read_meta
+from adjudge.runs.code_in import code_files
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import last_written, reading
@@ -51,7 +52,8 @@ def find_place(run: EvalRun) -> ContinuedRun:
         same_rows = facts.get("ended") != "complete" or facts.get(_DATA) in (None, data.get(_DATA))
         if is_same_configuration(known, configuration) and (same_rows or not data):
             return ContinuedRun(folder)
-        before = before or (folder, known)
+        if before is None and _has_judgments(folder):
+            before = (folder, known)
     free = next(one for one in _numbered(first) if not holds_run(one))
     if before is None:
         return ContinuedRun(free)
@@ -72,7 +74,8 @@ def data_fact(file: EvalFile) -> JsonDict:
         return {}  # what is wrong with the rows is said when judging gets there
     entry = file.data
     how = (entry.columns, entry.responses, entry.name_column, entry.encoding)
-    return {_DATA: text_hash(repr((read, how, file.target, file.repeat)))}
+    code = sorted(code_files(file).values())
+    return {_DATA: text_hash(repr((read, how, file.target, file.repeat, code)))}
 
 
 def _folders(first: Path) -> Iterator[Path]:
@@ -90,6 +93,11 @@ def _numbered(first: Path) -> Iterator[Path]:
 def _facts(folder: Path) -> dict[str, Any]:
     with reading(folder) as ledger:
         return read_meta(ledger)
+
+
+def _has_judgments(folder: Path) -> bool:
+    with reading(folder) as ledger:
+        return ledger.execute("SELECT 1 FROM judgments LIMIT 1").fetchone() is not None
 
 
 def _is_of(facts: Mapping[str, object], file: EvalFile) -> bool:

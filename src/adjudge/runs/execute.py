@@ -238,7 +238,9 @@ class EvalRun:
         from adjudge.runs.folder import reading  # not loaded by those who judge
 
         each = {
-            ready.label: len(ready.criteria) or 1 for ready in self.judges if ready.per != "turn"
+            ready.label: (len(ready.criteria) or 1) * ready.results_per_row
+            for ready in self.judges
+            if ready.per != "turn"
         }
         with reading(self.folder) as ledger:
             held = ledger.execute(
@@ -296,7 +298,7 @@ class EvalRun:
 
     @property
     def judgments_per_row(self) -> int:
-        return sum(len(ready.criteria) or 1 for ready in self.judges)
+        return sum((len(ready.criteria) or 1) * ready.results_per_row for ready in self.judges)
 
     async def _execute(
         self,

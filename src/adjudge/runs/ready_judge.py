@@ -33,6 +33,8 @@ class ReadyJudge:
     named, and the source.
     """
 
+    results_per_row: int = 1
+    """Of each criterion: as often as targets answer a row."""
     per: Per = "row"
     """What it judges of a row."""
     each_row: Callable[[Instance], Sequence[Any]] | None = None

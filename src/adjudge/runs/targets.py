@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from adjudge.data.columns import column_for
+from adjudge.data.columns import columns_for
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
@@ -145,7 +145,7 @@ class UnansweredRow:
         columns = self.instance.input
         shown = {**self.instance.fields, **columns}
         theirs = (_RESPONSE, "reference")
-        hidden = {*theirs, *(column_for(name, columns) for name in theirs)}
+        hidden = {*theirs, *(one for name in theirs for one in columns_for(name, columns))}
         return {name: value for name, value in shown.items() if name not in hidden}
 
 
@@ -210,7 +210,9 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
     def plan_all(self, item: UnansweredRow) -> Sequence[Ballot]:
         """With an answer of a usual length in place of those that are not there."""
         asked = [one.ballot(item.row, self.language) for one in item.variants]
-        answers = [TargetAnswer(_ASSUMED)] * len(item.variants)
+        answers = [
+            TargetAnswer(f"{_ASSUMED} {one.system} {one.sample} {item.id}") for one in item.variants
+        ]
         inner = self.ready.items(self._instance(item, answers, {}))[item.place]
         return [*asked, *self.judge.plan_if_allowed(inner)]
 
@@ -265,7 +267,8 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         if self.ready.compares:
             return {}
         (variant,), (vote,) = item.variants, votes
-        cost = self.prices.cost(variant.model.name, vote.usage)
+        asks_model = variant.prompt is not None  # what an application costs nobody knows
+        cost = self.prices.cost(variant.model.name, vote.usage) if asks_model else None
         return {
             "system": variant.system,
             **({"prompt_file": variant.prompt.name} if variant.prompt else {}),
@@ -342,4 +345,12 @@ def answered_first(
     if ready.per != "row":
         raise SetupError("what a target answers is judged row by row: leave per out")
     judge = AnsweredJudge(ready, variants=tuple(variants), counts=first, answers=answers)
-    return replace(ready, judge=judge, first_step=None, columns=None, each_row=judge.rows)
+    times = len({one.sample for one in variants})
+    return replace(
+        ready,
+        judge=judge,
+        first_step=None,
+        columns=None,
+        each_row=judge.rows,
+        results_per_row=times if ready.compares else len(variants),
+    )

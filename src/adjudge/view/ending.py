@@ -152,7 +152,14 @@ def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
 def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
     report, folder = ending.report, ending.folder
     yield Message("Cost"), join(" · ", _cost(report))
-    if ending.asked == 0 and folder is not None and report.total:
+    finished = not ending.stopped and not ending.unfinished
+    if (
+        ending.asked == 0
+        and folder is not None
+        and report.total
+        and finished
+        and _was_asked(report)
+    ):
         yield Message("Cost"), Message("nothing was asked: every answer was in the run already")
     yield from ((Message("Report"), str(path)) for path in ending.files)
     if folder is not None:
@@ -161,6 +168,11 @@ def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
         yield Message("Rows"), Message("not kept: add -o rows.csv or --run FOLDER")
     if not ending.stopped:
         yield from ((Message("Next"), command) for command in _next_commands(ending))
+
+
+def _was_asked(report: Report) -> bool:
+    """Whether there are answers, and they are of this run."""
+    return bool(report.usage.calls) and not report.reused
 
 
 def _cost(report: Report) -> Iterator[Message]:

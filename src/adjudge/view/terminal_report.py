@@ -190,7 +190,9 @@ def _systems(found: ContestSummary, screen: Screen) -> Table:
 def _show_order(found: ContestSummary, screen: Screen) -> None:
     from adjudge.results.contests import order_message  # not loaded where nothing is compared
 
-    if not found.leader:
+    if not any(one.winrate is not None for one in found.systems):
+        screen.say(Message("No row could be compared."), "dim")
+    elif not found.leader:
         screen.say(Message("Too close to call on these rows."), "dim")
     if found.order is not None:
         screen.say(order_message(found.order))

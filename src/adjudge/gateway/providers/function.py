@@ -23,7 +23,12 @@ class FunctionModel:
 
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
-        text = await call(self._function, request.prompt.text)
+        try:
+            text = await call(self._function, request.prompt.text)
+        except SystemExit as error:
+            raise ModelError(
+                "it called sys.exit({code})", model=self.name, code=repr(error.code)
+            ) from error
         if not isinstance(text, str):
             raise ModelError(
                 "the function returned {name}, not a text",

@@ -15,6 +15,8 @@ class Target(ABC):
     """An application that is asked like a model; what it costs itself nobody knows."""
 
     capabilities = Capabilities(seed=True)
+    version = ""
+    """Of the files that its code stands in: edited, it is another application."""
 
     def __init__(self, name: str, paths: AnswerPaths) -> None:
         self.name = f"{TARGET}{name}"

@@ -30,6 +30,8 @@ from adjudge.reading.places import Row, filled, filled_text, places_in
 
 _LONGEST_OUTPUT = 10_000_000
 _LONGEST_SHOWN = 500
+_GRACE = 1.0
+"""Seconds that are waited for the rest of what a program printed before it ended."""
 _TRY_AGAIN = 75
 """The exit code by which a command says that it may work later (EX_TEMPFAIL)."""
 
@@ -66,7 +68,7 @@ class CommandTarget(Target):
 
     @property
     def identity(self) -> str:
-        return f"command {json.dumps(self.arguments)}"
+        return f"command {json.dumps(self.arguments)}{self.version}"
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
@@ -115,10 +117,18 @@ async def _communicate(process: asyncio.subprocess.Process, sent: bytes) -> tupl
             await pipe.drain()
         pipe.close()
 
-    said, errors, *_ = await asyncio.gather(
+    reading = asyncio.gather(
         _limited(process.stdout), _limited(process.stderr), feed(process.stdin)
     )
-    await process.wait()
+    try:
+        while not reading.done():
+            await asyncio.wait((reading,), timeout=_GRACE)
+            if not reading.done() and process.returncode is not None:
+                _kill(process)  # it has ended, and a child of its keeps the pipes open
+        said, errors, *_ = await reading
+        await process.wait()
+    finally:
+        reading.cancel()
     return said, errors
 
 
@@ -133,10 +143,14 @@ async def _limited(pipe: asyncio.StreamReader) -> bytes:
     return bytes(found)
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
-    """With whatever it started: nothing goes on after its answer, or its time."""
+def _kill(process: asyncio.subprocess.Process) -> None:
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """With whatever it started: nothing goes on after its answer, or its time."""
+    _kill(process)
     process._transport.close()  # type: ignore[attr-defined]  # nothing else closes the pipes
     await process.wait()
 
@@ -220,7 +234,7 @@ class FunctionTarget(Target):
 
     @property
     def identity(self) -> str:
-        return f"function {self._reference}"
+        return f"function {self._reference}{self.version}"
 
     @cached_property
     def fields(self) -> tuple[str, ...]:
