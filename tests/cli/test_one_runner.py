@@ -111,7 +111,7 @@ def test_a_spent_budget_names_the_command_that_resumes_it(tmp_path: Path, name: 
     assert stopped.returncode == 1
     said = (
         "adjudge: the budget is spent: max_calls=1. Continue with a larger limit: adjudge "
-        "resume 'a run' -- --max-usd N"
+        "resume 'a run' -- --max-calls N"
     )
     assert stopped.stderr.splitlines()[-1].startswith(said)
     unkept = adjudge(tmp_path, *args, "--max-calls", "1", "--no-cache")
@@ -152,7 +152,7 @@ def test_what_there_is_of_a_kept_run_that_stopped_is_told_and_no_gate_is_decided
     assert {gate["verdict"] for gate in found["gates"]} == {"inconclusive"}
     assert found["run"]["state"] == f"the budget is spent: max_calls={calls}"
     assert (
-        "Continue with a larger limit: adjudge resume kept -- --max-usd N (or"
+        "Continue with a larger limit: adjudge resume kept -- --max-calls N"
         in stopped.stderr.splitlines()[-1]
     )
     assert "Undecided" in _page(tmp_path)

@@ -481,7 +481,6 @@ def test_compared_responses_are_known_by_the_pairwise_names() -> None:
         (DummyPairwiseJudge(), "toxicity", "--kind pairwise"),
         (DummyPairwiseJudge(), "helpfulness", "use 'pairwise_helpfulness'"),
         (DummyDirectJudge(), "pairwise_helpfulness", "use 'helpfulness'"),
-        (DummyDirectJudge(language="ru"), "clarity", "language 'ru'"),
     ],
 )
 def test_a_name_that_does_not_fit_the_judge_is_refused_with_the_one_that_does(

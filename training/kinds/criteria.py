@@ -113,12 +113,42 @@ _NONE = {
 }
 
 
+_IN_RUSSIAN = frozenset(
+    [
+        "answer_relevance",
+        "code_correctness",
+        "coherence",
+        "completeness",
+        "conciseness",
+        "context_relevance",
+        "email_quality",
+        "factual_correctness",
+        "fluency",
+        "groundedness",
+        "harmfulness",
+        "helpfulness",
+        "instruction_following",
+        "jailbreak",
+        "language_consistency",
+        "politeness",
+        "profanity",
+        "reasoning_steps",
+        "refusal",
+        "social_bias",
+        "summary_faithfulness",
+        "toxicity",
+        "translation_adequacy",
+    ]
+)
+"""The catalogue's criteria that there are Russian texts for."""
+
+
 def kinds() -> Iterator[Kind]:
     """All of them."""
     for name, texts in ASPECTS.items():
         yield Kind(f"aspect_{name}", _Aspect(name, texts), weight=4)
     for name, texts in CATALOGUE.items():
-        known = tuple(one for one in _LANGUAGES if name in all_names(one))
+        known = tuple(one for one in _LANGUAGES if one == "en" or name in _IN_RUSSIAN)
         yield Kind(f"catalogue_{name}", _Catalogue(name, texts), weight=1.6, languages=known)
     for name, (texts, count) in RAG.items():
         yield Kind(f"rag_{name}", _Dimension(name, texts, count), weight=9)

@@ -324,18 +324,7 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
     with as_usage_error():
         for path in wanted.output:
             export_format(path, written[path])
-    facts = {**facts_to_keep(file), **data_fact(file)}
-    made = with_weights(
-        lambda: EvalRun.of(
-            file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit, facts=facts
-        )
-    )
-    place = _find_place(made, wanted)
-    made = replace(made, folder=place.folder)
-    if not wanted.prices and holds_run(place.folder):
-        with reading(place.folder) as ledger:
-            use_prices(kept_prices(read_meta(ledger)))
-        made = replace(made, facts={**facts_to_keep(file), **data_fact(file)})
+    made, place = _made(file, wanted)
     check_resumed(made.folder, resume=wanted.resume)
     outcome = outcome_for(made, wanted)
     if wanted.dry_run:
@@ -379,6 +368,23 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
     if not wanted.as_json:
         _compare(wanted.data, kept)
     return outcome.exit_code()
+
+
+def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
+    """The run, and where it is kept: there by the prices that held before, unless others are
+    given.
+    """
+    made = with_weights(
+        lambda: EvalRun.of(
+            file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit
+        )
+    )
+    place = _find_place(made, wanted)
+    if not wanted.prices and holds_run(place.folder):
+        with reading(place.folder) as ledger:
+            use_prices(kept_prices(read_meta(ledger)))
+    facts = {**facts_to_keep(file), **data_fact(file)}
+    return replace(made, folder=place.folder, facts=facts), place
 
 
 def _find_place(made: EvalRun, wanted: RunOptions) -> ContinuedRun:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from adjudge.aio.user_functions import call
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import SetupError
+from adjudge.errors import ModelError, SetupError
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
@@ -202,7 +203,15 @@ def _after_targets(
 def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
     """A function of the user's, ``prompt -> text``."""
     function = load_code(beside(entry.model, file.path.parent))
-    return open_model(cast(ModelLike, function), **_settings(entry))
+
+    @wraps(function)
+    async def ask(prompt: str) -> str:
+        try:
+            return cast(str, await call(function, prompt))
+        except SystemExit as error:
+            raise ModelError("it called sys.exit({code})", code=repr(error.code)) from error
+
+    return open_model(ask, **_settings(entry))
 
 
 def open_entry(

@@ -23,12 +23,7 @@ class FunctionModel:
 
     async def complete(self, request: Request) -> Reply:
         started = perf_counter()
-        try:
-            text = await call(self._function, request.prompt.text)
-        except SystemExit as error:
-            raise ModelError(
-                "it called sys.exit({code})", model=self.name, code=repr(error.code)
-            ) from error
+        text = await call(self._function, request.prompt.text)
         if not isinstance(text, str):
             raise ModelError(
                 "the function returned {name}, not a text",
