@@ -1,0 +1,1 @@
+"""Agents judged: rules over a trajectory, questions with evidence in its steps."""

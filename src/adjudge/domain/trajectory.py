@@ -1,0 +1,134 @@
+"""What an agent did: a goal, numbered steps, an answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from adjudge.domain.json_types import JsonObject
+from adjudge.domain.message import Usage
+
+StepKind = Literal["said", "called", "handed over", "thought", "retrieved", "noted"]
+Missing = Literal["redacted", "cut", "not recorded"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDefinition:
+    """A tool that the agent could have called."""
+
+    name: str
+    description: str = ""
+    schema: JsonObject | None = None
+    """The JSON schema of its arguments; None where the trace does not hold it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a tool, with what came of it."""
+
+    name: str
+    arguments: JsonObject | str
+    """A text where it could not be read as JSON."""
+    result: str | None = None
+    """None: not recorded."""
+    error: str | None = None
+    """What the trace says of a failure; never guessed from the text but by a rule that is named."""
+
+    @property
+    def unparsed(self) -> bool:
+        """Whether the arguments are a text that is not JSON."""
+        return isinstance(self.arguments, str)
+
+    @property
+    def line(self) -> str:
+        """The call as it is shown: keys sorted, without blanks."""
+        arguments = self.arguments if isinstance(self.arguments, str) else _compact(self.arguments)
+        return f"{self.name}({arguments})"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One thing somebody did. A call and its result are one step."""
+
+    number: int
+    """From 1, as shown, cited and clicked."""
+    actor: str
+    """"user", or the agent's name; "assistant" where there is one without a name."""
+    kind: StepKind
+    text: str = ""
+    call: ToolCall | None = None
+    depth: int = 0
+    """How many agents up it was started."""
+    missing: Missing | None = None
+    seconds: float | None = None
+    usage: Usage | None = None
+    source: str | None = None
+    """The id of the span or message it was read from."""
+
+    @property
+    def header(self) -> str:
+        """Who did what, on one line."""
+        if self.call is not None:
+            return f"{self.actor} {self.kind} {self.call.line}"
+        return f"{self.actor} {self.kind}"
+
+    @property
+    def body(self) -> str:
+        """What was said, or what came of the call."""
+        if self.call is None:
+            return self.text
+        said = [self.text] if self.text else []
+        if self.call.error is not None:
+            said.append(f"error: {self.call.error}")
+        if self.call.result is not None and self.call.result != self.call.error:
+            said.append(self.call.result)
+        return "\n".join(said)
+
+    @property
+    def canonical(self) -> str:
+        """The step in full, without ids, times and tokens: equal for runs that did the same."""
+        return f"{self.header}\n{self.body}" if self.body else self.header
+
+
+@dataclass(frozen=True, slots=True)
+class Trajectory:
+    """What an agent was asked, did and answered."""
+
+    goal: str
+    steps: tuple[Step, ...]
+    answer: str | None
+    """None: it ended without one."""
+    system: str = ""
+    """The system prompt, which is often the policy."""
+    tools: tuple[ToolDefinition, ...] = ()
+    ended: str | None = None
+    """How it ended, as the trace says: "stop", "max steps", "error", …"""
+
+    @property
+    def calls(self) -> tuple[Step, ...]:
+        """The steps that call a tool."""
+        return tuple(step for step in self.steps if step.call is not None)
+
+    @property
+    def fields(self) -> Mapping[str, str | Sequence[str]]:
+        """What judges read: the fields of an instance. What the trace lacks is left out."""
+        named: dict[str, str | Sequence[str]] = {
+            "user_input": self.goal,
+            "response": self.answer or "",
+            "steps": [step.canonical for step in self.steps],
+            "contexts": [step.text for step in self.steps if step.kind == "retrieved"],
+            "system": self.system,
+            "tools": [_described(tool) for tool in self.tools],
+        }
+        return {name: value for name, value in named.items() if value}
+
+
+def _described(tool: ToolDefinition) -> str:
+    schema = "" if tool.schema is None else f"\n{_compact(tool.schema)}"
+    return f"{tool.name}: {tool.description}{schema}"
+
+
+def _compact(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

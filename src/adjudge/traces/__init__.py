@@ -1,0 +1,1 @@
+"""Recorded runs of agents, in anybody's format, read as trajectories."""
