@@ -20,7 +20,7 @@ SOURCE = Path(adjudge.__file__).parent
 FLOORS = [
     {"cli"},
     {"web", "integrations", "testing"},
-    {"service"},
+    {"service", "traffic"},
     {"exporters"},
     {"view"},
     {"bench", "results"},

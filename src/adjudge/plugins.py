@@ -132,6 +132,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "label": "label:label",
             "calibrate": "calibrate:calibrate",
             "rank": "rank:rank",
+            "follow": "follow:follow",
             "bench": "bench:bench",
             "judge-card": "judge_card:judge_card",
             "generate": "generate:generate",

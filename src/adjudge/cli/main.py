@@ -40,6 +40,7 @@ HELP = {
     "compare": "Say which of two or more responses is better.",
     "rag": "Score a RAG assistant's answers on six dimensions.",
     "run": "Run an eval file: data, judges, budget, gates.",
+    "follow": "Judge a sample of production traffic as it comes.",
     "resume": "Resume a run that was stopped or killed.",
     "runs": "Look at run folders: list, show, diff, recover, gc.",
     "export": "Write a run to CSV, JSONL, Parquet, Markdown, HTML.",

@@ -1,0 +1,45 @@
+"""Rates of a population from a sample whose rows had different chances to be drawn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from adjudge.stats import FEWEST
+from adjudge.stats.distributions import beta_quantile, z_two_sided
+from adjudge.stats.intervals import Interval
+from adjudge.stats.student import t_quantile
+
+
+def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
+    """The mean of the population that the rows stand for."""
+    return math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
+
+
+def weighted_interval(
+    values: Sequence[float], weights: Sequence[float], *, level: float = 0.95
+) -> Interval | None:
+    """The interval of the same, of values between 0 and 1; None below 8 rows.
+
+    Korn and Graubard's: Clopper and Pearson's limits for as many rows as the sample is worth, which
+    is what its weights leave of it (Kish) or its spread over the rows, whichever is less.
+    """
+    count = len(values)
+    if count < FEWEST:
+        return None
+    mean = weighted_mean(values, weights)
+    total = math.fsum(weights)
+    worth = total**2 / math.fsum(weight**2 for weight in weights)
+    variance = (
+        count
+        / (count - 1)
+        * math.fsum((w * (v - mean)) ** 2 for w, v in zip(weights, values, strict=True))
+        / total**2
+    )
+    if variance > 0:
+        worth = min(worth, mean * (1 - mean) / variance)
+    worth = max(1.0, worth * (z_two_sided(level) / t_quantile((1 + level) / 2, count - 1)) ** 2)
+    hits, risk = mean * worth, (1 - level) / 2
+    lower = beta_quantile(risk, hits, worth - hits + 1) if hits > 0 else 0.0
+    upper = beta_quantile(1 - risk, hits + 1, worth - hits) if hits < worth else 1.0
+    return Interval(lower, upper, level)

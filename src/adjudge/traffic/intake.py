@@ -1,0 +1,235 @@
+"""What came and what was chosen of it, kept together with the place in the source: an event is
+taken in once, whoever is killed when.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+from adjudge.aio.files import locked
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.errors import RunError
+from adjudge.messages import reason_of
+from adjudge.traffic.sampling import Choice, Sampling
+from adjudge.traffic.source import TrafficBatch, TrafficEvent, TrafficSource
+
+FILE = "traffic.sqlite"
+_LOCK = "traffic.lock"
+COLUMN = "traffic"
+"""What a row says of how it was chosen, beside its own columns."""
+_TABLES = """
+CREATE TABLE IF NOT EXISTS cursors (source TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS events (key BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS days (
+    day TEXT, stratum TEXT, seen INTEGER NOT NULL, chosen INTEGER NOT NULL,
+    PRIMARY KEY (day, stratum)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS rows (
+    day TEXT, number INTEGER, row TEXT NOT NULL, PRIMARY KEY (day, number)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+"""
+_COUNT = (
+    "INSERT INTO days VALUES (?, ?, 1, ?) ON CONFLICT (day, stratum) "
+    "DO UPDATE SET seen = seen + 1, chosen = chosen + excluded.chosen"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StratumCount:
+    """What came of a stratum on a day."""
+
+    day: str
+    stratum: str
+    seen: int
+    chosen: int
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What one look at the source brought."""
+
+    new: int = 0
+    again: int = 0
+    """Events that were taken in before."""
+    chosen: int = 0
+    bad: tuple[str, ...] = ()
+
+    def __add__(self, other: Taken) -> Taken:
+        return Taken(
+            self.new + other.new,
+            self.again + other.again,
+            self.chosen + other.chosen,
+            self.bad + other.bad,
+        )
+
+
+def today() -> str:
+    """The day in UTC, by which budgets count."""
+    return datetime.now(UTC).date().isoformat()
+
+
+class Intake:
+    """The events of a source, in a file of its own beside the runs of the days."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._held = connection
+
+    def take(self, source: TrafficSource, sampling: Sampling, day: str) -> tuple[Taken, bool]:
+        """What came since the last look, all of it or nothing; and whether there is more."""
+        batch = source.read(self._cursor(source))
+        if not batch.events and not batch.bad:
+            return Taken(), False
+        with self._transaction():
+            taken = self._take(batch, sampling, day)
+            self._held.execute(
+                "INSERT OR REPLACE INTO cursors VALUES (?, ?)",
+                (source.name, json.dumps(batch.cursor)),
+            )
+        return taken, batch.more
+
+    def _take(self, batch: TrafficBatch, sampling: Sampling, day: str) -> Taken:
+        new = chosen = 0
+        for event in batch.events:
+            if not self._is_new(event):
+                continue
+            new += 1
+            stratum = sampling.stratum_of(event.row)
+            choice = sampling.choose(event, self._seen(day, stratum))
+            self._held.execute(_COUNT, (day, stratum, choice is not None))
+            if choice:
+                chosen += 1
+                self._keep(day, event, choice)
+        return Taken(new, len(batch.events) - new, chosen, tuple(batch.bad))
+
+    def _is_new(self, event: TrafficEvent) -> bool:
+        key = sha256(event.id.encode("utf-8", "surrogatepass")).digest()[:16]
+        return self._held.execute("INSERT OR IGNORE INTO events VALUES (?)", (key,)).rowcount == 1
+
+    def _seen(self, day: str, stratum: str) -> int:
+        found = self._held.execute(
+            "SELECT seen FROM days WHERE day = ? AND stratum = ?", (day, stratum)
+        ).fetchone()
+        return int(found[0]) if found else 0
+
+    def _keep(self, day: str, event: TrafficEvent, choice: Choice) -> None:
+        about: JsonDict = {
+            "id": event.id,
+            "at": event.at,
+            "weight": choice.weight,
+            "stratum": choice.stratum,
+            "uniform": choice.is_uniform,
+        }
+        self._held.execute(
+            "INSERT INTO rows VALUES "
+            "(?, (SELECT coalesce(max(number) + 1, 0) FROM rows WHERE day = ?), ?)",
+            (day, day, _line({**event.row, COLUMN: about})),
+        )
+
+    def days(self) -> list[str]:
+        """The days on which something was chosen, the first one first."""
+        return [day for (day,) in self._held.execute("SELECT DISTINCT day FROM rows ORDER BY day")]
+
+    def counts(self) -> list[StratumCount]:
+        """What came of each stratum on each day."""
+        found = self._held.execute("SELECT day, stratum, seen, chosen FROM days ORDER BY 1, 2")
+        return [StratumCount(*one) for one in found]
+
+    def chosen_on(self, day: str) -> int:
+        """How many rows of a day were chosen."""
+        found = self._held.execute("SELECT count(*) FROM rows WHERE day = ?", (day,)).fetchone()
+        return int(found[0])
+
+    def write_rows(self, day: str, path: Path) -> None:
+        """The rows of a day as a data file, which grows at its end."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = _whole_lines(path)
+        rows = self._held.execute(
+            "SELECT row FROM rows WHERE day = ? AND number >= ? ORDER BY number", (day, held)
+        )
+        with path.open("a", encoding="utf-8") as file:
+            for (row,) in rows:
+                file.write(f"{row}\n")
+
+    def fact(self, name: str) -> JsonObject:
+        """Something that is kept between two looks; empty where nothing is."""
+        found = self._held.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return object_in(json.loads(found[0])) if found else {}
+
+    def keep_fact(self, name: str, value: JsonObject) -> None:
+        self._held.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
+
+    def _cursor(self, source: TrafficSource) -> JsonObject:
+        found = self._held.execute(
+            "SELECT value FROM cursors WHERE source = ?", (source.name,)
+        ).fetchone()
+        return object_in(json.loads(found[0])) if found else {}
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._held.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._held.execute("ROLLBACK")
+            raise
+        self._held.execute("COMMIT")
+
+
+@contextmanager
+def open_intake(folder: Path) -> Iterator[Intake]:
+    """The intake that is kept in ``folder``, made where there is none; one process holds it."""
+    path = folder / FILE
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with (
+            locked(folder / _LOCK, wait=False) as held,
+            closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as connection,
+        ):
+            if not held:
+                raise RunError(
+                    "{folder} is followed by another process: stop it, or use another folder",
+                    folder=folder,
+                )
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.executescript(_TABLES)
+            yield Intake(connection)
+    except sqlite3.Error as error:
+        raise RunError("{path} cannot be used: {error}", path=path, error=error) from error
+    except OSError as error:
+        raise RunError(
+            "{folder} cannot be used: {reason}", folder=folder, reason=reason_of(error)
+        ) from error
+
+
+def _line(row: JsonObject) -> str:
+    """A row as one line of JSON; what is half of a character is written as its code."""
+    text = json.dumps(row, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(row)
+    return text
+
+
+def _whole_lines(path: Path) -> int:
+    """How many lines a file holds; what was written of one more, by a process that was killed, is
+    cut off.
+    """
+    if not path.exists():
+        return 0
+    lines = end = 0
+    with path.open("r+b") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                lines, end = lines + 1, end + len(line)
+        file.truncate(end)
+    return lines

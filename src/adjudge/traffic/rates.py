@@ -1,0 +1,212 @@
+"""What the judged sample says of all traffic: rates with their intervals, and alarms."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.record import JudgmentRecord
+from adjudge.messages import Message
+from adjudge.results.numbers import percent
+from adjudge.runs.folder import records_of
+from adjudge.stats.betting import FallBets
+from adjudge.stats.intervals import Interval
+from adjudge.stats.weighted import weighted_interval, weighted_mean
+from adjudge.traffic.intake import COLUMN
+
+RISK = 0.05
+"""How many followers may ever raise a false alarm about a rate."""
+
+
+@dataclass(frozen=True)
+class TrafficRate:
+    """The mean score of the traffic by one criterion."""
+
+    judge: str
+    criterion: str
+    rows: int
+    """Judged, with a score."""
+    unscored: int
+    stands_for: float
+    """Events that the scored rows stand for."""
+    mean: float | None
+    interval: Interval | None
+
+    def sentence(self) -> Message:
+        """The rate in a line."""
+        name = Message("{judge}, {criterion}", judge=self.judge, criterion=self.criterion)
+        if self.mean is None:
+            return Message("{name}: no row has a score", name=name)
+        values = {
+            "name": name,
+            "mean": percent(self.mean),
+            "count": self.rows,
+            "events": f"{self.stands_for:,.0f}",
+        }
+        if self.interval is None:
+            return Message(
+                "{name}: {mean} of about {events} events, by {count} rows: too few for an interval",
+                **values,
+            )
+        return Message(
+            "{name}: {mean} of about {events} events ({lower} to {upper}, by {count} rows)",
+            lower=percent(self.interval.lower),
+            upper=percent(self.interval.upper),
+            **values,
+        )
+
+    def to_dict(self) -> JsonDict:
+        """This as a JSON-ready dict."""
+        limits = self.interval
+        return {
+            "judge": self.judge,
+            "criteria": self.criterion,
+            "rows": self.rows,
+            "unscored": self.unscored,
+            "stands_for": self.stands_for,
+            "mean": self.mean,
+            "lower": limits.lower if limits else None,
+            "upper": limits.upper if limits else None,
+        }
+
+
+@dataclass
+class _Scores:
+    values: list[float] = field(default_factory=list)
+    weights: list[float] = field(default_factory=list)
+    unscored: int = 0
+
+    def add(self, one: JudgmentRecord) -> None:
+        weight = about_traffic(one).get("weight")
+        if one.score is None or not isinstance(weight, int | float):
+            self.unscored += 1
+        else:
+            self.values.append(one.score)
+            self.weights.append(float(weight))
+
+    def rate(self, judge: str, criterion: str) -> TrafficRate:
+        values, weights = self.values, self.weights
+        in_range = all(0 <= value <= 1 for value in values)
+        return TrafficRate(
+            judge,
+            criterion,
+            len(values),
+            self.unscored,
+            sum(weights),
+            weighted_mean(values, weights) if values else None,
+            weighted_interval(values, weights) if in_range else None,
+        )
+
+
+def about_traffic(one: JudgmentRecord) -> JsonObject:
+    """How the row was chosen."""
+    return object_in(one.input.get(COLUMN))
+
+
+def rates_of(folders: Iterable[Path]) -> tuple[TrafficRate, ...]:
+    """The rates over the runs of some days, by judge and criterion."""
+    found: dict[tuple[str, str], _Scores] = {}
+    for folder in folders:
+        for one in records_of(folder):
+            found.setdefault((one.judge, one.criterion), _Scores()).add(one)
+    return tuple(scores.rate(*name) for name, scores in found.items())
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Whether a rate has fallen below its bar."""
+
+    judge: str
+    criterion: str
+    bar: float
+    evidence: float
+
+    @property
+    def raised(self) -> bool:
+        """Whether the evidence is such as equal or better traffic gives to one of twenty followers
+        at most, however long they look.
+        """
+        return self.evidence >= 1 / RISK
+
+    def sentence(self) -> Message:
+        """The alarm in a line."""
+        values = {
+            "judge": self.judge,
+            "criterion": self.criterion,
+            "bar": percent(self.bar),
+            "evidence": f"{self.evidence:.3g}",
+        }
+        if self.raised:
+            return Message(
+                "ALARM: {judge}, {criterion} has fallen below {bar} (evidence {evidence}; from 20 "
+                "on it is an alarm)",
+                **values,
+            )
+        return Message(
+            "{judge}, {criterion}: no sign that it has fallen below {bar} (evidence {evidence}; "
+            "from 20 on it is an alarm)",
+            **values,
+        )
+
+    def to_dict(self) -> JsonDict:
+        """This as a JSON-ready dict."""
+        return {
+            "judge": self.judge,
+            "criteria": self.criterion,
+            "bar": self.bar,
+            "evidence": self.evidence,
+            "raised": self.raised,
+        }
+
+
+@dataclass(frozen=True)
+class AlarmState:
+    """The bets on one rate, and up to where they have seen its rows."""
+
+    bets: FallBets
+    day: str = ""
+    seen: int = 0
+    """Rows of that day, in order."""
+
+    @classmethod
+    def of(cls, value: JsonObject, bar: float) -> AlarmState:
+        """What was kept of it; from the beginning where the bar is another one."""
+        match value:
+            case {
+                "bar": float() as kept,
+                "logs": list() as logs,
+                "largest": float() as largest,
+                "day": str() as day,
+                "seen": int() as seen,
+            } if kept == bar:
+                return cls(FallBets(bar, tuple(map(tuple, logs)), largest), day, seen)
+        return cls(FallBets(bar))
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "bar": self.bets.bound,
+            "logs": [list(one) for one in self.bets.logs],
+            "largest": self.bets.largest,
+            "day": self.day,
+            "seen": self.seen,
+        }
+
+    def look(self, day: str, scores: Mapping[int, float | None]) -> AlarmState:
+        """The state after a day's rows, of which some may be known: ``scores`` of the uniform
+        sample, by place. A row that is judged after later ones were seen does not count.
+        """
+        bets, seen = (self.bets, self.seen) if day == self.day else (self.bets.begin(), 0)
+        values = []
+        for place in sorted(scores):
+            if place >= seen and (score := scores[place]) is not None:
+                values.append(min(1.0, max(0.0, score)))
+        return AlarmState(bets.add(values), day, max(scores, default=seen - 1) + 1)
+
+
+def uniform_scores(folder: Path) -> Iterator[tuple[tuple[str, str], int, float | None]]:
+    """(judge and criterion, place, score) of the rows that are a sample of all events alike."""
+    for one in records_of(folder):
+        if about_traffic(one).get("uniform") is True:
+            yield (one.judge, one.criterion), one.index, one.score
