@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-unitxt \
+	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-unitxt \
 	test-first-steps test-work fuzz \
 	lock dist docs messages pictures priors release clean
 
@@ -35,6 +35,7 @@ help:
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
 	@echo "make test-scale      runs in provider batches, over Ray and Postgres (apt-get install postgresql), killed again and again (an hour)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
+	@echo "make test-traffic    a hundred thousand events followed, with duplicates and disorder, killed twenty times; weighted rates and alarms at length"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
 	@echo "make test-neighbours  OpenTelemetry, JUnit, MCP, notebooks, MLflow, Langfuse, LangChain, LlamaIndex, DeepEval, Ragas, litellm: each adapter on the"
 	@echo "                     real package, in an environment of its own (test-neighbour-mlflow and the like: one of them)"
@@ -163,6 +164,9 @@ test-embedded: $(VENV)/ready
 
 test-tokenizer: $(VENV)/ready
 	ADJUDGE_TOKENIZER_STRINGS=1000000 $(BIN)/python -m pytest tests/embedded/test_tokenizer.py
+
+test-traffic: $(VENV)/ready
+	ADJUDGE_TRAFFIC_EVENTS=100000 ADJUDGE_TRAFFIC_KILLS=20 ADJUDGE_TABLES=2000 $(BIN)/python -m pytest -s tests/traffic tests/stats/test_weighted.py
 
 test-sandbox: $(VENV)/ready
 	ADJUDGE_HUMANEVAL_TASKS=164 $(BIN)/python -m pytest tests/sandbox tests/strategy/test_humaneval.py

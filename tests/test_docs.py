@@ -261,6 +261,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/compared.md": load_eval,
     "docs/criteria.md": read_criteria,
     "docs/eval-file.md": load_eval,
+    "docs/follow.md": lambda path: load_eval(path, data=path),
     "docs/models.md": load_eval,
     "docs/plugins.md": read_criteria,
     "docs/rag.md": read_dimensions,

@@ -40,7 +40,10 @@ from adjudge.traffic.files import GrowingFiles
 from adjudge.traffic.follow import ROWS, Follower, RoundDone
 from adjudge.traffic.intake import open_intake
 from adjudge.traffic.sampling import Sampling
+from adjudge.traffic.webhook import Webhook
 
+_MOST_TOLD = 100
+"""Rows that could not be judged, named one by one."""
 _TIMES_AS_LONG = 2
 """A round that took long is followed by a pause so many times as long at least: a day's rows pass
 again in each.
@@ -96,6 +99,9 @@ class FollowOptions:
     once: bool = option(
         "--once", is_flag=True, help="One round, then stop: for cron. An alarm exits with 4."
     )
+    webhook: str | None = option(
+        "--webhook", help="An address that every alarm is sent to once, as JSON by POST."
+    )
     run: Path | None = option(
         "--run", type=PATH, help="Where the days are kept; by default runs/NAME-traffic."
     )
@@ -141,12 +147,15 @@ def follow(options: FollowOptions) -> int:
     Ctrl-C or SIGTERM ends it. Exit codes: 0 no alarm, 1 could not run, 2 usage, 4 alarm.
     """
     follower, raised = options.follower(), False
+    webhook = Webhook(options.webhook) if options.webhook else None
     with open_intake(follower.folder) as intake, suppress(KeyboardInterrupt, RunStopped):
         began = time.monotonic()
-        for done in follower.rounds(intake, _tell):
+        for done in follower.rounds(intake, _Teller()):
             if options.once or done.is_new:
                 _show(done, as_json=options.as_json)
             raised = bool(done.raised)
+            if webhook and (why := webhook.tell(intake, done.raised)):
+                echo(why, err=True)
             if options.once:
                 break
             time.sleep(max(options.every, _TIMES_AS_LONG * (time.monotonic() - began)))
@@ -162,9 +171,17 @@ def _show(done: RoundDone, *, as_json: bool) -> None:
         echo(sentence)
 
 
-def _tell(event: Event) -> None:
-    if isinstance(event, BadRow):
-        echo(Message("left out: {why}", why=event), err=True)
+class _Teller:
+    """Says once which rows could not be judged: a day's rows pass in every round."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, BadRow) and str(event) not in self._told:
+            if len(self._told) < _MOST_TOLD:
+                echo(Message("left out: {why}", why=event), err=True)
+            self._told.add(str(event))
 
 
 def _pairs(typed: tuple[str, ...]) -> dict[str, str]:

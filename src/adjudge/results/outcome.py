@@ -183,6 +183,11 @@ class RunOutcome:
         """What the run folder keeps, so that its report can be made again later."""
         return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.kept()}}
 
+    @property
+    def bars(self) -> tuple[Bar, ...]:
+        """What must be reached, by judge."""
+        return self._tally.setup.bars
+
     def check_gates(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
         if self._setup.against:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.errors import BudgetSpent
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, plural
-from adjudge.results.gate import bars_of
+from adjudge.results.gate import Bar
+from adjudge.results.outcome import RunOutcome
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone
 from adjudge.traffic.intake import Intake, Taken, today
@@ -25,6 +27,18 @@ _ALARMS, _CLOSED = "alarms", "closed"
 _MOST_TOLD = 3
 _MOST_AT_ONCE = 20
 """Looks at the source before what came is judged."""
+
+
+Listen = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class DayDone:
+    """What the run of a day came to."""
+
+    judged: int
+    waiting: int
+    alarms: tuple[Alarm, ...]
 
 
 @dataclass(frozen=True)
@@ -106,7 +120,7 @@ class Follower:
         """The run folder of a day."""
         return self.folder / day
 
-    def rounds(self, intake: Intake, listen: Callable[[Event], None]) -> Iterator[RoundDone]:
+    def rounds(self, intake: Intake, listen: Listen) -> Iterator[RoundDone]:
         """Take in what came and judge what was chosen of it, time and again; the caller decides
         when the next round begins, and is told of what happens in each.
         """
@@ -117,15 +131,19 @@ class Follower:
                 taken += found
                 if not more:
                     break
-            judged = waiting = 0
-            alarms: tuple[Alarm, ...] = ()
+            done = []
             for open_day in self._open_days(intake):
-                done, left = self._judge(intake, open_day, listen)
-                judged, waiting = judged + done, waiting + left
-                alarms = tuple(self._alarms(intake, open_day))
+                done.append(self._judge(intake, open_day, listen))
                 if open_day < day:
                     intake.keep_fact(_CLOSED, {"day": open_day})
-            yield RoundDone(day, taken, judged, waiting, self.rates(intake), alarms)
+            yield RoundDone(
+                day,
+                taken,
+                sum(one.judged for one in done),
+                sum(one.waiting for one in done),
+                self.rates(intake),
+                done[-1].alarms if done else (),
+            )
 
     def _open_days(self, intake: Intake) -> list[str]:
         """The days whose rows may not all be judged: today, and one that ended before they were."""
@@ -134,32 +152,38 @@ class Follower:
 
     def rates(self, intake: Intake) -> tuple[TrafficRate, ...]:
         """The rates of the last days."""
-        runs = map(self.run_of, intake.days()[-self.window :])
-        return rates_of(run for run in runs if holds_run(run))
+        days = intake.days()[-self.window :]
+        events = sum(one.seen for one in intake.counts() if one.day in days)
+        return rates_of([run for run in map(self.run_of, days) if holds_run(run)], events)
 
-    def _judge(self, intake: Intake, day: str, listen: Callable[[Event], None]) -> tuple[int, int]:
-        """How many judgments of the day there are, and how many of its rows have to wait."""
-        chosen, folder = intake.chosen_on(day), self.run_of(day)
+    def _judge(self, intake: Intake, day: str, listen: Listen) -> DayDone:
+        chosen, outcome = intake.chosen_on(day), self._outcome(intake, day)
+        rows: set[int] = set()
+        with (
+            suppress(BudgetSpent),
+            outcome.run.execute(budget=self.per_day, kept=outcome.facts) as events,
+        ):
+            for event in events:
+                outcome.see(event)
+                listen(event)
+                if isinstance(event, JudgmentDone):
+                    rows.add(event.row)
+        alarms = tuple(self._alarms(intake, day, outcome.bars))
+        return DayDone(outcome.judgments, chosen - outcome.skipped - len(rows), alarms)
+
+    def _outcome(self, intake: Intake, day: str) -> RunOutcome:
+        """The run of a day, over the rows that are chosen so far."""
+        folder = self.run_of(day)
         intake.write_rows(day, folder / ROWS)
         data = replace(self.file.data, path=str((folder / ROWS).absolute()))
         file = replace(self.file, data=data, run=str(folder.absolute()))
         made = EvalRun.of(file, cache=self.cache, folder=folder, facts=self.facts(file))
-        rows: set[int] = set()
-        judged = 0
-        try:
-            with made.execute(budget=self.per_day) as events:
-                for event in events:
-                    listen(event)
-                    if isinstance(event, JudgmentDone):
-                        judged += 1
-                        rows.add(event.row)
-        except BudgetSpent:
-            return judged, chosen - len(rows)
-        return judged, 0
+        outcome = RunOutcome(made)
+        outcome.check_gates()
+        return outcome
 
-    def _alarms(self, intake: Intake, day: str) -> Iterator[Alarm]:
+    def _alarms(self, intake: Intake, day: str, bars: Sequence[Bar]) -> Iterator[Alarm]:
         """Each rate that has a bar, looked at once more."""
-        bars = self._bars()
         if not bars or not holds_run(self.run_of(day)):
             return
         scores: dict[tuple[str, str], dict[int, float | None]] = {}
@@ -167,25 +191,17 @@ class Follower:
             scores.setdefault(name, {})[place] = score
         kept = dict(intake.fact(_ALARMS))
         for (judge, criterion), found in scores.items():
-            bar = _bar_of(bars.get(judge, bars.get("", {})), criterion)
+            bar = _bar_of(bars, judge, criterion)
             if bar is None:
                 continue
-            known = kept.get(f"{judge}\0{criterion}")
-            state = AlarmState.of(known if isinstance(known, dict) else {}, bar).look(day, found)
-            kept[f"{judge}\0{criterion}"] = state.to_dict()
+            rate = f"{judge}\0{criterion}"
+            state = AlarmState.of(object_in(kept.get(rate)), bar).look(day, found)
+            kept[rate] = state.to_dict()
             yield Alarm(judge, criterion, bar, state.bets.evidence)
         intake.keep_fact(_ALARMS, kept)
 
-    def _bars(self) -> Mapping[str, Mapping[str, float]]:
-        """Judge → criterion → bar; under no name what holds for every other one."""
-        own = {
-            entry.name: bars_of(entry.fail_under)
-            for entry in self.file.judges
-            if entry.name and entry.fail_under is not None
-        }
-        shared = bars_of(self.file.gates.fail_under)
-        return {**({"": shared} if shared else {}), **own}
 
-
-def _bar_of(bars: Mapping[str, float], criterion: str) -> float | None:
-    return bars.get(criterion, bars.get(""))
+def _bar_of(bars: Sequence[Bar], judge: str, criterion: str) -> float | None:
+    """The bar that names the criterion, else the one of its judge, else the one of all."""
+    own = {bar.name: bar.least for bar in bars if bar.judge == judge}
+    return next((own[name] for name in (criterion, judge, "") if name in own), None)

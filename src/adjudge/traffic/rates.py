@@ -29,8 +29,8 @@ class TrafficRate:
     rows: int
     """Judged, with a score."""
     unscored: int
-    stands_for: float
-    """Events that the scored rows stand for."""
+    events: int
+    """Those of the same days, judged or not."""
     mean: float | None
     interval: Interval | None
 
@@ -43,15 +43,15 @@ class TrafficRate:
             "name": name,
             "mean": percent(self.mean),
             "count": self.rows,
-            "events": f"{self.stands_for:,.0f}",
+            "events": f"{self.events:,}",
         }
         if self.interval is None:
             return Message(
-                "{name}: {mean} of about {events} events, by {count} rows: too few for an interval",
+                "{name}: {mean} of {events} events, by {count} rows: too few for an interval",
                 **values,
             )
         return Message(
-            "{name}: {mean} of about {events} events ({lower} to {upper}, by {count} rows)",
+            "{name}: {mean} of {events} events ({lower} to {upper}, by {count} rows)",
             lower=percent(self.interval.lower),
             upper=percent(self.interval.upper),
             **values,
@@ -65,7 +65,7 @@ class TrafficRate:
             "criteria": self.criterion,
             "rows": self.rows,
             "unscored": self.unscored,
-            "stands_for": self.stands_for,
+            "events": self.events,
             "mean": self.mean,
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,
@@ -86,7 +86,7 @@ class _Scores:
             self.values.append(one.score)
             self.weights.append(float(weight))
 
-    def rate(self, judge: str, criterion: str) -> TrafficRate:
+    def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
         values, weights = self.values, self.weights
         in_range = all(0 <= value <= 1 for value in values)
         return TrafficRate(
@@ -94,7 +94,7 @@ class _Scores:
             criterion,
             len(values),
             self.unscored,
-            sum(weights),
+            events,
             weighted_mean(values, weights) if values else None,
             weighted_interval(values, weights) if in_range else None,
         )
@@ -105,13 +105,13 @@ def about_traffic(one: JudgmentRecord) -> JsonObject:
     return object_in(one.input.get(COLUMN))
 
 
-def rates_of(folders: Iterable[Path]) -> tuple[TrafficRate, ...]:
-    """The rates over the runs of some days, by judge and criterion."""
+def rates_of(folders: Iterable[Path], events: int) -> tuple[TrafficRate, ...]:
+    """The rates over the runs of some days with so many events, by judge and criterion."""
     found: dict[tuple[str, str], _Scores] = {}
     for folder in folders:
         for one in records_of(folder):
             found.setdefault((one.judge, one.criterion), _Scores()).add(one)
-    return tuple(scores.rate(*name) for name, scores in found.items())
+    return tuple(scores.rate(*name, events) for name, scores in found.items())
 
 
 @dataclass(frozen=True)
