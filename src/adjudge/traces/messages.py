@@ -354,9 +354,8 @@ def _provider_call(item: Object, kind: str) -> Iterator[Part]:
     error = item.get("error")
     failed = as_text(error) if error else None
     result = first_of(item, "output", "outputs", "results", "result")
-    if result is not None or failed or item.get("status") == "failed":
-        failed = failed or ("failed" if item.get("status") == "failed" else None)
-        yield Returned(None if result is None else as_text(result), id, name, failed)
+    failed = failed or ("failed" if item.get("status") == "failed" else None)
+    yield Returned(None if result is None else as_text(result), id, name, failed)
 
 
 def _said(text: str) -> list[Part]:

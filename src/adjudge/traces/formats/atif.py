@@ -27,10 +27,9 @@ _DEEPEST = 20
 def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
     name = str(inner(trajectory, "agent", "name") or "")
     below = {
-        id: one
+        name_of: one
         for one in objects(trajectory.get("subagent_trajectories") or [])
-        for key in ("trajectory_id", "session_id")
-        if (id := text_at(one, key))
+        if (name_of := text_at(one, "trajectory_id", "session_id"))
     }
     for step in objects(trajectory.get("steps") or []):
         if step.get("is_copied_context") is True:
@@ -38,11 +37,11 @@ def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
         yield from _step(step, name, depth)
         for result in objects(inner(step, "observation", "results") or []):
             for ref in objects(result.get("subagent_trajectory_ref") or []):
-                id = text_at(ref, "trajectory_id", "session_id")
-                if (inside := below.pop(id, None)) is not None and depth < _DEEPEST:
+                named = text_at(ref, "trajectory_id", "session_id")
+                if (inside := below.pop(named, None)) is not None and depth < _DEEPEST:
                     yield from _turns(inside, depth + 1)
     if depth < _DEEPEST:
-        for left in {id(one): one for one in below.values()}.values():
+        for left in below.values():
             yield from _turns(left, depth + 1)
 
 

@@ -69,7 +69,7 @@ def _is_log_line(one: Object) -> bool:
     return {"timestamp", "task", "agent", "status"} <= one.keys() and "messages" not in one
 
 
-def _refuse(given: Sequence[Object]) -> Iterator[TraceRow]:
+def _refuse(_: Sequence[Object]) -> Iterator[TraceRow]:
     raise WrongData(
         "holds a log of CrewAI, in which no calls of tools are: save what kickoff() returned, with "
         "its tasks_output, such as output.model_dump_json()"
