@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 
 import click
@@ -39,9 +42,33 @@ from adjudge.runs.variables import use_env_file
 from adjudge.traffic.files import GrowingFiles
 from adjudge.traffic.follow import ROWS, Follower, RoundDone
 from adjudge.traffic.intake import open_intake
+from adjudge.traffic.receiver import FOLDER, receiving
 from adjudge.traffic.sampling import Sampling
+from adjudge.traffic.services import SERVICES, ServiceSpans
+from adjudge.traffic.source import TrafficSource
 from adjudge.traffic.webhook import Webhook
+from adjudge.traffic.write_back import WriteBack
 
+
+class _Duration(click.ParamType[timedelta]):
+    name = "duration"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> timedelta:
+        """So long, by its unit."""
+        found = _DURATION.fullmatch(str(value))
+        if found is None:
+            self.fail(
+                Message("{value!r} is not a time such as 30m, 24h or 7d", value=value), param, ctx
+            )
+        return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+DURATION = _Duration()
+_DURATION = re.compile(r"(\d{1,6})([smhd])")
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+_PORT = re.compile(r"otlp:(\d{1,5})")
 _MOST_TOLD = 100
 """Rows that could not be judged, named one by one."""
 _TIMES_AS_LONG = 2
@@ -58,7 +85,17 @@ class FollowOptions:
     source: str = option(
         "--from",
         required=True,
-        help="A file of JSON lines that grows, a folder of them, or a pattern in quotes.",
+        help=(
+            "A file of JSON lines that grows, a folder of them, or a pattern in quotes; otlp:PORT "
+            "receives spans of OpenTelemetry on this machine; langfuse, phoenix:PROJECT and "
+            "langsmith:PROJECT-ID are asked for theirs."
+        ),
+    )
+    since: timedelta = option(
+        "--since",
+        type=DURATION,
+        default="24h",
+        help="How far back the traces of a service begin: 30m, 24h, 7d.",
     )
     sample: float = option(
         "--sample",
@@ -93,8 +130,19 @@ class FollowOptions:
         default=30.0,
         help="Seconds between two looks at the source.",
     )
+    quiet: float = option(
+        "--quiet",
+        type=click.FloatRange(min=0),
+        default=180.0,
+        help="Seconds without a further span after which a trace is whole.",
+    )
     window: int = option(
         "--window", type=FROM_ONE, default=7, help="Days over which rates are given."
+    )
+    write_back: bool = option(
+        "--write-back",
+        is_flag=True,
+        help="Write each verdict back to the service that the trace is from, as its score.",
     )
     once: bool = option(
         "--once", is_flag=True, help="One round, then stop: for cron. An alarm exits with 4."
@@ -114,23 +162,67 @@ class FollowOptions:
     no_cache: bool = shared(no_cache)
     as_json: bool = shared(as_json)
 
+    @property
+    def folder(self) -> Path:
+        """Where the days are kept."""
+        return self.run or self.file.parent / "runs" / f"{self.file.stem}-traffic"
+
+    def _write_back(self, source: TrafficSource) -> WriteBack | None:
+        if not self.write_back:
+            return None
+        if not isinstance(source, ServiceSpans):
+            raise SetupError(
+                "--write-back needs a service that takes scores: {services}",
+                services=", ".join(SERVICES),
+            )
+        return WriteBack(source)
+
+    def _source(self) -> TrafficSource:
+        scheme, _, rest = self.source.partition(":")
+        if scheme in SERVICES:
+            return ServiceSpans(SERVICES[scheme], rest, self.since)
+        return GrowingFiles(
+            str(self.folder / FOLDER) if self._port else self.source, self.id, self.time
+        )
+
+    @property
+    def _port(self) -> str:
+        """Where spans are received, if they are."""
+        found = _PORT.fullmatch(self.source)
+        return found[1] if found else ""
+
+    @contextmanager
+    def receiving(self) -> Iterator[None]:
+        """While this holds, spans are received where that is wanted."""
+        if not self._port:
+            yield
+            return
+        with receiving(int(self._port), self.folder / FOLDER) as port:
+            echo(
+                Message("receiving spans at http://127.0.0.1:{port}/v1/traces", port=port), err=True
+            )
+            yield
+
     def follower(self) -> Follower:
         """The eval file with its source, sample and budget."""
         project = current_project()
         use_prices(self.prices or project.prices_path)
         use_env_file(self.file.parent)
-        folder = self.run or self.file.parent / "runs" / f"{self.file.stem}-traffic"
+        folder = self.folder
         file = load_eval(self.file, project, folder / ROWS)
         confirm_code(file, yes=self.yes)
         use_language(file.language)
+        source = self._source()
         return Follower(
             file,
-            GrowingFiles(self.source, self.id, self.time),
+            source,
             Sampling(self.sample, self.by, self.at_least, _pairs(self.always), self.seed),
             folder,
             Budget(self.max_usd_per_day, self.max_calls_per_day),
+            self.quiet,
             self.window,
             not self.no_cache,
+            self._write_back(source),
             facts_to_keep,
         )
 
@@ -146,20 +238,26 @@ def follow(options: FollowOptions) -> int:
     when a rate has fallen below its bar, and false alarms stay below 5 % however long it looks.
     Ctrl-C or SIGTERM ends it. Exit codes: 0 no alarm, 1 could not run, 2 usage, 4 alarm.
     """
-    follower, raised = options.follower(), False
+    follower, raised, away = options.follower(), False, None
     webhook = Webhook(options.webhook) if options.webhook else None
-    with open_intake(follower.folder) as intake, suppress(KeyboardInterrupt, RunStopped):
+    with (
+        open_intake(follower.folder) as intake,
+        options.receiving(),
+        suppress(KeyboardInterrupt, RunStopped),
+    ):
         began = time.monotonic()
         for done in follower.rounds(intake, _Teller()):
             if options.once or done.is_new:
                 _show(done, as_json=options.as_json)
-            raised = bool(done.raised)
+            raised, away = bool(done.raised), done.away
             if webhook and (why := webhook.tell(intake, done.raised)):
                 echo(why, err=True)
             if options.once:
                 break
             time.sleep(max(options.every, _TIMES_AS_LONG * (time.monotonic() - began)))
             began = time.monotonic()
+    if options.once and away:
+        return ExitCode.COULD_NOT_RUN
     return ExitCode.GATE_FAILED if raised else ExitCode.OK
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID
 
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonObject
@@ -69,6 +70,16 @@ def without_verdict(run: Path) -> int:
         for status, count in statuses.items()
         if status != "scored"
     )
+
+
+def trace_scores(run: Path, service: str) -> Iterator[tuple[str, JsonDict]]:
+    """(key, body) of every verdict on a trace, as ``service`` takes it: langfuse, phoenix,
+    langsmith. The same verdict has the same key, and replaces itself there.
+    """
+    body = _ON_TRACES[service]
+    for row in records_of(run, votes=True):
+        for said in _verdict(row):
+            yield said.key, body(said)
 
 
 def _write(run: Path, target: Path, body: Callable[[_Said], JsonDict]) -> int:
@@ -150,6 +161,26 @@ def _phoenix(said: _Said) -> JsonDict:
         "metadata": dict(said.more),
         "identifier": said.key,
     }
+
+
+def _phoenix_trace(said: _Said) -> JsonDict:
+    body = _phoenix(said)
+    return {"trace_id": body.pop("span_id"), **body}
+
+
+def _langsmith(said: _Said) -> JsonDict:
+    return {
+        "id": str(UUID(said.key)),
+        "run_id": said.subject,
+        "key": said.row.criterion,
+        "score": said.score,
+        "value": said.answer if isinstance(said.answer, str) else None,
+        "comment": said.why or None,
+        "feedback_source": {"type": "model", "metadata": dict(said.more)},
+    }
+
+
+_ON_TRACES = {"langfuse": _langfuse, "phoenix": _phoenix_trace, "langsmith": _langsmith}
 
 
 def _time(at: float) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from adjudge.domain.json_types import JsonObject, object_in
 from adjudge.messages import Message, reason_of
+from adjudge.traffic.otlp import holds_spans, spans_in
 from adjudge.traffic.source import TrafficBatch, TrafficEvent
 
 _PART = 4 << 20
@@ -114,17 +115,17 @@ class GrowingFiles:
         bad: list[str] = []
         for place, line in _numbered(lines, offset):
             try:
-                events.append(self._event(line, place))
+                row = json.loads(line)
+                if not isinstance(row, dict):
+                    raise ValueError(Message("is not a JSON object"))
+                events += spans_in(row) if holds_spans(row) else [self._event(row, line, place)]
             except (ValueError, RecursionError) as error:
                 bad.append(
                     Message("{path}, byte {place}: {error}", path=path, place=place, error=error)
                 )
         return TrafficBatch(events, {}, bad)
 
-    def _event(self, line: bytes, place: int) -> TrafficEvent:
-        row = json.loads(line)
-        if not isinstance(row, dict):
-            raise ValueError(Message("is not a JSON object"))
+    def _event(self, row: JsonObject, line: bytes, place: int) -> TrafficEvent:
         own = _first_text(row, (self.id,) if self.id else _NAMES)
         if self.id and not own:
             raise ValueError(Message("has no {column}", column=self.id))

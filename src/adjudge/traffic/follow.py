@@ -19,7 +19,8 @@ from adjudge.runs.execute import EvalRun, Event, JudgmentDone
 from adjudge.traffic.intake import Intake, Taken, today
 from adjudge.traffic.rates import Alarm, AlarmState, TrafficRate, rates_of, uniform_scores
 from adjudge.traffic.sampling import Sampling
-from adjudge.traffic.source import TrafficSource
+from adjudge.traffic.source import SourceAway, TrafficSource
+from adjudge.traffic.write_back import WriteBack
 
 ROWS = "traffic.jsonl"
 """The chosen rows of a day, in the folder of its run."""
@@ -53,11 +54,15 @@ class RoundDone:
     """Chosen rows of the day that are not judged, since its budget is spent."""
     rates: tuple[TrafficRate, ...] = ()
     alarms: tuple[Alarm, ...] = ()
+    away: Message | None = None
+    """Why the source gave or took nothing, where it should have."""
+    sent: int = 0
+    """Verdicts that were written back."""
 
     @property
     def is_new(self) -> bool:
         """Whether there is anything to tell."""
-        return bool(self.taken.new or self.taken.bad or self.raised)
+        return bool(self.taken.new or self.taken.bad or self.taken.late or self.raised or self.away)
 
     @property
     def raised(self) -> tuple[Alarm, ...]:
@@ -66,6 +71,8 @@ class RoundDone:
 
     def sentences(self) -> Iterator[Message]:
         """The round in a few lines."""
+        if self.away:
+            yield self.away
         yield Message(
             "{day}: {events} events, {again} of them known, {chosen} chosen",
             day=self.day,
@@ -73,6 +80,14 @@ class RoundDone:
             again=self.taken.again,
             chosen=self.taken.chosen,
         )
+        if self.taken.late:
+            yield plural(
+                "{count} span came after its trace was taken for whole, and is left out: --quiet "
+                "sets how long to wait",
+                "{count} spans came after their trace was taken for whole, and are left out: "
+                "--quiet sets how long to wait",
+                self.taken.late,
+            )
         for why in self.taken.bad[:_MOST_TOLD]:
             yield Message("left out: {why}", why=why)
         if len(self.taken.bad) > _MOST_TOLD:
@@ -82,6 +97,10 @@ class RoundDone:
                 "{count} row is not judged: the budget of its day is spent",
                 "{count} rows are not judged: the budget of their day is spent",
                 self.waiting,
+            )
+        if self.sent:
+            yield plural(
+                "{count} verdict was written back", "{count} verdicts were written back", self.sent
             )
         yield from (one.sentence() for one in self.rates)
         yield from (one.sentence() for one in self.alarms)
@@ -93,9 +112,12 @@ class RoundDone:
             "events": self.taken.new,
             "duplicates": self.taken.again,
             "chosen": self.taken.chosen,
+            "late": self.taken.late,
             "bad": list(map(str, self.taken.bad)),
             "judged": self.judged,
             "waiting": self.waiting,
+            "away": self.away,
+            "sent": self.sent,
             "rates": [one.to_dict() for one in self.rates],
             "alarms": [one.to_dict() for one in self.alarms],
         }
@@ -111,9 +133,12 @@ class Follower:
     folder: Path
     """Where the days are kept, a run folder each."""
     per_day: Budget = field(default_factory=Budget)
+    quiet: float = 180.0
+    """Seconds after which nothing more is expected of a trace whose root has ended."""
     window: int = 7
     """Days over which rates are given."""
     cache: bool = True
+    write_back: WriteBack | None = None
     facts: Callable[[EvalFile], JsonObject] = lambda _: {}
 
     def run_of(self, day: str) -> Path:
@@ -126,14 +151,24 @@ class Follower:
         """
         while True:
             day, taken = today(), Taken()
-            for _ in range(_MOST_AT_ONCE):
-                found, more = intake.take(self.source, self.sampling, day)
-                taken += found
-                if not more:
-                    break
-            done = []
+            away: Message | None = None
+            try:
+                for _ in range(_MOST_AT_ONCE):
+                    found, more = intake.take(self.source, self.sampling, day)
+                    taken += found
+                    if not more:
+                        break
+            except SourceAway as error:
+                away = error.message
+            taken += intake.settle(self.sampling, day, self.quiet)
+            done, sent = [], 0
             for open_day in self._open_days(intake):
                 done.append(self._judge(intake, open_day, listen))
+                try:
+                    sent += self._send(intake, open_day)
+                except SourceAway as error:
+                    away = error.message
+                    break  # the day stays open, and is sent again
                 if open_day < day:
                     intake.keep_fact(_CLOSED, {"day": open_day})
             yield RoundDone(
@@ -143,7 +178,12 @@ class Follower:
                 sum(one.waiting for one in done),
                 self.rates(intake),
                 done[-1].alarms if done else (),
+                away,
+                sent,
             )
+
+    def _send(self, intake: Intake, day: str) -> int:
+        return self.write_back.send(intake, self.run_of(day)) if self.write_back else 0
 
     def _open_days(self, intake: Intake) -> list[str]:
         """The days whose rows may not all be judged: today, and one that ended before they were."""

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,9 +17,10 @@ from pathlib import Path
 from adjudge.aio.files import locked
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.errors import RunError
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 from adjudge.traffic.sampling import Choice, Sampling
 from adjudge.traffic.source import TrafficBatch, TrafficEvent, TrafficSource
+from adjudge.traffic.whole import row_of
 
 FILE = "traffic.sqlite"
 _LOCK = "traffic.lock"
@@ -34,11 +36,23 @@ CREATE TABLE IF NOT EXISTS days (
 CREATE TABLE IF NOT EXISTS rows (
     day TEXT, number INTEGER, row TEXT NOT NULL, PRIMARY KEY (day, number)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS pieces (
+    trace TEXT, id TEXT, format TEXT NOT NULL, piece TEXT NOT NULL, is_root INTEGER NOT NULL,
+    came REAL NOT NULL, PRIMARY KEY (trace, id)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sent (key TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
 _COUNT = (
     "INSERT INTO days VALUES (?, ?, 1, ?) ON CONFLICT (day, stratum) "
     "DO UPDATE SET seen = seen + 1, chosen = chosen + excluded.chosen"
+)
+
+
+_NO_ROOT = 10
+_WHOLE = (
+    "SELECT trace FROM pieces GROUP BY trace "
+    "HAVING (max(is_root) AND max(came) <= ?) OR max(came) <= ?"
 )
 
 
@@ -60,6 +74,8 @@ class Taken:
     again: int = 0
     """Events that were taken in before."""
     chosen: int = 0
+    late: int = 0
+    """Spans of traces that had been taken for whole."""
     bad: tuple[str, ...] = ()
 
     def __add__(self, other: Taken) -> Taken:
@@ -67,6 +83,7 @@ class Taken:
             self.new + other.new,
             self.again + other.again,
             self.chosen + other.chosen,
+            self.late + other.late,
             self.bad + other.bad,
         )
 
@@ -96,22 +113,76 @@ class Intake:
         return taken, batch.more
 
     def _take(self, batch: TrafficBatch, sampling: Sampling, day: str) -> Taken:
-        new = chosen = 0
+        taken = Taken(bad=tuple(batch.bad))
         for event in batch.events:
-            if not self._is_new(event):
-                continue
-            new += 1
-            stratum = sampling.stratum_of(event.row)
-            choice = sampling.choose(event, self._seen(day, stratum))
-            self._held.execute(_COUNT, (day, stratum, choice is not None))
-            if choice:
-                chosen += 1
-                self._keep(day, event, choice)
-        return Taken(new, len(batch.events) - new, chosen, tuple(batch.bad))
+            if not event.trace:
+                taken += self._take_event(event, sampling, day)
+            elif not self._is_known(event.trace):
+                self._keep_piece(event)
+            elif self._is_new(f"{event.trace}/{event.id}"):
+                taken += Taken(late=1)
+        return taken
 
-    def _is_new(self, event: TrafficEvent) -> bool:
-        key = sha256(event.id.encode("utf-8", "surrogatepass")).digest()[:16]
-        return self._held.execute("INSERT OR IGNORE INTO events VALUES (?)", (key,)).rowcount == 1
+    def _keep_piece(self, event: TrafficEvent) -> None:
+        """A span that came before is replaced, and does not make its trace wait for longer."""
+        is_new = self._is_new(f"{event.trace}/{event.id}")
+        known = self._held.execute(
+            "SELECT piece, came FROM pieces WHERE trace = ? AND id = ?", (event.trace, event.id)
+        ).fetchone()
+        piece = _line(event.row)
+        came = known[1] if not is_new and known and known[0] == piece else time.time()
+        self._held.execute(
+            "INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?)",
+            (event.trace, event.id, event.format, piece, event.is_root, came),
+        )
+
+    def settle(self, sampling: Sampling, day: str, quiet: float) -> Taken:
+        """The traces that are whole: their root has ended, and nothing has come for ``quiet``
+        seconds. One whose root does not come is taken as it is after ten times as long.
+        """
+        taken, now = Taken(), time.time()
+        whole = self._held.execute(_WHOLE, (now - quiet, now - _NO_ROOT * quiet)).fetchall()
+        for (trace,) in whole:
+            with self._transaction():
+                taken += self._take_trace(trace, sampling, day)
+        return taken
+
+    def _take_trace(self, trace: str, sampling: Sampling, day: str) -> Taken:
+        spans = self._held.execute(
+            "SELECT piece, format FROM pieces WHERE trace = ? ORDER BY came", (trace,)
+        ).fetchall()
+        self._held.execute("DELETE FROM pieces WHERE trace = ?", (trace,))
+        try:
+            row = row_of(trace, spans[0][1], [piece for piece, _ in spans])
+        except ValueError as error:
+            self._is_new(trace)
+            return Taken(bad=(Message("trace {trace}: {error}", trace=trace, error=error),))
+        return self._take_event(TrafficEvent(trace, row), sampling, day)
+
+    def _take_event(self, event: TrafficEvent, sampling: Sampling, day: str) -> Taken:
+        if not self._is_new(event.id):
+            return Taken(again=1)
+        stratum = sampling.stratum_of(event.row)
+        choice = sampling.choose(event, self._seen(day, stratum))
+        self._held.execute(_COUNT, (day, stratum, choice is not None))
+        if choice:
+            self._keep(day, event, choice)
+        return Taken(new=1, chosen=int(choice is not None))
+
+    def _is_new(self, id: str) -> bool:
+        """Whether it was not there before; from now on it is known."""
+        found = self._held.execute("INSERT OR IGNORE INTO events VALUES (?)", (_key(id),))
+        return found.rowcount == 1
+
+    def _is_known(self, id: str) -> bool:
+        found = self._held.execute("SELECT 1 FROM events WHERE key = ?", (_key(id),))
+        return found.fetchone() is not None
+
+    @property
+    def unfinished(self) -> int:
+        """Traces that are not whole yet."""
+        found = self._held.execute("SELECT count(DISTINCT trace) FROM pieces").fetchone()
+        return int(found[0])
 
     def _seen(self, day: str, stratum: str) -> int:
         found = self._held.execute(
@@ -166,6 +237,17 @@ class Intake:
     def keep_fact(self, name: str, value: JsonObject) -> None:
         self._held.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
 
+    def was_sent(self, key: str) -> bool:
+        """Whether a verdict was written back."""
+        found = self._held.execute("SELECT 1 FROM sent WHERE key = ?", (key,))
+        return found.fetchone() is not None
+
+    def mark_sent(self, keys: Sequence[str]) -> None:
+        with self._transaction():
+            self._held.executemany(
+                "INSERT OR IGNORE INTO sent VALUES (?)", [(one,) for one in keys]
+            )
+
     def _cursor(self, source: TrafficSource) -> JsonObject:
         found = self._held.execute(
             "SELECT value FROM cursors WHERE source = ?", (source.name,)
@@ -208,6 +290,10 @@ def open_intake(folder: Path) -> Iterator[Intake]:
         raise RunError(
             "{folder} cannot be used: {reason}", folder=folder, reason=reason_of(error)
         ) from error
+
+
+def _key(id: str) -> bytes:
+    return sha256(id.encode("utf-8", "surrogatepass")).digest()[:16]
 
 
 def _line(row: JsonObject) -> str:

@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from adjudge.domain.json_types import JsonObject
+from adjudge.errors import RunError
+
+
+class SourceAway(RunError):
+    """A source does not answer now; it is asked again in the next round."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +23,12 @@ class TrafficEvent:
     row: JsonObject
     at: str = ""
     """When it happened, as the source says it."""
+    trace: str = ""
+    """The trace that it is a part of: it is judged when that is whole."""
+    is_root: bool = False
+    """Whether the trace has ended with it."""
+    format: str = "otlp"
+    """Who wrote it, where it is a part of a trace."""
 
 
 @dataclass(frozen=True, slots=True)
