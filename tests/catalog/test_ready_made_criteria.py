@@ -39,7 +39,7 @@ KNOWN = """
     helpfulness history_consistency tool_call_appropriateness
 """
 LOWER_IS_BETTER = """
-    hallucination harmfulness jailbreak over_refusal privacy_leak profanity prompt_injection
+    hallucination harmfulness insensitivity jailbreak manipulation over_refusal privacy_leak profanity prompt_injection
     self_harm sexual_content social_bias sycophancy system_prompt_leak toxicity unethical_behaviour
     violence
 """
