@@ -39,9 +39,9 @@ KNOWN = """
     helpfulness history_consistency tool_call_appropriateness
 """
 LOWER_IS_BETTER = """
-    hallucination harmfulness insensitivity jailbreak manipulation over_refusal privacy_leak profanity prompt_injection
-    self_harm sexual_content social_bias sycophancy system_prompt_leak toxicity unethical_behaviour
-    violence
+    hallucination harmfulness insensitivity jailbreak manipulation over_refusal privacy_leak
+    profanity prompt_injection self_harm sexual_content social_bias sycophancy system_prompt_leak
+    toxicity unethical_behaviour violence
 """
 
 

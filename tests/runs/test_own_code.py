@@ -368,3 +368,35 @@ def test_a_dry_run_counts_a_judgment_for_every_answer(project: Path) -> None:
     )
     dry = adjudge("run", "eval.yaml", "--yes", "--dry-run", "--json", cwd=project)
     assert json.loads(dry.stdout)["results"][0]["calls"]["upper"] >= 24
+
+
+@pytest.mark.parametrize(
+    ("model", "sent"),
+    [
+        ("{model: openai/gpt-4o, base_url: 'https://other.example/v1'}", "$OPENAI_API_KEY"),
+        (
+            "{model: openai/gpt-4o, base_url: 'https://other.example/v1', api_key_env: MY_TOKEN}",
+            "$MY_TOKEN",
+        ),
+        (
+            "{model: openai/gpt-4o, base_url: 'https://other.example/v1', "
+            "headers: {Authorization: 'Bearer $SECRET'}}",
+            "$SECRET",
+        ),
+        ("{model: openai/gpt-4o, base_url: 'http://127.0.0.1:8000/v1'}", ""),
+        ("openai/gpt-4o", ""),
+        ("'https://other.example/v1#m'", ""),
+    ],
+)
+def test_an_address_that_a_file_names_gets_no_key_unseen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model: str, sent: str
+) -> None:
+    for name in ("OPENAI_API_KEY", "MY_TOKEN", "SECRET"):
+        monkeypatch.setenv(name, "a secret value")
+    file = parse_eval(
+        f"data: rows.csv\nmodels: [{model}]\njudges: [{{kind: aspect, criteria: politeness}}]\n",
+        tmp_path / "eval.yaml",
+    )
+    told = " ".join(map(str, code_in(file)))
+    assert (sent in told) if sent else not told
+    assert "a secret value" not in told

@@ -100,7 +100,7 @@ class PriceTable:
                 self.prices[best]
                 if fitting
                 else Price(0.0, 0.0)
-                if name.startswith(_FREE) or _is_own_server(name)
+                if name.startswith(_FREE) or is_own_server(name)
                 else None
             )
         return self._found[model]
@@ -111,7 +111,7 @@ class PriceTable:
         return price.cost(usage) if price else None
 
 
-def _is_own_server(name: str) -> bool:
+def is_own_server(name: str) -> bool:
     """Whether a model is named by the address of a server on this machine or in a private
     network.
     """

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 from adjudge.aio.files import sha256
-from adjudge.gateway.registry import is_known
+from adjudge.gateway.prices import is_own_server
+from adjudge.gateway.registry import find, is_known, key_variables
 from adjudge.messages import Message
 from adjudge.reading.user_code import is_there
 from adjudge.runs.eval_file import CascadeEntry, CheckEntry, EvalFile, PythonEntry
+from adjudge.runs.project import ModelEntry, find_project
 
 _LONGEST_NAME = 500
 
@@ -62,3 +65,20 @@ def _of_models(file: EvalFile) -> Iterator[str]:
     for entry in entries:
         if not is_known(entry.model) and is_there(entry.model, file.path.parent):
             yield entry.model
+        if (url := _foreign_address(entry)) and (keys := _keys_sent(entry)):
+            yield Message("{url} is sent {names}", url=url, names=", ".join(keys))
+
+
+def _foreign_address(entry: ModelEntry) -> str:
+    """The address that the file names, unless it is this user's own server or the project's."""
+    url = entry.base_url or ""
+    return "" if is_own_server(url) or url == find_project().base_url else url
+
+
+def _keys_sent(entry: ModelEntry) -> list[str]:
+    """What an address that the file names would get of this user's: keys, by their variables."""
+    held = [value for _, value in entry.headers if "$" in value]
+    if entry.api_key_env:
+        return [f"${entry.api_key_env}", *held]
+    own = key_variables(find(entry.model)[0]) if is_known(entry.model) else ()
+    return [*(f"${name}" for name in own if os.environ.get(name)), *held]
