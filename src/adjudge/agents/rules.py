@@ -28,6 +28,7 @@ from adjudge.reading.values import Place
 PartKind = Literal[
     "missing",
     "extra",
+    "wrong",
     "out of order",
     "forbidden",
     "too early",
@@ -76,6 +77,9 @@ _SENTENCES: Mapping[PartKind, Callable[[Part], Message]] = {
     ),
     "out of order": lambda part: Message(
         "step {step} is out of order: {call}", step=part.step, call=part.what
+    ),
+    "wrong": lambda part: Message(
+        "step {step} has other arguments: {call}", step=part.step, call=part.what
     ),
     "forbidden": lambda part: Message(
         "step {step} is forbidden: {call}", step=part.step, call=part.what
@@ -354,7 +358,7 @@ def _arguments(case: Case) -> Found:
             wrong = _wrong_arguments(case, arguments, call.call)
             right, total = right + len(names) - len(wrong), total + len(names)
             if wrong:
-                parts.append(call.part("different", detail=", ".join(wrong)))
+                parts.append(call.part("wrong", detail=", ".join(wrong)))
     if not total:
         raise Unmeasurable(
             Message("no expected call with arguments has a call of the same tool beside it")
