@@ -78,7 +78,8 @@ class Expectations:
         column cannot be read.
         """
         for name in _TASK_COLUMNS:
-            if (found := self.calls.get(str(columns.get(name)))) is not None:
+            task = columns.get(name)
+            if task is not None and (found := self.calls.get(str(task))) is not None:
                 return found
         given = columns.get(COLUMN)
         return None if given is None else read_cell(given, COLUMN)

@@ -560,7 +560,9 @@ def _tokens(case: Case) -> Found:
 
 
 def _usd(case: Case) -> Found:
-    return _recorded(case, "usd", ())
+    return _recorded(
+        case, "usd", [step.usd for step in case.trajectory.steps if step.usd is not None]
+    )
 
 
 def _seconds(case: Case) -> Found:
