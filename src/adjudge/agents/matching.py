@@ -112,6 +112,8 @@ class Comparison:
 
     def kept(self, given: Mapping[str, object], path: str = "") -> list[str]:
         """The keys that count."""
+        if not self.ignore:
+            return [*given]
         return [name for name in given if not self.ignores(_below(path, name))]
 
     def normal(self, value: JsonValue, path: str = "") -> Hashable:
@@ -152,13 +154,13 @@ class Comparison:
                 return text is not None and _fits(pattern, self.text == "folded", self._fold(text))
             case Near(number, within):
                 found = self._number(value)
-                return found is not None and abs(found - _exact(number)) <= _exact(within)
+                return found is not None and abs(_exact(found) - _exact(number)) <= _exact(within)
             case Between(above, below):
                 found = self._number(value)
                 return (
                     found is not None
-                    and (above is None or found > _exact(above))
-                    and (below is None or found < _exact(below))
+                    and (above is None or found > above)
+                    and (below is None or found < below)
                 )
             case Contains(parts):
                 return all(self._contains(part, value, path) for part in parts)
@@ -180,9 +182,8 @@ class Comparison:
 
     def same_keys(self, wanted: Mapping[str, Matcher], given: JsonObject, path: str = "") -> bool:
         """Whether both have the same keys, each with a value that is wanted."""
-        return set(self.kept(wanted, path)) == set(self.kept(given, path)) and self.has_keys(
-            wanted, given, path
-        )
+        as_many = len(self.kept(wanted, path)) == len(self.kept(given, path))
+        return as_many and self.has_keys(wanted, given, path)
 
     def has_keys(self, wanted: Mapping[str, Matcher], given: JsonObject, path: str = "") -> bool:
         """Whether all wanted keys are there, each with a value that is wanted."""
@@ -227,11 +228,11 @@ class Comparison:
         number = json.loads(text)
         return value if math.isinf(number) else number
 
-    def _number(self, value: JsonValue) -> Fraction | None:
+    def _number(self, value: JsonValue) -> float | None:
         meant = self._meant(value)
         if isinstance(meant, bool) or not isinstance(meant, int | float):
             return None
-        return _exact(meant) if math.isfinite(meant) else None
+        return meant if isinstance(meant, int) or math.isfinite(meant) else None
 
     def _text(self, value: JsonValue) -> str | None:
         if isinstance(value, str):
