@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
-from adjudge.importers.archive import entries
+from adjudge.reading.archive import entries
 from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (

@@ -15,8 +15,9 @@ from typing import BinaryIO, cast
 from adjudge.data.sources.json_rows import JsonDocument, is_lines
 from adjudge.data.sources.row import BadRow, Origin
 from adjudge.data.sources.text import PeekableText, open_text
-from adjudge.errors import WrongData
+from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.messages import Message, reason_of
+from adjudge.reading.archive import entries, entry_names
 from adjudge.traces.chunks import streamed_events
 from adjudge.traces.read import as_message, checked, unknown
 from adjudge.traces.registry import FORMATS, format_of, formats_named
@@ -27,6 +28,7 @@ TRACE_FILES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".csv", ".log", "
 """How the names of files with traces end; each may be packed as .gz."""
 _LOOKED_AT = 50
 """Lines that are looked at to find out the format."""
+_OTLP_ENDINGS = (".otlp.json", ".otlp.jsonl")
 _ZIP = b"PK\x03\x04"
 _GZIP = b"\x1f\x8b"
 
@@ -86,7 +88,8 @@ def _files(path: Path) -> Iterator[Path]:
     ]
     if not found:
         raise WrongData("{path} holds no files of traces", path=path)
-    yield from found
+    logs = {beside for file in found if (beside := _logs_beside(file)) is not None}
+    yield from (file for file in found if file not in logs)
 
 
 def _rows(
@@ -107,11 +110,21 @@ def _rows(
                     where = Origin(str(path)).where(number)
                     yield BadRow(where, str(error))
         else:
-            yield from checked(format, [*head, *rest])
-    except WrongData as error:
+            beside = _objects(logs) if (logs := _logs_beside(path)) is not None else ()
+            yield from checked(format, [*head, *rest, *beside])
+    except (RunError, SetupError) as error:
         yield BadRow(str(path), str(error))
     except OSError as error:
         yield BadRow(str(path), Message("cannot be read: {reason}", reason=reason_of(error)))
+
+
+def _logs_beside(path: Path) -> Path | None:
+    """The file of logs that belongs to a file of OTLP spans: messages may stand there alone."""
+    for ending in _OTLP_ENDINGS:
+        if path.name.endswith(ending) and not path.name.endswith(f".logs{ending}"):
+            found = path.with_name(f"{path.name.removesuffix(ending)}.logs{ending}")
+            return found if found.is_file() else None
+    return None
 
 
 def _opened(path: Path) -> tuple[list[Object], Iterator[Object]]:
@@ -125,6 +138,9 @@ def _objects(path: Path) -> Iterator[Object]:
         packed = raw.peek(2)[:2] == _GZIP
         file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
         kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+        if raw.peek(4)[:4] == _ZIP:
+            yield from _archive(path)
+            return
         if kind in (".csv", ".tsv"):
             yield from _table(file, "\t" if kind == ".tsv" else ",")
             return
@@ -133,6 +149,21 @@ def _objects(path: Path) -> Iterator[Object]:
             yield from _json(open_text(file, origin, None))
         except (gzip.BadGzipFile, EOFError) as error:
             raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
+
+
+def _archive(path: Path) -> Iterator[Object]:
+    """The samples of an Inspect log that is an archive, one after the other."""
+    if not {"header.json", "_journal/start.json"} & set(entry_names(path)):
+        raise WrongData("is an archive, and no log of Inspect")
+    for name, content in entries(path, _is_sample):
+        try:
+            yield as_message(json.loads(content))
+        except (ValueError, RecursionError) as error:
+            raise WrongData("{name} is not JSON: {said}", name=name, said=str(error)) from error
+
+
+def _is_sample(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith(".json")
 
 
 def _json(text: PeekableText) -> Iterator[Object]:
@@ -180,5 +211,10 @@ def _line(line: str, number: int, origin: Origin) -> Object:
 def _table(file: BinaryIO, delimiter: str) -> Iterator[Object]:
     csv.field_size_limit(sys.maxsize)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
-    for row in csv.DictReader(text, delimiter=delimiter):
-        yield {key: value for key, value in row.items() if key and value not in (None, "")}
+    try:
+        for row in csv.DictReader(text, delimiter=delimiter):
+            yield {key: value for key, value in row.items() if key and value not in (None, "")}
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise WrongData("is not a table in UTF-8: {error}", error=str(error)) from error
+    finally:
+        text.detach()
