@@ -67,6 +67,8 @@ SAME: list[tuple[JsonValue, JsonValue, bool]] = [
     (2**53 + 1, float(2**53), False),
     (10**30, 1e30, False),
     (float("nan"), float("nan"), True),
+    (10**4000, 10**4000, True),
+    (10**4000, 1e308, False),
     ("Paris", "paris", False),
     ("a b", "a  b", False),
     ("é", "e\u0301", False),
@@ -134,6 +136,8 @@ MATCHED: list[tuple[JsonValue, JsonValue, bool]] = [
     ({"above": 100}, 100, False),
     ({"above": 100}, 100.5, True),
     ({"above": 100}, float("inf"), False),
+    ({"above": 100}, 10**4000, True),
+    ({"near": 10**4000, "within": 1}, 10**4000 + 1, True),
     ({"above": 0, "below": 2}, 1, True),
     ({"above": 0, "below": 2}, 2, False),
     ({"contains": "rump"}, "Trumpet", True),
@@ -416,6 +420,7 @@ HOSTILE_SCHEMAS: Mapping[str, JsonObject] = {
     "slow": {"properties": {"x": {"pattern": "^(a+)+$"}}},
     "named": {"patternProperties": {"^(a+)+$": {}}, "additionalProperties": False},
     "wrong": {"type": "no such type"},
+    "many": {"properties": {"y": {"items": {"allOf": [{"type": "string"}] * 100}}}},
     "no pattern": {"properties": {"x": {"pattern": "("}}},
 }
 
@@ -426,10 +431,22 @@ def test_a_hostile_schema_gives_no_score(name: str, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(patterns, "SECONDS", 0.5)
     began = time.monotonic()
     definition = ToolDefinition("a", schema=HOSTILE_SCHEMAS[name])
-    found = rule("invalid_arguments", made(call("a", x="a" * 40 + "!"), tools=[definition]))
+    found = rule(
+        "invalid_arguments", made(call("a", x="a" * 40 + "!", y=["b"] * 10_000), tools=[definition])
+    )
     assert found.value is None
     assert found.reason
     assert time.monotonic() - began < 20
+
+
+def test_items_that_have_to_differ() -> None:
+    pytest.importorskip("jsonschema")
+    schema = tool("a", properties={"x": {"uniqueItems": True}})
+    many: JsonValue = [{"n": number} for number in range(20_000)]
+    cases: list[tuple[JsonValue, int]] = [(many, 0), ([1, 1.0], 1), ([1, True, "1"], 0)]
+    for given, value in [*cases, ([{}, {}], 1)]:
+        run = made(call("a", x=given), tools=[schema])
+        assert rule("invalid_arguments", run).value == value
 
 
 def test_recorded_figures() -> None:
@@ -508,7 +525,7 @@ def test_many_calls_are_compared_in_time_or_not_at_all() -> None:
     same = made(*[call("a")] * 2000)
     assert rule("calls_recall", same, [{"a": {}}] * 2000).value == 1.0
     assert rule("loops", same).value == 2000
-    ranges: JsonValue = [{"a": {"x": {"above": number}}} for number in range(100)]
+    ranges: JsonValue = [{"a": {"x": {"above": number}}} for number in range(10)]
     assert rule("calls_recall", many, ranges).value == 1.0
     for name in ("calls_f1", "arguments"):
         too_many: JsonValue = [{"a": {"x": {"above": number}}} for number in range(1000)]
