@@ -53,6 +53,9 @@ names = [*RULES] if measure == "(all rules)" else [measure]
 model = None if measure == "(all rules)" else os.environ["BASE"] + "#m"
 results = AgentEvaluator(model, measures=names, mode="generate").evaluate(rows)
 assert len(results) == int(count)
+judged = [one for result in results for one in result.results.values()]
+failed = [one.reason for one in judged if one.status == "failed"]
+assert not failed, failed[0]
 """
 RAGAS = """
 import asyncio, json, os, sys, warnings

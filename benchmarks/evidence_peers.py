@@ -194,6 +194,7 @@ def _filled(schema: Schema, root: Schema | None = None) -> object:
 
 def _of_type(schema: Schema, root: Schema) -> object:
     kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) else kind
     if kind == "object":
         return {name: _filled(one, root) for name, one in schema.get("properties", {}).items()}  # type: ignore[attr-defined]
     if kind == "array":
