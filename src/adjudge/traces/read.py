@@ -9,10 +9,7 @@ from adjudge.errors import WrongData
 from adjudge.messages import Message
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.values import Object, plain
-
-HOSTILE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
-"""What a reader raises on a value that is not as its tool writes it."""
+from adjudge.traces.values import HOSTILE, Object, plain
 
 
 def trajectory_of(value: object) -> Trajectory:
