@@ -64,13 +64,18 @@ def placed_traces(
                 yield f"{file.name}:{number}", found
 
 
-def known_format(path: Path | str) -> TraceFormat | None:
-    """The format of a file, by its structure; None where it is no trace that is known."""
+def first_objects(path: Path) -> tuple[list[Object], bool]:
+    """The first objects of a file, and whether it is one document by itself; none where it cannot
+    be read.
+    """
     try:
-        head, _ = _opened(Path(path))
-    except (WrongData, OSError):
-        return None
-    return format_of(_good(head))
+        with path.open("rb") as file:
+            begins = file.read(1 << 10).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        head, rest = _opened(path)
+        alone = begins == b"{" and len(head) == 1 and next(rest, None) is None
+        return _good(head), alone and path.suffix.lower() == ".json"
+    except (RunError, SetupError, OSError):
+        return [], False
 
 
 def _stop(bad: BadRow) -> None:

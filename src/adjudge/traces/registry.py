@@ -19,6 +19,7 @@ from adjudge.traces.formats.phoenix import PHOENIX
 from adjudge.traces.formats.tau2 import TAU2
 from adjudge.traces.formats.tau_bench import TAU_BENCH
 from adjudge.traces.formats.trail import TRAIL
+from adjudge.traces.names import TRACE_FORMATS
 from adjudge.traces.row import TraceFormat
 from adjudge.traces.values import HOSTILE, Object
 
@@ -54,8 +55,6 @@ FORMATS: tuple[TraceFormat, ...] = (
     chats.ANTHROPIC,
     chats.CHAT,
 )
-TRACE_FORMATS = tuple(dict.fromkeys(format.name for format in FORMATS))
-"""What may stand after ``as:``."""
 
 
 def formats_named(name: str) -> tuple[TraceFormat, ...]:
