@@ -106,6 +106,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
         langfuse="scores_out:to_langfuse",
         phoenix="scores_out:to_phoenix",
         junit="junit:to_junit",
+        atif="atif:to_atif",
     ),
     "stores": _below(  # by the scheme of an address
         "ledger.stores.",
