@@ -67,7 +67,7 @@ def test_an_eval_file_judges_trajectories(tmp_path: Path, said: str) -> None:
     path.write_text(f"data: {{path: {trace}{said}}}\n{judges}", encoding="utf-8")
     done = adjudge("run", path, "--run", "one", cwd=tmp_path)
     if said.endswith("atif"):
-        assert (done.returncode, "not what atif writes" in done.stderr) == (1, True), done.stderr
+        assert (done.returncode, "not recognised as atif" in done.stderr) == (1, True), done.stderr
         return
     assert done.returncode == 0, done.stderr
     kept = adjudge("export", "one", "--to", "jsonl", "-o", "-", cwd=tmp_path)

@@ -130,7 +130,7 @@ def _scored(place: str, found: TraceRow, note: ForeignFile) -> Iterator[Recorded
 
 def _alone(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     raise RunError(
-        "{name} is one half of TRAIL: give the folder in which both traces and annotations are",
+        "{name} is only one half of TRAIL: give the folder with both traces and annotations",
         name=file.name,
     )
     yield from _annotated([file], log)

@@ -174,7 +174,7 @@ def _objects(path: Path) -> Iterator[Object | BadRow]:
 def _archive(path: Path) -> Iterator[Object]:
     """The samples of an Inspect log that is an archive, one after the other."""
     if not {"header.json", "_journal/start.json"} & set(entry_names(path)):
-        raise WrongData("is an archive, and no log of Inspect")
+        raise WrongData("is an archive, but not an Inspect log")
     for name, content in entries(path, _is_sample):
         try:
             yield as_message(json.loads(content))
@@ -235,6 +235,6 @@ def _table(file: BinaryIO, delimiter: str) -> Iterator[Object]:
         for row in csv.DictReader(text, delimiter=delimiter):
             yield {key: value for key, value in row.items() if key and value not in (None, "")}
     except (UnicodeDecodeError, csv.Error) as error:
-        raise WrongData("is not a table in UTF-8: {error}", error=str(error)) from error
+        raise WrongData("cannot be read as a table in UTF-8: {error}", error=str(error)) from error
     finally:
         text.detach()

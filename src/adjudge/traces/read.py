@@ -17,7 +17,7 @@ def trajectory_of(value: object) -> Trajectory:
     found = read_trajectories(value)
     if len(found) != 1:
         raise WrongData(
-            "{count} trajectories are in it: read them with read_trajectories", count=len(found)
+            "there are {count} trajectories in it, not one: use read_trajectories", count=len(found)
         )
     return found[0]
 
@@ -55,8 +55,8 @@ def as_message(one: object) -> Object:
 def unknown(format: str | None) -> Message:
     """What is said where no trajectory is found."""
     if format is None:
-        return Message("no trace of an agent is known by this structure; name the format with as")
-    return Message("this is not what {format} writes", format=format)
+        return Message("no agent trace was recognised; name its format with as")
+    return Message("was not recognised as {format}", format=format)
 
 
 def rows_of(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
