@@ -132,7 +132,8 @@ class Builder:
                 self._append(_draft_of(part, actor, turn))
         self._pay(turn, self._drafts[began:])
         says = [part.text for part in turn.parts if isinstance(part, Said) and part.text.strip()]
-        if turn.role == "user" and says and self.goal is None and turn.depth == 0:
+        asked = turn.role == "user" and actor == "user" and turn.depth == 0
+        if asked and says and self.goal is None:
             self.goal = "\n".join(says)
         self._hear(turn)
 
@@ -331,7 +332,8 @@ def _draft_of(
         return _Draft(actor, "retrieved", part.text, depth=depth, source=source)
     if isinstance(part, Thought):
         return _Draft(actor, "thought", part.text, depth=depth, source=source)
-    return _Draft(actor, "said", part.text, depth=depth, missing=part.missing, source=source)
+    kind: StepKind = "noted" if actor == "system" else "said"
+    return _Draft(actor, kind, part.text, depth=depth, missing=part.missing, source=source)
 
 
 def built(

@@ -16,7 +16,7 @@ from adjudge.traces.messages import (
     tools_of,
 )
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.values import Object, as_text, first_of, inner, objects, usage_of
+from adjudge.traces.values import Object, first_of, objects, usage_of
 
 _LISTS = ("messages", "conversation", "history", "input", "items", "chat", "trajectory")
 """Under which names an object holds its messages."""
@@ -117,9 +117,6 @@ def _has_page_parts(message: Object) -> bool:
 
 
 CHAT = _format("chat", lambda one: "role" in one or is_chunk(one))
+MESSAGES = (PYDANTIC, LANGCHAIN, RESPONSES, ANTHROPIC, CHAT)
+"""Formats that are messages alone."""
 read_chat = _read
-
-
-def said_by(value: object) -> str:
-    """The text of a prompt that may be a text or blocks."""
-    return as_text(inner(value, "text") or value)
