@@ -201,7 +201,7 @@ def _plain(run: Trajectory, expected: list[JsonDict]) -> JsonDict:
     tools = sorted({step.call.name for step in run.calls if step.call is not None})
     return {
         "goal": run.goal,
-        "answer": run.answer or "",
+        "answer": run.answer or "(none)",  # deepeval takes no run without one
         "steps": steps,  # type: ignore[dict-item]
         "expected": expected,
         "tools": tools,
