@@ -864,6 +864,192 @@ def test_mast_with_marks() -> None:
     assert (row.trajectory.goal, row.trajectory.steps[0].actor) == ("Add.\nNow.", "A")
 
 
+REPLY = {
+    "choices": [{"message": {"role": "assistant", "content": "hello"}, "finish_reason": "stop"}],
+    "usage": {"prompt_tokens": 3, "completion_tokens": 1},
+}
+ASKED = [{"role": "developer", "content": "Be kind."}, {"role": "user", "content": "hi"}]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"messages": ASKED, **REPLY},
+        {"messages": ASKED, "response": REPLY},
+        {"request": {"messages": ASKED}, "response": REPLY},
+        {
+            "object": "response",
+            "instructions": "Be kind.",
+            "input": "hi",
+            "output": [
+                {"type": "reasoning", "id": "r", "summary": []},
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": "hello"}],
+                },
+            ],
+            "usage": {"input_tokens": 3, "output_tokens": 1},
+            "status": "completed",
+        },
+        {
+            "system": [{"type": "text", "text": "Be kind."}],
+            "messages": [
+                {"role": "user", "content": "hi"},
+                {"role": "assistant", "content": [{"type": "text", "text": "hello"}]},
+            ],
+            "usage": {"input_tokens": 3, "output_tokens": 1},
+        },
+    ],
+)
+def test_a_request_with_its_reply_is_one_trajectory(document: dict[str, Any]) -> None:
+    found = Trajectory.of(document)
+    assert (found.system, found.goal, found.answer) == ("Be kind.", "hi", "hello")
+    assert found.usage is not None
+    assert (found.usage.prompt_tokens, found.usage.completion_tokens) == (3, 1)
+
+
+def test_older_calls_of_functions_and_sharegpt() -> None:
+    found = Trajectory.of(
+        [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "function_call": {"name": "f", "arguments": '{"x": 1}'}},
+            {"role": "function", "name": "f", "content": "one"},
+            {"role": "assistant", "content": "done"},
+        ]
+    )
+    assert calls_of(found) == [("f", {"x": 1}, "one")]
+    other = Trajectory.of([{"from": "human", "value": "hi"}, {"from": "gpt", "value": "hello"}])
+    assert (other.goal, other.answer) == ("hi", "hello")
+
+
+def test_messages_as_events_of_spans_and_errors_of_tools() -> None:
+    document = genai(
+        {"id": "m", "gen_ai.operation.name": "chat"},
+        {"id": "t", "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f"},
+    )
+    chat, tool = otlp_spans(document)
+
+    def event(name: str, **given: str) -> dict[str, Any]:
+        pairs = [{"key": key, "value": {"stringValue": value}} for key, value in given.items()]
+        return {"name": name, "attributes": pairs}
+
+    chat["events"] = [
+        event("gen_ai.user.message", content="go"),
+        event(
+            "gen_ai.choice",
+            message=json.dumps({"role": "assistant", "tool_calls": [chat_call("1", "f", x=1)]}),
+        ),
+    ]
+    tool["events"] = [event("exception", **{"exception.message": "boom"})]
+    tool["status"] = {"code": "STATUS_CODE_ERROR"}
+    tool["attributes"].append({"key": "gen_ai.tool.call.id", "value": {"stringValue": "1"}})
+    (found,) = read_trajectories(document)
+    (step,) = found.calls
+    assert step.call is not None
+    assert (step.call.arguments, step.call.error, found.goal) == ({"x": 1}, "boom", "go")
+
+
+def test_retrieved_documents_are_contexts() -> None:
+    (found,) = read_trajectories(
+        genai(
+            {
+                "openinference.span.kind": "RETRIEVER",
+                "input.value": "q",
+                "retrieval.documents.0.document.content": "first",
+                "retrieval.documents.1.document.content": "second",
+            },
+            {
+                "openinference.span.kind": "LLM",
+                "llm.input_messages.0.message.role": "user",
+                "llm.input_messages.0.message.content": "q?",
+                "llm.output_messages.0.message.role": "assistant",
+                "llm.output_messages.0.message.content": "a",
+            },
+        )
+    )
+    assert found.fields["contexts"] == ["first", "second"]
+    assert (found.goal, found.answer) == ("q?", "a")
+
+
+def test_runs_below_runs_and_generations_with_texts() -> None:
+    run = {
+        "id": "r",
+        "trace_id": "r",
+        "name": "agent",
+        "run_type": "chain",
+        "start_time": "2026-01-01T00:00:00",
+        "inputs": {"input": "go"},
+        "outputs": {"output": "done"},
+        "child_runs": [
+            {
+                "id": "t",
+                "trace_id": "r",
+                "parent_run_id": "r",
+                "name": "f",
+                "run_type": "tool",
+                "start_time": "2026-01-01T00:00:01",
+                "inputs": {"input": "{'x': 1}"},
+                "outputs": None,
+                "error": "boom",
+            }
+        ],
+    }
+    (found,) = read_trajectories([run])
+    assert (found.goal, found.answer) == ("go", "done")
+    assert found.calls[0].call is not None
+    assert found.calls[0].call.error == "boom"
+    spans = [
+        {"object": "trace", "id": "t", "workflow_name": "w", "group_id": "g"},
+        {
+            "object": "trace.span",
+            "id": "a",
+            "trace_id": "t",
+            "parent_id": None,
+            "started_at": "2026-01-01T00:00:00",
+            "span_data": {
+                "type": "generation",
+                "input": [{"role": "user", "content": "go"}],
+                "output": [{"role": "assistant", "content": "done"}],
+                "usage": {"input_tokens": 3, "output_tokens": 1},
+            },
+        },
+    ]
+    (row,) = read_rows(spans)
+    assert (row.trajectory.goal, row.trajectory.answer) == ("go", "done")
+    assert row.columns["session_id"] == "g"
+
+
+def test_a_user_with_tools_of_its_own_in_tau2() -> None:
+    call = {"id": "c", "name": "toggle", "arguments": {}, "requestor": "user"}
+    document = {
+        "simulations": [
+            {
+                "id": "s",
+                "task_id": "t",
+                "messages": [
+                    {"role": "assistant", "content": "Hi"},
+                    {"role": "user", "content": None, "tool_calls": [call], "cost": 5.0},
+                    {
+                        "role": "tool",
+                        "id": "c",
+                        "content": "on",
+                        "requestor": "user",
+                        "error": True,
+                    },
+                    {"role": "user", "content": "It is on."},
+                    {"role": "assistant", "content": "Good.", "cost": 0.5},
+                ],
+            }
+        ]
+    }
+    (found,) = read_trajectories(document)
+    (step,) = found.calls
+    assert (step.actor, found.goal, found.answer, found.usd) == ("user", "It is on.", "Good.", 0.5)
+    assert step.call is not None
+    assert step.call.error == "on"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -43,7 +43,9 @@ def to_atif(run: Path, target: Path) -> int:
         with text_file(target / f"{len(written):04}-{name}.json") as out:
             out.write(json.dumps(whole, ensure_ascii=False, indent=1))
     if not written:
-        raise SetupError("{run} holds no trajectories, so there is nothing to write as ATIF", run=run)
+        raise SetupError(
+            "{run} holds no trajectories, so there is nothing to write as ATIF", run=run
+        )
     return len(written)
 
 
