@@ -114,7 +114,7 @@ def test_a_folder_is_read_file_by_file_and_logs_belong_to_their_spans() -> None:
 def test_a_format_may_be_named_and_a_wrong_one_is_refused() -> None:
     (row,) = read_traces(FIXTURES / "anthropic-messages.json", "chat")
     assert row.trajectory.calls
-    with pytest.raises(WrongData, match="not what atif writes"):
+    with pytest.raises(WrongData, match="not recognised as atif"):
         list(read_traces(FIXTURES / "anthropic-messages.json", "atif"))
     with pytest.raises(WrongData, match="no trace format 'nope'"):
         list(read_traces(FIXTURES / "anthropic-messages.json", "nope"))

@@ -63,15 +63,22 @@ def instances(
 
     ``tell`` is told of odd ones: of bad ones unless they stop the run.
     """
-    rows = file.rows or _read(file, tell, limit, source or _source(file))
+    rows = file.rows or _read(file, tell, limit, source or _source(file, tell))
     return map(partial(_accompanied, file.given), rows)
 
 
-def _source(file: EvalFile) -> Source:
+def _source(file: EvalFile, tell: Callable[[OddRows], None]) -> Source:
     from adjudge.ledger.file import holds_run
     from adjudge.runs.rows_again import rows_of_run
+    from adjudge.traces.source import holds_traces, trace_instances
 
-    return rows_of_run(file.source) if holds_run(file.source) else file.source
+    if holds_run(file.source):
+        return rows_of_run(file.source)
+    entry = file.data
+    if entry.as_ is None and (_compares(file) or entry.format or not holds_traces(file.source)):
+        return file.source
+    told = tell if file.on_bad_row == "report" else None
+    return trace_instances(file.source, entry.as_, needed_fields(file), told)
 
 
 def _read(
@@ -92,7 +99,7 @@ def _read(
         columns=dict(data.columns),
         limit=limit or data.limit,
         id=data.id,
-        format=data.format,
+        format=data.format if source == file.source else None,
         encoding=data.encoding,
         sheet=data.sheet,
         header_row=data.header_row,

@@ -64,13 +64,18 @@ def placed_traces(
                 yield f"{file.name}:{number}", found
 
 
-def known_format(path: Path | str) -> TraceFormat | None:
-    """The format of a file, by its structure; None where it is no trace that is known."""
+def first_objects(path: Path) -> tuple[list[Object], bool]:
+    """The first objects of a file, and whether it is one document by itself; none where it cannot
+    be read.
+    """
     try:
-        head, _ = _opened(Path(path))
-    except (WrongData, OSError):
-        return None
-    return format_of(head)
+        with path.open("rb") as file:
+            begins = file.read(1 << 10).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        head, rest = _opened(path)
+        alone = begins == b"{" and len(head) == 1 and next(rest, None) is None
+        return _good(head), alone and path.suffix.lower() == ".json"
+    except (RunError, SetupError, OSError):
+        return [], False
 
 
 def _stop(bad: BadRow) -> None:
@@ -98,24 +103,39 @@ def _rows(
     """Those of one file. What is wrong with the file, or with one run in it, is a bad row."""
     try:
         head, rest = _opened(path)
-        format = format_of(head, among)
+        first = _good(head)
+        format = format_of(first, among)
         if format is None:
-            yield BadRow(str(path), unknown(name))
-            return
-        if format.document(head[0]) and not format.lines(head):
+            bad = [one for one in head if isinstance(one, BadRow)]
+            yield bad[0] if bad else BadRow(str(path), unknown(name))
+        elif format.document(first[0]) and not format.lines(first):
             for number, one in enumerate(chain(head, rest), 1):
-                try:
-                    yield from checked(format, [one])
-                except WrongData as error:
-                    where = Origin(str(path)).where(number)
-                    yield BadRow(where, str(error))
+                yield from _documents(format, one, Origin(str(path)).where(number))
         else:
             beside = _objects(logs) if (logs := _logs_beside(path)) is not None else ()
-            yield from checked(format, [*head, *rest, *beside])
+            given = [*head, *rest, *beside]
+            yield from (one for one in given if isinstance(one, BadRow))
+            yield from checked(format, _good(given))
     except (RunError, SetupError) as error:
         yield BadRow(str(path), str(error))
     except OSError as error:
         yield BadRow(str(path), Message("cannot be read: {reason}", reason=reason_of(error)))
+
+
+def _good(given: Sequence[Object | BadRow]) -> list[Object]:
+    return [one for one in given if not isinstance(one, BadRow)]
+
+
+def _documents(
+    format: TraceFormat, one: Object | BadRow, where: str
+) -> Iterator[TraceRow | BadRow]:
+    if isinstance(one, BadRow):
+        yield one
+        return
+    try:
+        yield from checked(format, [one])
+    except WrongData as error:
+        yield BadRow(where, str(error))
 
 
 def _logs_beside(path: Path) -> Path | None:
@@ -127,13 +147,13 @@ def _logs_beside(path: Path) -> Path | None:
     return None
 
 
-def _opened(path: Path) -> tuple[list[Object], Iterator[Object]]:
+def _opened(path: Path) -> tuple[list[Object | BadRow], Iterator[Object | BadRow]]:
     """The first objects of a file, and the rest as they are asked for."""
     objects = _objects(path)
     return list(islice(objects, _LOOKED_AT)), objects
 
 
-def _objects(path: Path) -> Iterator[Object]:
+def _objects(path: Path) -> Iterator[Object | BadRow]:
     with path.open("rb") as raw:
         packed = raw.peek(2)[:2] == _GZIP
         file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
@@ -154,7 +174,7 @@ def _objects(path: Path) -> Iterator[Object]:
 def _archive(path: Path) -> Iterator[Object]:
     """The samples of an Inspect log that is an archive, one after the other."""
     if not {"header.json", "_journal/start.json"} & set(entry_names(path)):
-        raise WrongData("is an archive, and no log of Inspect")
+        raise WrongData("is an archive, but not an Inspect log")
     for name, content in entries(path, _is_sample):
         try:
             yield as_message(json.loads(content))
@@ -166,7 +186,7 @@ def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
-def _json(text: PeekableText) -> Iterator[Object]:
+def _json(text: PeekableText) -> Iterator[Object | BadRow]:
     head = text.head.lstrip()
     if head.startswith(("data:", "event:")):
         yield from streamed_events("".join(text.chunks()))
@@ -200,11 +220,11 @@ def _is_line(head: str) -> bool:
     return True
 
 
-def _line(line: str, number: int, origin: Origin) -> Object:
+def _line(line: str, number: int, origin: Origin) -> Object | BadRow:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise origin.wrong(number, Message("is not JSON: {said}", said=str(error))) from error
+        return origin.bad(number, Message("is not JSON: {said}", said=str(error)))
     return as_message(value)
 
 
@@ -215,6 +235,6 @@ def _table(file: BinaryIO, delimiter: str) -> Iterator[Object]:
         for row in csv.DictReader(text, delimiter=delimiter):
             yield {key: value for key, value in row.items() if key and value not in (None, "")}
     except (UnicodeDecodeError, csv.Error) as error:
-        raise WrongData("is not a table in UTF-8: {error}", error=str(error)) from error
+        raise WrongData("cannot be read as a table in UTF-8: {error}", error=str(error)) from error
     finally:
         text.detach()

@@ -54,6 +54,8 @@ def is_message(value: object) -> bool:
         return False
     if is_langchain(value) or is_pydantic(value) or is_item(value):
         return True
+    if isinstance(value.get("from"), str) and "value" in value:
+        return True
     role = value.get("role")
     return isinstance(role, str) and any(
         key in value for key in ("content", "tool_calls", "tool_call_id", "parts", "function_call")

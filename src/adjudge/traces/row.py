@@ -54,5 +54,5 @@ def present(**columns: object) -> JsonObject:
 
 
 def reference_call(name: object, arguments: object) -> Mapping[str, object]:
-    """One expected call, as rules read it."""
-    return {"name": str(name), "arguments": arguments if isinstance(arguments, Mapping) else {}}
+    """One expected call, as rules read it: ``kwargs`` are taken as they stand, without matchers."""
+    return {"name": str(name), "kwargs": arguments if isinstance(arguments, Mapping) else {}}
