@@ -308,7 +308,7 @@ def _values(
     name, named = _name(row, id)
     keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
     said = (row.status, row.score, json.dumps(row.choice))
-    together = None if cluster is None else _cluster(row, cluster)
+    together = row.input.get("answered_row") if cluster is None else _cluster(row, cluster)
     line = json.dumps([row.judge, criterion])
     compared = list(row.detail.systems) if isinstance(row.detail, PairwiseDetail) else []
     return (
@@ -339,9 +339,16 @@ def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
     if column:
         with suppress(SetupError):
             cell = str(row.cell(column)).strip()
-            return (cell, 2) if cell not in _NOTHING else (row.id or "", 0)
+            return (_of_system(cell, row), 2) if cell not in _NOTHING else (row.id or "", 0)
     name, own = row.id or "", map(str, row.input.values())
     return name, int(bool(name) and (not _PLACE.fullmatch(name) or name in own))
+
+
+def _of_system(name: str, row: JudgmentRecord) -> str:
+    """A row that several systems answered is a row of each."""
+    if "answered_row" not in row.input:
+        return name
+    return json.dumps([name, row.input.get("system"), row.input.get("repeat")])
 
 
 def _cluster(row: JudgmentRecord, column: str) -> str:

@@ -5,6 +5,7 @@ what to type next.
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -118,12 +119,15 @@ def _headline(ending: RunEnding, screen: Screen) -> Iterator[Text | str]:
 
 def _counts(report: Report) -> Iterator[Message]:
     """How many rows were judged by how much, and what is missing."""
-    rows = max((one.summary.attempted for one in report.sections), default=0)
+    attempted: Counter[tuple[str, str]] = Counter()
+    for one in report.sections:
+        attempted[one.judge, one.criteria] += one.summary.attempted
+    rows = max(attempted.values(), default=0)
     yield (
         plural("{count} row judged", "{count} rows judged", rows)
-        if len(report.sections) < 2
+        if len(attempted) < 2
         else Message(
-            "{rows} judged by {number} criteria", rows=count_rows(rows), number=len(report.sections)
+            "{rows} judged by {number} criteria", rows=count_rows(rows), number=len(attempted)
         )
     )
     if unscored := sum(one.summary.unscored for one in report.sections):
