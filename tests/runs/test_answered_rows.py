@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -203,20 +204,20 @@ def two_systems(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def answered(project: Path, text: str, *flags: str, code: int) -> dict[str, object]:
+def answered(project: Path, text: str, *flags: str, code: int) -> dict[str, Any]:
     (project / "eval.yaml").write_text(text)
     done = adjudge("run", "eval.yaml", "--yes", "--json", *flags, cwd=project)
     assert done.returncode == code, done.stderr
-    found: dict[str, object] = json.loads(done.stdout)
+    found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
 def test_each_system_has_its_own_results(two_systems: Path) -> None:
     found = answered(two_systems, TWO + "checks: {contains: 'yes'}\n", code=3)
-    good, bad = found["criteria"]  # type: ignore[misc]
+    good, bad = found["criteria"]
     assert (good["system"], good["mean"], good["attempted"]) == ("good", 1.0, 10)
     assert (bad["system"], bad["mean"], bad["failed"]) == ("bad", pytest.approx(2 / 9), 1)
-    assert "mean" not in found["summary"], "of two systems together it says nothing"  # type: ignore[operator]
+    assert "mean" not in found["summary"], "of two systems together it says nothing"
     shown = adjudge("runs", "show", "runs/eval", cwd=two_systems).stdout
     assert "contains 'yes' [good]" in shown
     assert "contains 'yes' [bad]" in shown
@@ -233,14 +234,14 @@ def test_each_system_has_its_own_results(two_systems: Path) -> None:
 def test_a_gate_names_a_system(two_systems: Path, bar: str, code: int) -> None:
     text = TWO + "checks: {contains: 'yes'}\n"
     found = answered(two_systems, text, "--fail-under", bar, code=code)
-    gates = [(one["system"], one["rows"]) for one in found["gates"]]  # type: ignore[index]
+    gates = [(one["system"], one["rows"]) for one in found["gates"]]
     wanted = ["good", "bad"] if "=" not in bar else [bar.partition("=")[0]]
     assert gates == [(name, 10) for name in wanted], "each system is held to it by itself"
 
 
 def test_a_gate_of_a_judge_names_a_system(two_systems: Path) -> None:
     text = TWO + "judges: {kind: check, checks: {contains: 'yes'}, fail_under: {bad: 0.9}}\n"
-    (gate,) = answered(two_systems, text, code=4)["gates"]  # type: ignore[misc]
+    (gate,) = answered(two_systems, text, code=4)["gates"]
     assert (gate["name"], gate["system"]) == ("contains 'yes'", "bad")
     done = adjudge("run", "eval.yaml", "--yes", "--fail-under", "god=1", cwd=two_systems)
     assert "did you mean 'good'?" in done.stderr
@@ -258,10 +259,10 @@ def test_compared_systems_are_gated_by_name_and_repeats_are_no_further_rows(
         "def good(question):\n    return 'yes'\ndef bad(question):\n    return 'no'\n"
     )
     found = answered(two_systems, text, "--fail-under", "good=0.9", code=0)
-    (section,) = found["criteria"]  # type: ignore[misc]
+    (section,) = found["criteria"]
     good = next(one for one in section["systems"] if one["system"] == "good")
     once = answered(two_systems, text.replace("repeat: 3", "repeat: 1"), code=0)
-    (alone,) = once["criteria"]  # type: ignore[misc]
+    (alone,) = once["criteria"]
     single = next(one for one in alone["systems"] if one["system"] == "good")
     assert good["wins"] == 30
     assert single["wins"] == 10
@@ -291,7 +292,7 @@ def test_rows_of_one_id_or_of_one_text_stay_apart(tmp_path: Path) -> None:
     (tmp_path / "app.py").write_text("def app(question):\n    return 'yes'\n")
     (tmp_path / "rows.csv").write_text("id,question\n1,a\n1,b\n1,b\n")
     text = "data: rows.csv\ntarget: app.py:app\nrepeat: 2\nchecks: {contains: 'yes'}\n"
-    (section,) = answered(tmp_path, text, code=0)["criteria"]  # type: ignore[misc]
+    (section,) = answered(tmp_path, text, code=0)["criteria"]
     (repeats,) = section["repeats"]
     assert (repeats["rows"], repeats["incomplete"]) == (3, 0)
     assert list(repeats["pass_all"]) == ["1", "2"]
