@@ -388,7 +388,10 @@ class Judge(ABC, Generic[I, R]):
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run
         began.
         """
-        return key_of(ballot, self.panel.identities.get(ballot.model, ballot.model), wordings or {})
+        identity = self.panel.identities.get(ballot.model)
+        if identity is None:  # a judge of one's own, who may look at all of it
+            return key_of(ballot, ballot.model, wordings or {})
+        return key_of(ballot, identity, wordings or {}, asked=ballot.request_id)
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
         """``vote_key``, the same for as long as one evaluation takes."""
