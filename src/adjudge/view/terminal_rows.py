@@ -29,7 +29,7 @@ _LONGEST = 240
 """Characters of a reason that are shown."""
 _SHORT = 40
 """Characters of a reason that fit beside a row."""
-_MOST_COLUMNS = 4
+_MOST_COLUMNS = 6
 _SIGNS = {"PASS": ("✓ ", "bold green"), "FAIL": ("✗ ", "bold red")}
 _MEAN = "mean"
 
@@ -57,9 +57,8 @@ def rows_table(report: Report, screen: Screen) -> Table | None:
 
 def _matrix(report: Report, entries: Iterable[JudgmentRecord], screen: Screen) -> Table:
     table = screen.table((Message("row"),), gap=3)
-    for criterion in report.criteria:
-        title = screen.render(criterion.criteria or criterion.judge)
-        table.add_column(title, overflow="ellipsis")
+    for title in _titles(report):
+        table.add_column(Text(screen.render(title)), overflow="ellipsis")
     cells: dict[tuple[int, str], dict[tuple[str, str], Text]] = {}
     for one in entries:
         row = cells.setdefault((_row_index(one, report), row_name(one, report)), {})
@@ -68,6 +67,12 @@ def _matrix(report: Report, entries: Iterable[JudgmentRecord], screen: Screen) -
         each = (row.get((one.judge, one.criteria), Text("–")) for one in report.criteria)
         screen.add_row(table, name, *each)
     return table
+
+
+def _titles(report: Report) -> list[str]:
+    """What the criteria are called: with their judges where one has several."""
+    short = [one.criteria or one.judge for one in report.criteria]
+    return short if len(set(short)) == len(short) else [one.name for one in report.criteria]
 
 
 def _rows_of(report: Report) -> Counter[tuple[str, str]]:
@@ -199,17 +204,25 @@ def _ranking(detail: PairwiseDetail) -> str:
 
 
 def _weakest(one: JudgmentRecord, report: Report) -> str:
-    """What is said of the dimension with the lowest score."""
+    """What is said of the dimension whose rule decided; else of the one with the lowest score."""
     detail = one.detail
     assert isinstance(detail, RagDetail)
+    rule = detail.composite.rule
     found = [
-        (score / each.maximum, each.title, score, each.maximum, detail.explanations.get(each.name))
+        (
+            all(gate.rule != rule for gate in each.gates),
+            score / each.maximum,
+            each.title,
+            score,
+            each.maximum,
+            detail.explanations.get(each.name),
+        )
         for each in report.dimensions_of(one)
         if (score := detail.scores.get(each.name)) is not None
     ]
     if not found:
         return one.reason or ""
-    _, title, score, most, said = min(found, key=lambda each: each[0])
+    _, _, title, score, most, said = min(found, key=lambda each: each[:2])
     line = Message("{title} {score}/{most}", title=title, score=score, most=most)
     return join(": ", (line, said)) if said else line
 
