@@ -381,3 +381,25 @@ def test_a_check_in_python_has_its_time(tmp_path: Path) -> None:
 def _placed(text: str) -> tuple[object, Place]:
     place = load_yaml(text, Place("eval.yaml"))
     return place.value, place
+
+
+def test_a_schema_refers_to_its_own_folder_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "schemas"
+    folder.mkdir()
+    (tmp_path / "secret.json").write_text('{"type": "object"}')
+    (folder / "part.json").write_text('{"$defs": {"a": {"type": "object"}}}')
+    outside = (tmp_path / "secret.json").as_uri()
+    others = (outside, outside.replace("file:", "FILE:"), "../secret.json", "http://127.0.0.1:1/a")
+    for other in others:
+        (folder / "schema.json").write_text(json.dumps({"$ref": other}))
+        with pytest.raises(SetupError, match="which is not in its folder"):
+            [
+                one.ready(folder)
+                for one in EXPECTATIONS.read(*_placed("json: {schema: schema.json}"))
+            ]
+    (folder / "schema.json").write_text('{"$ref": "part.json#/$defs/a"}')
+    (one,) = (
+        each.ready(folder) for each in EXPECTATIONS.read(*_placed("json: {schema: schema.json}"))
+    )
+    assert one.look(Instance({"response": "[1]"})).passed is False
+    assert one.look(Instance({"response": "{}"})).passed is True

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import unquote, urlsplit
 
 from adjudge.checks.check import (
     Check,
@@ -35,6 +35,9 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, reason_of
 from adjudge.reading.json_path import NotThere, steps_of, value_at
 from adjudge.reading.types import Flag, Json, Many, Text, WholeNumber, Word, key
+
+if TYPE_CHECKING:
+    from referencing import Resource
 
 _FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 _COUNT = WholeNumber(least=0)
@@ -157,7 +160,16 @@ class IsJson(Check):
         """What is wrong by the schema; a SetupError where the schema itself is."""
         if find_spec("jsonschema") is None:
             raise SetupError("a JSON schema needs jsonschema: pip install 'adjudge[schema]'")
-        problems = sorted(self._validator.iter_errors(found), key=lambda one: len(one.path))
+        from referencing.exceptions import Unresolvable
+
+        try:
+            problems = sorted(self._validator.iter_errors(found), key=lambda one: len(one.path))
+        except Unresolvable as error:
+            raise SetupError(
+                "the JSON schema {path} refers to {other}, which is not in its folder",
+                path=self.folder / (self.schema or ""),
+                other=error.ref,
+            ) from error
         if not problems:
             return None
         first = problems[0]
@@ -167,6 +179,7 @@ class IsJson(Check):
     def _validator(self):  # type: ignore[no-untyped-def]
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
+        from referencing import Registry
 
         path = self.folder / (self.schema or "")
         try:
@@ -181,7 +194,25 @@ class IsJson(Check):
                 if isinstance(error, OSError)
                 else getattr(error, "message", None) or str(error),
             ) from error
-        return kind(schema)
+        retrieve = partial(_beside, path.parent.resolve())
+        return kind(schema, registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
+
+
+def _beside(folder: Path, uri: str) -> Resource[Any]:
+    """Another schema, which may lie in the folder of the first, and nowhere else."""
+    from referencing import Resource
+    from referencing.exceptions import NoSuchResource
+    from referencing.jsonschema import DRAFT202012
+
+    parts = urlsplit(uri)
+    path = (folder / unquote(parts.path)).resolve()
+    if parts.scheme not in ("", "file") or parts.netloc or not path.is_relative_to(folder):
+        raise NoSuchResource(ref=uri)  # type: ignore[call-arg]
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise NoSuchResource(ref=uri) from error  # type: ignore[call-arg]
+    return Resource.from_contents(said, default_specification=DRAFT202012)
 
 
 def _means(value: JsonValue, wanted: str) -> bool:

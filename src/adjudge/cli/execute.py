@@ -320,7 +320,7 @@ class RunDisplay:
         self.traces = _traces(outcome.run) if otel else None
         self.keeps = keeps
         self.quiet = quiet
-        self.watch = Watch(outcome.run.total, quiet=quiet, language=outcome.run.file.language)
+        self.watch = Watch(outcome.run.total, quiet=quiet, language=language())
         self.judged = JudgmentSpool()
 
     def __enter__(self) -> RunDisplay:
