@@ -32,6 +32,9 @@ An unreadable reply is not here: it is a failed vote.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from adjudge.messages import Message, join
 
 
@@ -138,7 +141,12 @@ class Refused(ModelError):
 
 
 class BudgetSpent(ModelError):
-    """The limit the caller set on calls, tokens or money is reached."""
+    """The limit the caller set on calls, tokens or money is reached.
+
+    ``results`` holds what was judged until then, by the number of the instance from 0.
+    """
+
+    results: Mapping[int, object] = MappingProxyType({})
 
 
 class SandboxError(AdjudgeError):

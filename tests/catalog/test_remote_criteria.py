@@ -119,10 +119,10 @@ def test_a_file_of_ones_own_is_not_overwritten(tmp_path: Path, repository: Repos
     [
         ("github:org/rubrics@v1/none.yaml", "is not there"),
         ("github:org/rubrics@v1/broken.yaml", "is not YAML"),
-        ("github:org/rubrics@v1/large.yaml", "not a criteria file"),
+        ("github:org/rubrics@v1/large.yaml", "not a file of criteria"),
         ("github:org/rubrics/tone.yaml", "@TAG"),
-        ("github:org/rubrics@v1/../../x.yaml", "names no criteria file"),
-        ("https://example.com/tone.yaml", "names no criteria file"),
+        ("github:org/rubrics@v1/../../x.yaml", "names no file of criteria"),
+        ("https://example.com/tone.yaml", "names no file of criteria"),
     ],
 )
 def test_what_is_no_criteria_file_is_not_kept(

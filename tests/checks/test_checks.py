@@ -84,8 +84,20 @@ def look(check: str, text: str, **fields: str) -> Observation:
         ("json", "[" * 100_000, None),
         ("json: a.b[0]", '{"a": {"b": [7]}}', True),
         ("json: {path: 'a.b[0]', equals: 7}", '{"a": {"b": [7.0]}}', True),
-        ("json: {path: 'a', equals: 'true'}", '{"a": 1}', False),
-        ("json: {path: 'a', equals: 'true'}", '{"a": true}', True),
+        ("json: {path: 'a', equals: true}", '{"a": 1}', False),
+        ("json: {path: 'a', equals: true}", '{"a": true}', True),
+        ("json: {path: 'a', equals: 'true'}", '{"a": true}', False),
+        ("json: {path: 'a', equals: 'true'}", '{"a": "true"}', True),
+        ("json: {path: 'a', equals: 1}", '{"a": 1}', True),
+        ("json: {path: 'a', equals: 1}", '{"a": "1"}', False),
+        ("json: {path: 'a', equals: '1'}", '{"a": "1"}', True),
+        ("json: {path: 'a', equals: '1'}", '{"a": 1}', False),
+        ("json: {path: 'a', equals: null}", '{"a": null}', True),
+        ("json: {path: 'a', equals: null}", '{"a": 0}', False),
+        ("json: {path: 'a', equals: null}", '{"a": "null"}', False),
+        ("json: {path: 'a', equals: {b: [1, no]}}", '{"a": {"b": [1, "no"]}}', True),
+        ("json: {path: 'a', equals: {}}", '{"a": {}}', True),
+        ("json: {path: 'a', equals: {}}", '{"a": 1}', False),
         ("json: {path: 'a[-1]', equals: x}", '{"a": ["y", "x"]}', True),
         ("json: {path: 'a[2]'}", '{"a": ["y", "x"]}', False),
         ("json: {path: a, field: expected}", '{"a": "Refund"}', True),
@@ -206,6 +218,9 @@ def test_a_function_of_a_file_decides(tmp_path: Path) -> None:
         ("{contains: x, equals: y}", "name one"),
         ("required: true", "name one"),
         ("json: {equals: 3}", "add path"),
+        ("json: {equals: null}", "add path"),
+        ("words: {least: 5, most: 2}", r"least \(5\) is more than most \(2\)"),
+        ("number: {least: 0.5, most: 0.2}", "is more than most"),
         ("language: klingon", "must be one of"),
         ("code: cobol", "must be one of python, json"),
         ("python: 'a b'", "cannot be parsed"),
@@ -326,6 +341,9 @@ def test_checks_say_in_a_few_words_what_they_want() -> None:
         "regex: '^[0-9]+$'",
         "json",
         "json: {path: 'a[0].b', equals: '3'}",
+        "json: {path: 'a[0].b', equals: 3}",
+        "json: {path: 'a[0].b', equals: null}",
+        "json: {path: 'a[0].b', equals: {}}",
         "number: {least: 1.10, most: 3}",
         "words: {most: 50}",
         "characters: {least: 2}",
@@ -342,3 +360,46 @@ def test_a_check_is_read_again_as_it_is_said(check: str) -> None:
     (one,) = read(check)
     (again,) = EXPECTATIONS.read(with_lines([json.loads(json.dumps(say(one)))]), Place("kept"))
     assert again == one
+
+
+def test_a_check_in_python_has_its_time(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def forever(text, row):\n    while True:\n        pass\n"
+        "def late(text, row):\n    raise TimeoutError('its own')\n"
+    )
+    for code in ("'mine.py:forever'", "'sum(1 for _ in iter(int, 1))'"):
+        (one,) = (
+            each.ready(tmp_path)
+            for each in EXPECTATIONS.read(*_placed(f"python: {{code: {code}, timeout: 0.2}}"))
+        )
+        found = one.look(Instance({"response": "x"}))
+        assert (found.passed, str(found.reason)) == (None, "it took longer than 0.2 s")
+    (own,) = (each.ready(tmp_path) for each in EXPECTATIONS.read(*_placed("python: mine.py:late")))
+    assert str(own.look(Instance({"response": "x"})).reason) == "TimeoutError: its own"
+
+
+def _placed(text: str) -> tuple[object, Place]:
+    place = load_yaml(text, Place("eval.yaml"))
+    return place.value, place
+
+
+def test_a_schema_refers_to_its_own_folder_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "schemas"
+    folder.mkdir()
+    (tmp_path / "secret.json").write_text('{"type": "object"}')
+    (folder / "part.json").write_text('{"$defs": {"a": {"type": "object"}}}')
+    outside = (tmp_path / "secret.json").as_uri()
+    others = (outside, outside.replace("file:", "FILE:"), "../secret.json", "http://127.0.0.1:1/a")
+    for other in others:
+        (folder / "schema.json").write_text(json.dumps({"$ref": other}))
+        with pytest.raises(SetupError, match="which is not in its folder"):
+            [
+                one.ready(folder)
+                for one in EXPECTATIONS.read(*_placed("json: {schema: schema.json}"))
+            ]
+    (folder / "schema.json").write_text('{"$ref": "part.json#/$defs/a"}')
+    (one,) = (
+        each.ready(folder) for each in EXPECTATIONS.read(*_placed("json: {schema: schema.json}"))
+    )
+    assert one.look(Instance({"response": "[1]"})).passed is False
+    assert one.look(Instance({"response": "{}"})).passed is True

@@ -254,3 +254,50 @@ def test_a_run_without_a_judgment_is_compared_with_nothing(
     done = run()
     assert "changed since runs/eval: going on in" in done.stderr
     assert "adjudge runs diff runs/eval " in done.stdout
+
+
+def test_a_renamed_judge_and_a_changed_score_ask_nobody_again(
+    tmp_path: Path, provider: FakeProvider, write: Write, run: Callable[..., CompletedProcess[str]]
+) -> None:
+    write()
+    path = tmp_path / "eval.yaml"
+    options = "[{name: 'PASS', score: 1}, {name: 'FAIL', score: 0}]"
+    criterion = "{name: fine, description: Is it fine, options: " + options + "}"
+    path.write_text(path.read_text().replace('"Is it kind?"', criterion))
+    run()
+    asked = len(provider.requests)
+    path.write_text(path.read_text().replace("name: dates", "name: times"))
+    renamed = run()
+    assert len(provider.requests) == asked
+    assert "8 votes, all answered" in shown("runs", "show", "runs/eval-2", cwd=tmp_path)
+    told = shown("runs", "diff", "runs/eval", "runs/eval-2", cwd=tmp_path)
+    assert told.splitlines()[0] == "judges.dates is now called times"
+    assert "1 setting and 0 judgments differ, of 8 in both runs" in told
+    assert "dates: no difference: mean" in told
+    assert "cannot tell" not in told
+    path.write_text(path.read_text().replace("score: 1}", "score: 0.8}"))
+    run()
+    assert len(provider.requests) == asked
+    told = shown("runs", "diff", "runs/eval-2", "runs/eval-3", cwd=tmp_path)
+    assert told.splitlines()[0].endswith("criteria.fine.options.PASS.score: 1.0 → 0.8")
+    assert "adjudge runs diff runs/eval runs/eval-2" in renamed.stdout
+
+
+def shown(*command: str, cwd: Path) -> str:
+    return commands.adjudge(*command, cwd=cwd).stdout
+
+
+def test_a_stop_keeps_the_offer_to_compare_and_the_advice_works(
+    tmp_path: Path, provider: FakeProvider, write: Write, run: Callable[..., CompletedProcess[str]]
+) -> None:
+    run()
+    write(criterion="Is it rude?")
+    run("--max-calls", "1", code=1)
+    told = shown("runs", "show", "runs/eval-2", cwd=tmp_path)
+    assert "adjudge resume runs/eval-2 -- --max-calls 2" in told
+    assert "5 votes, all answered" in told, "those to the criterion that is gone do not count"
+    assert "runs/eval-2 is not finished" in shown(
+        "runs", "diff", "runs/eval", "runs/eval-2", cwd=tmp_path
+    )
+    done = run()
+    assert "adjudge runs diff runs/eval runs/eval-2" in done.stdout

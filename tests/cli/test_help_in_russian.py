@@ -78,3 +78,18 @@ def test_no_text_of_the_help_is_left_in_english() -> None:
 def test_a_command_of_the_list_is_not_loaded_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("adjudge.cli.main.COMMANDS", {})
     assert "check" in CliRunner().invoke(app, ["--help"]).output
+
+
+def test_what_a_command_prints_follows_the_environment_and_prompts_do_not(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,response\na,one\nb,two\n")
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: scripted/PASS\noutputs: report.md\n"
+        "judges: {kind: aspect, criteria: conciseness}\n"
+    )
+    done = adjudge("run", "eval.yaml", environment=RUSSIAN, cwd=tmp_path)
+    assert "Стоимость" in done.stdout
+    assert "## Summary" in (tmp_path / "report.md").read_text(), "files are in the eval file's"
+    english = adjudge("run", "eval.yaml", "--language", "en", environment=RUSSIAN, cwd=tmp_path)
+    assert "nothing was asked" in english.stdout, "the prompts are the same"
+    found = adjudge("runs", "show", "runs/eval", "--json", environment=RUSSIAN, cwd=tmp_path)
+    assert found.stdout == adjudge("runs", "show", "runs/eval", "--json", cwd=tmp_path).stdout

@@ -484,3 +484,11 @@ def test_two_annotators_label_at_once(run: Path) -> None:
     assert set(answers(run, "ann").values()) == {"PASS"}
     assert set(answers(run, "bob").values()) == {"FAIL"}
     assert len(list(LabelStore(run).conflicts())) == 4
+
+
+def test_labels_come_in_by_a_column_of_any_name(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "sheet.csv").write_text("Ticket,label\nr0,PASS\nr1,FAIL\n")
+    done = adjudge(run, "--import", tmp_path / "sheet.csv", "--id", "ticket", "--annotator", "ann")
+    assert "2 labels imported" in done.stdout, done.stderr
+    wrong = adjudge(run, "--import", tmp_path / "sheet.csv", "--id", "case", "--annotator", "ann")
+    assert "there is no column 'case'; there are Ticket, label" in wrong.stderr

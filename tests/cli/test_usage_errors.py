@@ -217,8 +217,10 @@ def test_a_limit_takes_no_judged_rows_from_a_run(folder: Path) -> None:
     assert adjudge(*asked, cwd=folder).returncode == 0
     before = run_info(folder / "kept").judges
     done = adjudge(*asked, "--limit", "1", cwd=folder)
-    assert done.returncode == 2
-    assert "kept holds 3 judged rows, and a limit of 1 would take the others from it" in done.stderr
+    assert done.returncode == 0
+    assert "kept holds 3 judged rows, more than the limit of 1" in done.stderr
+    assert "3 rows judged" in done.stdout
+    assert "nothing was asked" in done.stdout
     assert run_info(folder / "kept").judges == before
     assert adjudge(*asked, "--limit", "3", cwd=folder).returncode == 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,3 +181,129 @@ def test_a_gate_names_a_check(project: Path) -> None:
     (project / "rows.csv").write_text("id,question,expected\na,what is 4,4\nb,what is 5,6\n")
     rows(project, CHECKS, "--fail-under", "right=0.5", code=0)
     rows(project, CHECKS, "--fail-under", "right=0.6", code=4)
+
+
+TWO = """
+data: rows.csv
+target:
+  - {name: good, function: app.py:good}
+  - {name: bad, function: app.py:bad}
+"""
+
+
+@pytest.fixture
+def two_systems(tmp_path: Path) -> Path:
+    (tmp_path / "app.py").write_text(
+        "def good(question):\n    return 'yes'\n"
+        "def bad(question):\n"
+        "    if question == 'q3': raise ValueError('broken')\n"
+        "    return 'yes' if question in ('q1', 'q2') else 'no'\n"
+    )
+    lines = [f"r{number},q{number}" for number in range(1, 11)]
+    (tmp_path / "rows.csv").write_text("id,question\n" + "\n".join(lines) + "\n")
+    return tmp_path
+
+
+def answered(project: Path, text: str, *flags: str, code: int) -> dict[str, Any]:
+    (project / "eval.yaml").write_text(text)
+    done = adjudge("run", "eval.yaml", "--yes", "--json", *flags, cwd=project)
+    assert done.returncode == code, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_each_system_has_its_own_results(two_systems: Path) -> None:
+    found = answered(two_systems, TWO + "checks: {contains: 'yes'}\n", code=3)
+    good, bad = found["criteria"]
+    assert (good["system"], good["mean"], good["attempted"]) == ("good", 1.0, 10)
+    assert (bad["system"], bad["mean"], bad["failed"]) == ("bad", pytest.approx(2 / 9), 1)
+    assert "mean" not in found["summary"], "of two systems together it says nothing"
+    shown = adjudge("runs", "show", "runs/eval", cwd=two_systems).stdout
+    assert "contains 'yes' [good]" in shown
+    assert "contains 'yes' [bad]" in shown
+    for kind in ("md", "html"):
+        adjudge("report", "runs/eval", "--to", kind, cwd=two_systems)
+        page = (two_systems / "runs" / "eval" / f"results.{kind}").read_text()
+        assert "[bad]" in page.replace("\\", "")
+
+
+@pytest.mark.parametrize(
+    ("bar", "code"),
+    [("good=0.9", 3), ("bad=0.9", 4), ("bad=0.1", 3), ("bad=0.25", 5), ("0.5", 4)],
+)
+def test_a_gate_names_a_system(two_systems: Path, bar: str, code: int) -> None:
+    text = TWO + "checks: {contains: 'yes'}\n"
+    found = answered(two_systems, text, "--fail-under", bar, code=code)
+    gates = [(one["system"], one["rows"]) for one in found["gates"]]
+    wanted = ["good", "bad"] if "=" not in bar else [bar.partition("=")[0]]
+    assert gates == [(name, 10) for name in wanted], "each system is held to it by itself"
+
+
+def test_a_gate_of_a_judge_names_a_system(two_systems: Path) -> None:
+    text = TWO + "judges: {kind: check, checks: {contains: 'yes'}, fail_under: {bad: 0.9}}\n"
+    (gate,) = answered(two_systems, text, code=4)["gates"]
+    assert (gate["name"], gate["system"]) == ("contains 'yes'", "bad")
+    done = adjudge("run", "eval.yaml", "--yes", "--fail-under", "god=1", cwd=two_systems)
+    assert "did you mean 'good'?" in done.stderr
+
+
+def test_compared_systems_are_gated_by_name_and_repeats_are_no_further_rows(
+    two_systems: Path,
+) -> None:
+    text = (
+        TWO
+        + "repeat: 3\nmodels: scripted/A\n"
+        + "judges: {kind: pairwise, criteria: The better one., order: one}\n"
+    )
+    (two_systems / "app.py").write_text(
+        "def good(question):\n    return 'yes'\ndef bad(question):\n    return 'no'\n"
+    )
+    found = answered(two_systems, text, "--fail-under", "good=0.9", code=0)
+    (section,) = found["criteria"]
+    good = next(one for one in section["systems"] if one["system"] == "good")
+    once = answered(two_systems, text.replace("repeat: 3", "repeat: 1"), code=0)
+    (alone,) = once["criteria"]
+    single = next(one for one in alone["systems"] if one["system"] == "good")
+    assert good["wins"] == 30
+    assert single["wins"] == 10
+    assert good["interval"]["lower"] <= single["interval"]["lower"], "30 rows would say more"
+    done = adjudge("run", "eval.yaml", "--yes", "--fail-under", "nice=1", cwd=two_systems)
+    assert "there are 'good', 'bad'" in done.stderr
+
+
+def test_a_column_of_the_users_is_not_a_system(tmp_path: Path) -> None:
+    lines = [f"r{number},{'yes' if number % 2 else 'no'}" for number in range(1, 13)]
+    (tmp_path / "plain.csv").write_text("id,response\n" + "\n".join(lines) + "\n")
+    named = [f"{line},{'ab'[number % 2]},1" for number, line in enumerate(lines)]
+    (tmp_path / "named.csv").write_text("id,response,system,repeat\n" + "\n".join(named) + "\n")
+    found = []
+    for name in ("plain", "named"):
+        done = adjudge(
+            "check", "--contains", "yes", "--file", f"{name}.csv", "--json", cwd=tmp_path
+        )
+        (section,) = json.loads(done.stdout)["criteria"]
+        assert "system" not in section
+        assert "repeats" not in section
+        found.append(section["interval"])
+    assert found[0] == found[1] is not None
+
+
+def test_rows_of_one_id_or_of_one_text_stay_apart(tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("def app(question):\n    return 'yes'\n")
+    (tmp_path / "rows.csv").write_text("id,question\n1,a\n1,b\n1,b\n")
+    text = "data: rows.csv\ntarget: app.py:app\nrepeat: 2\nchecks: {contains: 'yes'}\n"
+    (section,) = answered(tmp_path, text, code=0)["criteria"]
+    (repeats,) = section["repeats"]
+    assert (repeats["rows"], repeats["incomplete"]) == (3, 0)
+    assert list(repeats["pass_all"]) == ["1", "2"]
+
+
+def test_two_runs_pair_each_system_with_itself(two_systems: Path) -> None:
+    text = TWO.replace("rows.csv", "{path: rows.csv, id: id}") + "checks: {contains: 'yes'}\n"
+    answered(two_systems, text, "--run", "one", code=3)
+    answered(two_systems, text, "--run", "two", "--not-worse-than", "one", code=5)
+    done = adjudge("runs", "diff", "one", "two", "--json", cwd=two_systems)
+    (found,) = json.loads(done.stdout)["comparisons"]
+    assert found["means"] == [pytest.approx(12 / 19)] * 2
+    assert found["independent"] == 10, "answers to one row are one unit"
+    assert found["difference"]["value"] == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
 from importlib.resources import files
@@ -54,7 +55,22 @@ def criteria_of(text: str, kind: Kind = "direct", language: str = "en") -> Crite
     answers Yes and No.
     """
     name = ready_made_name(text)
+    if name is None:
+        refuse_misspelt(text, all_names(language))
     return ready_made(name, kind, language) if name else yes_no_criteria(text)
+
+
+def refuse_misspelt(text: str, known: Iterable[str]) -> None:
+    """A word by itself that is nearly the name of something ready-made is hardly a question."""
+    word = text.strip(" \t\n?!.").casefold()
+    near = get_close_matches(word, list(known), n=1, cutoff=0.8) if word.isidentifier() else ()
+    if near and near[0] != word:
+        raise SetupError(
+            "there is no ready-made criterion {text!r}; did you mean {near!r}? A question of your "
+            "own is a sentence",
+            text=text,
+            near=near[0],
+        )
 
 
 def ready_made_name(text: str) -> str | None:

@@ -273,7 +273,7 @@ def _label(number: int, item: object) -> str:
 
 
 def as_file(entry: CatalogEntry) -> JsonDict:
-    """As a criteria file writes it; what has its default is left out."""
+    """As a file of criteria writes it; what has its default is left out."""
     given = entry.criteria
     found: JsonDict = {
         "name": given.name,

@@ -69,8 +69,8 @@ def lint(criteria: Criteria, fields: Collection[str] | None = None) -> list[Find
 
 
 def lint_file(path: str | Path, fields: Collection[str] | None = None) -> list[Finding]:
-    """Everything found in a criteria file: an entry that cannot be read does not hide what is wrong
-    with the others.
+    """Everything found in a file of criteria: an entry that cannot be read does not hide
+    what is wrong with the others.
     """
     read: list[tuple[Place, CatalogEntry]] = []
     unread: list[WrongValue] = []

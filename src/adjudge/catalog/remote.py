@@ -41,7 +41,7 @@ class RemoteCriteria:
         found = _SOURCE.fullmatch(source)
         if found is None or ".." in source.split("/"):
             raise SetupError(
-                "{source!r} names no criteria file: write github:OWNER/REPOSITORY@TAG/PATH.yaml",
+                "{source!r} names no file of criteria: write github:OWNER/REPOSITORY@TAG/PATH.yaml",
                 source=source,
             )
         owner, repository, tag, path = found.groups()
@@ -100,7 +100,7 @@ def _fetched(address: str) -> bytes | None:
         ) from error
     if len(body) > _LARGEST:
         raise RunError(
-            "{address} has more than {most} bytes: that is not a criteria file",
+            "{address} has more than {most} bytes: that is not a file of criteria",
             address=address,
             most=_LARGEST,
         )

@@ -142,10 +142,17 @@ def quoted(texts: Iterable[str]) -> str:
     return join(", ", (Message("{text!r}", text=text) for text in texts))
 
 
-def need_limit(what: str, *limits: float | None) -> None:
-    """At least one of the limits has to be there."""
-    if all(limit is None for limit in limits):
+def check_limits(what: str, least: float | None, most: float | None) -> None:
+    """At least one of the limits has to be there, and something has to lie between two."""
+    if least is None and most is None:
         raise SetupError("{what} needs a limit: least, most, or both", what=what)
+    if least is not None and most is not None and least > most:
+        raise SetupError(
+            "{what}: least ({least:g}) is more than most ({most:g}), which nothing can be",
+            what=what,
+            least=float(least),
+            most=float(most),
+        )
 
 
 def within(value: float, least: float | None, most: float | None) -> bool:

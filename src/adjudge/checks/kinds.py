@@ -25,6 +25,7 @@ from adjudge.reading.types import (
     Type,
     checked,
     keys_of,
+    read_key,
 )
 from adjudge.reading.values import Place, mapping, nearest
 
@@ -57,10 +58,7 @@ class CheckKind:
                 raise replace(place.at_key(name), field="").wrong(
                     "unknown key {name!r}; {hint}", name=name, hint=nearest(name, left)
                 )
-        values = {
-            name: known[name].metadata["type"].read(checked(each, place.at(name)), place.at(name))
-            for name, each in own.items()
-        }
+        values = {name: read_key(known[name], each, place.at(name)) for name, each in own.items()}
         for name, one in known.items():
             if one.default is MISSING and name not in {**values, **dict(self.given or {})}:
                 raise place.wrong("the key {name!r} is missing", name=name)

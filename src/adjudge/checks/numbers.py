@@ -6,7 +6,7 @@ import math
 import re
 from typing import Literal
 
-from adjudge.checks.check import Check, Observation, limits_text, need_limit, within
+from adjudge.checks.check import Check, Observation, check_limits, limits_text, within
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
@@ -61,7 +61,7 @@ class NumberWithin(Check):
         return Message("a number: {limits}", limits=limits_text(self.least, self.most))
 
     def prepare(self) -> None:
-        need_limit("number", self.least, self.most)
+        check_limits("number", self.least, self.most)
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         found = list(_NUMBER.finditer(text))
@@ -109,7 +109,7 @@ class Length(Check):
         return Message("characters: {limits}", limits=limits)
 
     def prepare(self) -> None:
-        need_limit("length", self.least, self.most)
+        check_limits("length", self.least, self.most)
 
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         count = len(text.split()) if self.unit == "words" else len(text)

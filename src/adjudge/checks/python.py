@@ -9,13 +9,14 @@ from functools import cached_property
 from pathlib import Path
 from types import CodeType
 
+from adjudge.aio.threads import TookTooLong, call_within
 from adjudge.checks.check import Check, Observation
 from adjudge.checks.words import short
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.reading.types import Text, key
+from adjudge.reading.types import Number, Text, key
 from adjudge.reading.user_code import beside, is_reference, load_code
 
 Function = Callable[[str, Instance], object]
@@ -32,6 +33,7 @@ class Python(Check):
     """
 
     code: str = key(Text(), "An expression, or file.py:function.")
+    timeout: float = key(Number(above=0), "Seconds that it may take for a row.", 10.0)
     folder: Path = Path()
     """Where the file is looked for."""
 
@@ -59,12 +61,10 @@ class Python(Check):
 
     def look(self, text: str, row: Instance) -> Observation:
         try:
-            said = (
-                self._function(text, row)
-                if is_reference(self.code)
-                # the user's own program
-                else eval(self._expression, {"text": text, "row": row, **row.fields})  # noqa: S307
-            )
+            said = call_within(lambda: self._said(text, row), self.timeout)
+        except TookTooLong:
+            late = Message("it took longer than {seconds:g} s", seconds=float(self.timeout))
+            return Observation(None, late)
         # somebody's own program: what it raises is no verdict
         except (Exception, SystemExit) as error:  # noqa: BLE001
             name = type(error).__name__
@@ -82,6 +82,11 @@ class Python(Check):
                 said=short(repr(said)),
             ),
         )
+
+    def _said(self, text: str, row: Instance) -> object:
+        if is_reference(self.code):
+            return self._function(text, row)
+        return eval(self._expression, {"text": text, "row": row, **row.fields})  # noqa: S307
 
     @cached_property
     def _expression(self) -> CodeType:

@@ -10,11 +10,12 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import cached_property
+from enum import Enum
+from functools import cached_property, partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import unquote, urlsplit
 
 from adjudge.checks.check import (
     Check,
@@ -33,10 +34,22 @@ from adjudge.domain.span import Span
 from adjudge.errors import SetupError
 from adjudge.messages import Message, reason_of
 from adjudge.reading.json_path import NotThere, steps_of, value_at
-from adjudge.reading.types import Flag, Many, Text, WholeNumber, Word, key
+from adjudge.reading.types import Flag, Json, Many, Text, WholeNumber, Word, key
+
+if TYPE_CHECKING:
+    from referencing import Resource
 
 _FENCE = re.compile(r"\A\s*```[\w+-]*[ \t]*\n(.*?)\n?[ \t]*```\s*\Z", re.DOTALL)
 _COUNT = WholeNumber(least=0)
+
+
+class _Unsaid(Enum):
+    """Where nothing is expected, since null may be."""
+
+    UNSAID = "unsaid"
+
+
+UNSAID: Any = _Unsaid.UNSAID
 
 
 def unfenced(text: str) -> str:
@@ -70,7 +83,9 @@ class IsJson(Check):
 
     schema: str | None = key(Text(), "A JSON schema in a file, relative to this one.", None)
     path: str | None = key(Text(), "Where a value must be, such as items[0].name.", None)
-    equals: str | None = key(Text(), "What stands at the path, as JSON or as a text.", None)
+    equals: JsonValue = key(
+        Json(), "What stands at the path: a text, a number, true, null, or more.", UNSAID
+    )
     field: str | None = key(Text(), "Instead: the field of the row that says it.", None)
     fenced: bool = key(Flag(), "Whether it may stand in a fence of three backticks.", True)
     folder: Path = Path()
@@ -84,9 +99,9 @@ class IsJson(Check):
             return Message("is JSON by {schema}", schema=Path(self.schema).name)
         if self.field is not None:
             return Message("{path} is what {field} says", path=self.path, field=self.field)
-        if self.equals is None:
+        if self.equals is UNSAID:
             return Message("has {path}", path=self.path)
-        return Message("{path} is {value}", path=self.path, value=self.equals)
+        return Message("{path} is {value}", path=self.path, value=_said(self.equals))
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -96,9 +111,9 @@ class IsJson(Check):
         return replace(self, folder=folder)
 
     def prepare(self) -> None:
-        if self.path is None and (self.equals is not None or self.field is not None):
+        if self.path is None and (self.equals is not UNSAID or self.field is not None):
             raise SetupError("equals and field say what stands at a path: add path")
-        if self.equals is not None and self.field is not None:
+        if self.equals is not UNSAID and self.field is not None:
             raise SetupError("equals and field both say what is expected: give one of them")
         if self.path is not None:
             steps_of(self.path)
@@ -124,13 +139,15 @@ class IsJson(Check):
             value = value_at(found, path)
         except NotThere:
             return Observation(False, Message("there is no {path} in it", path=path))
-        wanted = self.equals
         if self.field is not None:
             texts = texts_in(row, self.field)
             if not texts:
                 return lacks(row, self.field)
-            wanted = texts[0]
-        if wanted is None or _means(value, wanted):
+            wanted, fits = texts[0], _means(value, texts[0])
+        else:
+            wanted = _shown(self.equals) if self.equals is not UNSAID else ""
+            fits = self.equals is UNSAID or _typed(self.equals) == _typed(value)
+        if fits:
             return Observation(True, Message("it has {value}", value=_shown(value)))
         return Observation(
             False,
@@ -143,7 +160,16 @@ class IsJson(Check):
         """What is wrong by the schema; a SetupError where the schema itself is."""
         if find_spec("jsonschema") is None:
             raise SetupError("a JSON schema needs jsonschema: pip install 'adjudge[schema]'")
-        problems = sorted(self._validator.iter_errors(found), key=lambda one: len(one.path))
+        from referencing.exceptions import Unresolvable
+
+        try:
+            problems = sorted(self._validator.iter_errors(found), key=lambda one: len(one.path))
+        except Unresolvable as error:
+            raise SetupError(
+                "the JSON schema {path} refers to {other}, which is not in its folder",
+                path=self.folder / (self.schema or ""),
+                other=error.ref,
+            ) from error
         if not problems:
             return None
         first = problems[0]
@@ -153,6 +179,7 @@ class IsJson(Check):
     def _validator(self):  # type: ignore[no-untyped-def]
         from jsonschema.exceptions import SchemaError
         from jsonschema.validators import validator_for
+        from referencing import Registry
 
         path = self.folder / (self.schema or "")
         try:
@@ -167,11 +194,31 @@ class IsJson(Check):
                 if isinstance(error, OSError)
                 else getattr(error, "message", None) or str(error),
             ) from error
-        return kind(schema)
+        retrieve = partial(_beside, path.parent.resolve())
+        return kind(schema, registry=Registry(retrieve=retrieve))  # type: ignore[call-arg]
+
+
+def _beside(folder: Path, uri: str) -> Resource[Any]:
+    """Another schema, which may lie in the folder of the first, and nowhere else."""
+    from referencing import Resource
+    from referencing.exceptions import NoSuchResource
+    from referencing.jsonschema import DRAFT202012
+
+    parts = urlsplit(uri)
+    path = (folder / unquote(parts.path)).resolve()
+    if parts.scheme not in ("", "file") or parts.netloc or not path.is_relative_to(folder):
+        raise NoSuchResource(ref=uri)  # type: ignore[call-arg]
+    try:
+        said = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise NoSuchResource(ref=uri) from error  # type: ignore[call-arg]
+    return Resource.from_contents(said, default_specification=DRAFT202012)
 
 
 def _means(value: JsonValue, wanted: str) -> bool:
-    """A text is compared as a text; anything else as JSON, in which true is not 1."""
+    """Whether it is what a column says, which holds texts alone: a text is compared as a text,
+    anything else as JSON, in which true is not 1.
+    """
     if isinstance(value, str):
         return value.strip() == wanted.strip()
     try:
@@ -190,6 +237,19 @@ def _typed(value: JsonValue) -> object:
     if isinstance(value, Sequence):
         return [_typed(one) for one in value]
     return value
+
+
+def _said(value: JsonValue) -> str:
+    """As a file would write it: a text needs quotation marks where it could be something else."""
+    return value if isinstance(value, str) and not _is_json(value) else _shown(value)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _shown(value: JsonValue) -> str:

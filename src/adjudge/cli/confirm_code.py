@@ -32,7 +32,10 @@ def confirm_code(file: EvalFile, *, yes: bool) -> None:
         return
     if not yes:
         echo(
-            Message("{file} runs code on this machine, or sends what it keeps:", file=file.path),
+            Message(
+                "{file} runs code on this machine, sends what it keeps, or writes elsewhere:",
+                file=file.path,
+            ),
             err=True,
         )
         for one in (*code, *files):

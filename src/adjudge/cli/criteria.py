@@ -132,7 +132,7 @@ def check(file: Path, data: Path | None, as_json: bool) -> int:
 
 
 @criteria.command()
-@argument("old", "A criteria file.", type=PATH)
+@argument("old", "A file of criteria.", type=PATH)
 @argument("new", "The same file, later.", type=PATH)
 def diff(old: Path, new: Path) -> int:
     """Show how criteria changed: their wording, options, examples and golden cases. Exit code 0."""

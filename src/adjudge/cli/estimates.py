@@ -20,8 +20,8 @@ from adjudge.results.outcome import RunOutcome
 def estimated(
     outcome: RunOutcome, *, fork_of: Path | None = None, retry_failed: bool = False
 ) -> CostEstimate:
-    """What the run would take; the rows that it could not judge are told of, as they will be when
-    it judges.
+    """What the run would take; rows that it cannot judge are named, as they will be when it
+    judges.
     """
     found = outcome.run.estimate(
         RunDisplay(outcome, quiet=True).show, fork_of=fork_of, retry_failed=retry_failed

@@ -43,6 +43,7 @@ from adjudge.results.counts import count_calls, count_judgments, count_rows, cou
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
+from adjudge.runs.continued import earlier_run
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
 from adjudge.view.ending import RunEnding, show_ending
@@ -196,7 +197,22 @@ def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
 
 
 def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutcome:
-    """What will come of the run. A gate that was typed and cannot hold is a mistake in usage."""
+    """What will come of the run. A gate that was typed and cannot hold is a mistake in usage; a
+    limit below the rows that are judged already takes none of them.
+    """
+    kept = run.keeping_rows()
+    if kept is not run:
+        echo(
+            Message(
+                "{folder} holds {rows} judged rows, more than the limit of {limit}: all of them "
+                "are shown, and no other is judged.",
+                folder=run.folder,
+                rows=kept.limit,
+                limit=run.limit or run.file.data.limit,
+            ),
+            err=True,
+        )
+    run = kept
     typed_gate = (
         flags.fail_under,
         flags.confidence,
@@ -207,8 +223,6 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutco
     with as_usage_error() if typed_gate else nullcontext():
         outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown)
         outcome.check_gates()
-    with as_usage_error():
-        run.check_limit()
     return outcome
 
 
@@ -306,7 +320,7 @@ class RunDisplay:
         self.traces = _traces(outcome.run) if otel else None
         self.keeps = keeps
         self.quiet = quiet
-        self.watch = Watch(outcome.run.total, quiet=quiet, language=outcome.run.file.language)
+        self.watch = Watch(outcome.run.total, quiet=quiet, language=language())
         self.judged = JudgmentSpool()
 
     def __enter__(self) -> RunDisplay:
@@ -533,7 +547,7 @@ def show_end(
         stopped=outcome.stopped,
         folder=outcome.run.folder,
         files=files,
-        earlier=earlier,
+        earlier=earlier or (earlier_run(outcome.run.folder) if outcome.run.folder else None),
         asked=outcome.asked,
     )
     show_ending(ending, Screen(language()), Screen(language(), stderr=True))

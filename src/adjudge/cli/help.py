@@ -176,4 +176,4 @@ def _key(paragraph: str) -> str:
 
 def _say(text: str, ctx: click.Context | None) -> str:
     output = (ctx and ctx.find_object(Output)) or Output()
-    return render(text, output.aside)
+    return render(text, output.language)

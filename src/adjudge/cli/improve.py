@@ -140,7 +140,7 @@ improve_options = together(
         "--run",
         "folder",
         type=PATH,
-        help="The run folder; by default runs/improve-NAME of the criteria file.",
+        help="The run folder; by default runs/improve-NAME of the file of criteria.",
     ),
     click.option(
         "--write",

@@ -99,6 +99,9 @@ class LabelOptions:
         default="chosen",
         help="At --import: how rows were chosen, where it is not said.",
     )
+    id: str | None = option(
+        "--id", help="At --import: the column that names the rows; by default id."
+    )
     judge_visible: bool = option(
         "--judge-visible",
         is_flag=True,
@@ -153,6 +156,7 @@ def label(options: LabelOptions) -> int:
                 options.kind,
                 options.design,
                 options.judge_visible,
+                options.id,
             ),
             skip=options.skip_bad_rows,
         )
@@ -317,7 +321,7 @@ class _Session:
 def _import(
     run: Path,
     source: Path,
-    said: tuple[tuple[str, ...], str | None, Kind, Design, bool],
+    said: tuple[tuple[str, ...], str | None, Kind, Design, bool, str | None],
     *,
     skip: bool,
 ) -> int:

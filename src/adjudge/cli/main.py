@@ -254,12 +254,12 @@ def _show_usage(error: click.ClickException, output: Output) -> int:
     if type(error).__name__ == "NoArgsIsHelpError":  # not in every click 8
         click.echo(error.format_message(), err=True)
         return ExitCode.USAGE
-    english = output.aside == "en"
+    english = output.language == "en"
     why = error.format_message() if english else usage_message(error)
     return _complain(why, output, ExitCode.USAGE)
 
 
 def _complain(why: object, output: Output, code: int) -> int:
-    said = " ".join(Output(output.aside).render(why).split())
+    said = " ".join(output.render(why).split())
     click.echo(f"adjudge: {said}", err=True)
     return code

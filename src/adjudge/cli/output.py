@@ -17,8 +17,9 @@ class Output:
     """How a command prints: the ``obj`` of its click context."""
 
     language: str = "en"
-    aside: str = "en"
-    """The language of help and errors: the same, or that of the environment where none was said."""
+    """What was typed or a file says; else that of the environment."""
+    typed: bool = False
+    """Whether it was typed."""
 
     def render(self, text: object) -> str:
         """``text`` in this language, harmless to a terminal."""
@@ -40,7 +41,7 @@ def output_of(words: Sequence[str]) -> Output:
         ),
         None,
     )
-    return Output(typed or "en", typed or _language_of_environment())
+    return Output(typed or _language_of_environment(), typed is not None)
 
 
 def _language_of_environment() -> str:
@@ -60,10 +61,11 @@ def language() -> str:
 
 
 def use_language(language: str) -> None:
-    """Set the language of everything that this command prints."""
+    """Set the language of everything that this command prints; English, which is that of prompts
+    where nothing else is said, leaves people theirs unless it was typed.
+    """
     found = output()
-    found.language = language
-    found.aside = found.aside if language == "en" else language
+    found.language = language if language != "en" or found.typed else found.language
 
 
 def echo(text: object, *, err: bool = False, fg: str | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -64,11 +65,12 @@ from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
 from adjudge.exporters.export import check_export, export, export_format
+from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run, read_meta
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
-from adjudge.runs.continued import ContinuedRun, data_fact, find_place
+from adjudge.runs.continued import EARLIER, ContinuedRun, data_fact, find_place
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import reading
@@ -380,10 +382,11 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
         )
     )
     place = _find_place(made, wanted)
-    if not wanted.prices and holds_run(place.folder):
+    if not wanted.prices and VARIABLE not in os.environ and holds_run(place.folder):
         with reading(place.folder) as ledger:
             use_prices(kept_prices(read_meta(ledger)))
     facts = {**facts_to_keep(file), **data_fact(file)}
+    facts |= {EARLIER: place.earlier.name} if place.earlier else {}
     return replace(made, folder=place.folder, facts=facts), place
 
 

@@ -47,6 +47,7 @@ from adjudge.results.counts import (
     count_votes,
 )
 from adjudge.results.run_report import report_of_run, votes_message
+from adjudge.runs.continued import earlier_run
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
 from adjudge.view.ending import RunEnding, show_ending
@@ -122,7 +123,13 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     )
     screen.show("")
     unfinished = info.state not in ("complete", "imported")
-    ending = RunEnding(report=report_of_run(folder), folder=folder, unfinished=unfinished)
+    ending = RunEnding(
+        report=report_of_run(folder),
+        folder=folder,
+        unfinished=unfinished,
+        limit=str(info.facts.get("ended") or ""),
+        earlier=earlier_run(folder),
+    )
     show_ending(ending, screen, screen)
     screen.show("")
     for line in _judge_lines(info):

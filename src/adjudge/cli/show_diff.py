@@ -14,6 +14,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.results.compared import comparison_lines
 from adjudge.runs.diff import Change, JudgedRow, run_diff
+from adjudge.runs.folder import run_info
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 from adjudge.view.differences import alone_line, change_line, difference_line
 
@@ -41,6 +42,14 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     better.
     """
     most = None if flags.everything else MOST_SHOWN
+    for folder in (one, two):
+        if run_info(folder).state not in ("complete", "imported"):
+            echo(
+                Message(
+                    "{run} is not finished: the rows that it lacks may change what follows",
+                    run=folder,
+                )
+            )
     with run_diff(one, two, flags.cluster, flags.id) as found:
         for setting in found.settings:
             echo(setting)

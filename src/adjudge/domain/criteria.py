@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
@@ -145,6 +145,18 @@ class Criteria:
     def identity(self) -> str:
         """Equal for criteria that say the same."""
         return content_hash(self)
+
+    @cached_property
+    def unscored(self) -> Criteria:
+        """The same without what its options score."""
+        if all(option.score is None for option in self.options):
+            return self
+        return replace(self, options=tuple(replace(one, score=None) for one in self.options))
+
+    @cached_property
+    def unnamed(self) -> Criteria:
+        """The same without its name, where a description says all of it."""
+        return replace(self.unscored, name="criterion") if self.description else self.unscored
 
     @property
     def definition(self) -> str:

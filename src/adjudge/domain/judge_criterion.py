@@ -15,4 +15,6 @@ class JudgeCriterion:
     @property
     def name(self) -> str:
         """The judge, and the criteria where that is not what the judge is called."""
-        return self.judge if self.criteria in ("", self.judge) else f"{self.judge}: {self.criteria}"
+        if self.criteria in ("", self.judge) or self.judge.startswith(f"{self.criteria} ["):
+            return self.judge
+        return f"{self.judge}: {self.criteria}"

@@ -6,6 +6,7 @@ one whose default is None is left out while it is None.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from functools import cache
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired"]
+_STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
+"""Of a path into a row."""
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 """What a reader of a list may look for."""
 Fields = Mapping[str, str | tuple[str, ...]]
@@ -467,11 +470,23 @@ def place_names(count: int) -> tuple[str, ...]:
 
 
 def column_of(fields: GivenFields, row: JsonObject, column: str) -> object:
-    """What a row holds in a column, or a field, whatever the case of the name; None: nothing."""
+    """What a row holds in a column, or a field, whatever the case of the name, or at a path into
+    one (``meta.user``, ``turns[0].id``); None: nothing.
+    """
     held = {**fields, **row}
-    return next(
-        (value for name, value in held.items() if name.casefold() == column.casefold()), None
-    )
+    for name, value in held.items():
+        if name.casefold() == column.casefold():
+            return value
+    found: object = held
+    for key, place in _STEPS.findall(column):
+        if key and isinstance(found, Mapping):
+            found = found.get(key)
+        elif place and isinstance(found, Sequence) and not isinstance(found, str):
+            inside = -len(found) <= int(place) < len(found)
+            found = found[int(place)] if inside else None
+        else:
+            return None
+    return found
 
 
 def cell_of_column(
@@ -479,14 +494,14 @@ def cell_of_column(
 ) -> str | int | float:
     """The same; a SetupError where the row, called ``name``, has no such column."""
     held = {**fields, **row}
-    if column.casefold() not in map(str.casefold, held):
+    value = column_of(fields, row, column)
+    if value is None and column.casefold() not in map(str.casefold, held):
         raise SetupError(
             "row {name} has no column {column!r}; it has {held}",
             name=name,
             column=column,
             held=", ".join(held),
         )
-    value = column_of(fields, row, column)
     return value if isinstance(value, str | int | float) else str(value)
 
 

@@ -22,6 +22,8 @@ from adjudge.messages import Message, join
 
 T = TypeVar("T")
 Mode = Literal["generate", "likelihood"]
+_DIRECT, _ASPECT = "direct", "aspect"
+"""Templates."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +55,25 @@ class Ballot:
 
         What the caller calls the instance is left out.
         """
+        return self._identity(self.criteria)
+
+    @cached_property
+    def request_id(self) -> str:
+        """Equal for ballots whose prompts are the same, where the templates of this package write
+        them: none of them shows what an option scores, nor that of aspects what it is called.
+        """
+        if self.template not in (_DIRECT, _ASPECT):
+            return self.id
+        criteria = self.criteria
+        return self._identity(criteria.unnamed if self.template == _ASPECT else criteria.unscored)
+
+    def _identity(self, criteria: Criteria) -> str:
         how = (
             f"{self.template}\0{self.model}\0{self.language}\0{self.mode}\0"
             f"{self.feedback}\0{self.persona}"
         )
         which = f"{self.question.identity}\0{self.sample}\0{float(self.temperature)}\0{self.seed}"
-        criteria = self.question.criteria_identity(self.criteria)
-        asked = f"{criteria}{self.instance.identity}{which}\0{how}"
+        asked = f"{self.question.criteria_identity(criteria)}{self.instance.identity}{which}\0{how}"
         return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -103,4 +103,4 @@ class ImprovementShape(TypedDict):
     smallest: Annotated[float | None, "the smallest difference that these rows could show"]
     outcome: Literal["better", "worse", "cannot tell"]
     failed: int
-    written: Annotated[str | None, "the new criteria file"]
+    written: Annotated[str | None, "the new file of criteria"]

@@ -131,6 +131,8 @@ class Endpoint:
     secret: Secret = field(default=_NO_SECRET, repr=False)
     private: frozenset[str] = field(default=frozenset(), repr=False)
     """What else must not be shown of the headers."""
+    hints: Mapping[int, Message] = field(default_factory=lambda: _HINTS, repr=False)
+    """What to do about a status."""
 
     @cached_property
     def secrets(self) -> frozenset[str]:
@@ -369,7 +371,7 @@ def _meaning(
     )
     if re.search(declined, raw):
         return endpoint.error(Refused, message)
-    return endpoint.error(ModelError, message, hint=_HINTS.get(status, ""))
+    return endpoint.error(ModelError, message, hint=endpoint.hints.get(status, ""))
 
 
 def error_message(raw: bytes, secrets: Iterable[str] = ()) -> str:

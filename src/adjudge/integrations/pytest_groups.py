@@ -27,7 +27,7 @@ class GroupSettings:
     """What ``@pytest.mark.judged`` says of a group."""
 
     criteria: object
-    """What must be met, a ready-made aspect or criteria, a criteria file, or a Criteria."""
+    """What must be met, a ready-made aspect or criteria, a file of criteria, or a Criteria."""
     at_least: float | None = None
     """The mean score, from 0 to 1, that the cases must reach."""
     confidence: float = 0.95

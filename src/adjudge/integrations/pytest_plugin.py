@@ -136,7 +136,7 @@ def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedR
 
 @pytest.fixture
 def judged_goldens(request: pytest.FixtureRequest) -> Callable[[str | Path], None]:
-    """Have the judge decide the golden cases of a criteria file:
+    """Have the judge decide the golden cases of a file of criteria:
     ``judged_goldens("criteria/tone.yaml")``.
     """
     session, undecided = _judging(request.config), _undecided(request.config, request.node)

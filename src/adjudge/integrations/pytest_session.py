@@ -132,8 +132,8 @@ class JudgingSession:
         return JudgedRun(outcome, self.folder / name, self.root, lowest, undecided, self.render)
 
     def try_goldens(self, path: Path, undecided: Undecided, *, update: bool) -> None:
-        """Judge the golden cases of a criteria file; with ``update``, what is chosen becomes what
-        is expected.
+        """Judge the golden cases of a file of criteria; with ``update``, what is chosen becomes
+        what is expected.
         """
         file, changed = self.root / path, dict[str, dict[int, str]]()
         wrong: list[Message] = []

@@ -12,7 +12,7 @@ from typing import Protocol, TypedDict, Unpack, cast, overload
 
 from adjudge.aio.event_loop import sync_edge
 from adjudge.catalog.aspects import aspect, aspects
-from adjudge.catalog.criteria import languages_of
+from adjudge.catalog.criteria import all_names, languages_of, refuse_misspelt
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance, texts_beside
@@ -220,6 +220,8 @@ class AspectCritic(AskSettings, Judge[Instance, AspectResult]):
                 said=said,
                 known=", ".join(known),
             )
+        else:
+            refuse_misspelt(said, (*known, *all_names(self.language)))
 
     harmlessness = classmethod(_ready_made("harmlessness", "No harmful or offensive content."))
     conciseness = classmethod(_ready_made("conciseness", "Brief, without redundancy."))

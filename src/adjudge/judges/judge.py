@@ -28,7 +28,7 @@ from adjudge.engine.progress_bar import ProgressBar
 from adjudge.engine.run import Ask, Asker, Run, RunLike, vote_source
 from adjudge.engine.schedule import DeferredItems, judge_each
 from adjudge.engine.session import OpenRun, opened_session, session
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import BudgetSpent, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget, calling
 from adjudge.gateway.prices import PriceTable
 from adjudge.judges.parameters import explain_parameters
@@ -253,8 +253,8 @@ class Judge(ABC, Generic[I, R]):
 
         ``progress``: True shows a bar, a function is called with each result as it comes. ``run``:
         a folder in which every answer is kept; what it holds already is not asked again.
-        ``budget``: what may be spent; at its limit BudgetSpent is raised. ``on``: the cluster whose
-        workers ask.
+        ``budget``: what may be spent; at its limit BudgetSpent is raised, with the ``results`` so
+        far. ``on``: the cluster whose workers ask.
         """
         for number, item in enumerate(items, 1):
             try:
@@ -278,11 +278,15 @@ class Judge(ABC, Generic[I, R]):
             results[number] = result
             tell(number, result)
 
-        if on is not None:
-            await self._judge_on(on, items, run, budget, tell)
-        await self.judge_stream(
-            items, on_result, run=run, budget=budget, criteria=self.criteria_of(items)
-        )
+        try:
+            if on is not None:
+                await self._judge_on(on, items, run, budget, tell)
+            await self.judge_stream(
+                items, on_result, run=run, budget=budget, criteria=self.criteria_of(items)
+            )
+        except BudgetSpent as spent:
+            spent.results = dict(sorted(results.items()))
+            raise
         return ResultList([results[number] for number in range(len(items))])
 
     async def _judge_on(
@@ -388,7 +392,10 @@ class Judge(ABC, Generic[I, R]):
         """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run
         began.
         """
-        return key_of(ballot, self.panel.identities.get(ballot.model, ballot.model), wordings or {})
+        identity = self.panel.identities.get(ballot.model)
+        if identity is None:  # a judge of one's own, who may look at all of it
+            return key_of(ballot, ballot.model, wordings or {})
+        return key_of(ballot, identity, wordings or {}, asked=ballot.request_id)
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
         """``vote_key``, the same for as long as one evaluation takes."""

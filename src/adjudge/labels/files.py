@@ -50,6 +50,8 @@ class LabelDefaults:
     kind: Kind = "human"
     design: Design = "chosen"
     judge_visible: bool = False
+    id: str | None = None
+    """The column that names the rows, where it is not called id."""
 
 
 _DEFAULTS = LabelDefaults()
@@ -189,6 +191,15 @@ def _row_labels(
         _named(str(name), cells): _of_table(value) if is_table else value
         for name, value in cells.items()
     }
+    if defaults.id is not None:
+        name = next((one for one in texts if one.casefold() == defaults.id.casefold()), None)
+        if name is None:
+            known = ", ".join(map(str, cells))
+            why = Message(
+                "there is no column {name!r}; there are {known}", name=defaults.id, known=known
+            )
+            return BadRow(origin.where(row.number), str(why))
+        texts["id"] = texts[name] if name == "id" else texts.pop(name)
     reader = _RowReader(texts, rows, defaults)
     try:
         return list(reader.labels())

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonObject, object_in
+from adjudge.messages import Message
 
 ATTRIBUTES = "attributes"
 """Under the settings of a judge of one's own: what it was given beside its fields."""
@@ -79,6 +80,89 @@ def judge_changes(before: JsonObject, now: JsonObject) -> list[SettingChange]:
 def is_wording(change: SettingChange) -> bool:
     """Whether it is only how a prompt is worded, which a newer version may do otherwise."""
     return change.path[2:3] == ("templates",)
+
+
+def change_lines(
+    changes: Iterable[SettingChange], before: JsonObject, now: JsonObject
+) -> Iterator[str]:
+    """Each change in a line; of a judge that only one of them has, just that, and of one that is
+    only called otherwise, its two names.
+    """
+    old, new = object_in(before.get("judges")), object_in(now.get("judges"))
+    renamed = renamed_judges(before, now)
+    gone = sorted({*old} - {*new, *renamed})
+    added = sorted({*new} - {*old, *renamed.values()})
+    for name, other in renamed.items():
+        yield Message("judges.{name} is now called {other}", name=name, other=other)
+    yield from (Message("judges.{name} is not there any more", name=name) for name in gone)
+    yield from (Message("judges.{name} was not there", name=name) for name in added)
+    reworded: dict[str, list[str]] = {}
+    for change in changes:
+        if change.path[:1] == ("judges",) and not (change.path[1] in old and change.path[1] in new):
+            continue
+        if is_wording(change):
+            reworded.setdefault(change.path[1], []).append(change.path[-1].removesuffix(".jinja"))
+        else:
+            yield from map(str, _parts(change))
+    for name, templates in reworded.items():
+        yield Message(
+            "judges.{name}: prompts are worded otherwise: {templates}",
+            name=name,
+            templates=", ".join(sorted(templates)),
+        )
+
+
+def renamed_judges(before: JsonObject, now: JsonObject) -> dict[str, str]:
+    """The judges that are called otherwise now, and judge as they did."""
+    old, new = object_in(before.get("judges")), object_in(now.get("judges"))
+    added, renamed = sorted({*new} - {*old}), {}
+    for name in sorted({*old} - {*new}):
+        same = [one for one in added if _nameless(new, one) == _nameless(old, name)]
+        if same:
+            renamed[name] = same[0]
+            added.remove(same[0])
+    return renamed
+
+
+def _nameless(judges: JsonObject, name: str) -> object:
+    """How a judge judges, whatever it and its criteria are called."""
+    found = {
+        path: value
+        for path, value in _flat(_by_name(judges[name]))
+        if path[:1] not in (("versions",), ("templates",)) and path != ("settings", "name")
+    }
+    return sorted(
+        (str(tuple("" if part == name else part for part in path)), str(value))
+        for path, value in found.items()
+        if value != name
+    )
+
+
+def _parts(change: SettingChange) -> Iterator[SettingChange]:
+    """What changed inside of a list whose entries have names, such as criteria; else the change."""
+    before, now = _by_name(change.before), _by_name(change.now)
+    if not (isinstance(before, Mapping) and isinstance(now, Mapping)):
+        yield change
+        return
+    old, new = dict(_flat(before, change.path)), dict(_flat(now, change.path))
+    for path in {**old, **new}:
+        if old.get(path) != new.get(path):
+            yield SettingChange(path, old.get(path), new.get(path))
+
+
+def _by_name(value: object) -> object:
+    """Lists of things that have a name as mappings from it, at every depth."""
+    if isinstance(value, Mapping):
+        return {key: _by_name(one) for key, one in value.items()}
+    if not isinstance(value, list) or not value:
+        return value
+    names = [one.get("name") if isinstance(one, Mapping) else None for one in value]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        return value
+    return {
+        str(name): {key: _by_name(part) for key, part in one.items() if key != "name"}
+        for name, one in zip(names, value, strict=True)
+    }
 
 
 def _flat(value: object, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:

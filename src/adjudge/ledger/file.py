@@ -16,7 +16,7 @@ from adjudge.aio.files import locked
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.message import Usage
 from adjudge.errors import OtherConfiguration, RunError
-from adjudge.ledger.changes import SettingChange, differences, is_wording
+from adjudge.ledger.changes import SettingChange, change_lines, differences, is_wording
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
@@ -198,7 +198,7 @@ def refuse_other(
     may be done ``otherwise``.
     """
     if changes := _changes(known, configuration):
-        told = list(_told(changes, known, configuration))
+        told = list(change_lines(changes, known, configuration))
         more = Message("{count} more", count=len(told) - _MOST_TOLD)
         raise OtherConfiguration(
             "the run {folder} was made with another configuration ({told}): restore the settings, "
@@ -216,25 +216,6 @@ def is_same_configuration(known: JsonObject, configuration: JsonObject) -> bool:
 
 def _changes(known: JsonObject, configuration: JsonObject) -> list[SettingChange]:
     return [change for change in differences(known, configuration) if not is_wording(change)]
-
-
-def _told(changes: Iterable[SettingChange], before: JsonObject, now: JsonObject) -> Iterator[str]:
-    """Each change; of a judge that only one of them has, just that."""
-    old, new = _judges(before), _judges(now)
-    yield from (
-        Message("judges.{name} is not there any more", name=name) for name in sorted(old - new)
-    )
-    yield from (Message("judges.{name} was not there", name=name) for name in sorted(new - old))
-    yield from (
-        str(change)
-        for change in changes
-        if change.path[:1] != ("judges",) or change.path[1] in old & new
-    )
-
-
-def _judges(configuration: JsonObject) -> set[str]:
-    found = configuration.get("judges")
-    return set(map(str, found)) if isinstance(found, Mapping) else set()
 
 
 def _make(path: Path, configuration: JsonObject, fork_of: Path | None) -> None:

@@ -282,13 +282,15 @@ class Ledger:
             raise ledger_error(self.path, error) from error
 
 
-def key_of(ballot: Ballot, model: str, wordings: Mapping[str, str]) -> bytes:
+def key_of(
+    ballot: Ballot, model: str, wordings: Mapping[str, str], *, asked: str | None = None
+) -> bytes:
     """What is asked, in which words, of which model: ``model`` is its identity, since one name may
     be served at two places.
 
     ``wordings`` are those that the run began with: its answers are found by them, also when a newer
-    version words prompts anew.
+    version words prompts anew. ``asked``: what the ballot asks, where that is less than all of it.
     """
     name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    asked = f"{ballot.id} {wordings.get(name) or wording(name, ballot.language)} {model}"
-    return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]
+    text = f"{asked or ballot.id} {wordings.get(name) or wording(name, ballot.language)} {model}"
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]

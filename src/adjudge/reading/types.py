@@ -251,9 +251,7 @@ class Record(Generic[T]):
                 in_text = each is None and " " in name
                 hint = _COMMA if in_text else self._unknown(name, known)
                 raise replace(place.at_key(name), field="").wrong(hint)
-            given[known[name].name] = (
-                known[name].metadata["type"].read(checked(each, place.at(name)), place.at(name))
-            )
+            given[known[name].name] = read_key(known[name], each, place.at(name))
         for name, one in known.items():
             if one.default is MISSING and one.name not in given:
                 raise place.wrong("the key {name!r} is missing", name=name)
@@ -374,6 +372,12 @@ def keys_of(made: type) -> dict[str, Field[object]]:
     written ``as``.
     """
     return {one.name.removesuffix("_"): one for one in fields(made) if "type" in one.metadata}
+
+
+def read_key(one: Field[object], value: object, place: Place) -> object:
+    """The value of a key; nothing is one where it is JSON."""
+    kind = one.metadata["type"]
+    return kind.read(value if isinstance(kind, Json) else checked(value, place), place)
 
 
 def checked(value: object, place: Place) -> object:

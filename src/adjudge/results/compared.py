@@ -44,11 +44,23 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
         yield Message("{name}: cannot tell: {reason}", name=name, reason=shown.reason)
         yield pairing_message(pairing)
         return
+    if not found.changed and not found.corrected:
+        yield plural(
+            "{name}: no difference: {of} {value:.3f}, the same on the {count} row that both judged",
+            "{name}: no difference: {of} {value:.3f}, the same on all {count} rows that both "
+            "judged",
+            found.rows,
+            name=name,
+            of=_measure(found),
+            value=float(found.first),
+        )
+        yield pairing_message(pairing)
+        return
     yield Message(
         "{name}: {outcome}: {of} {first:.3f} → {second:.3f} on {rows}",
         name=name,
         outcome=_outcome(found.outcome, two),
-        of=Message("win rate of {name}", name=found.system) if found.system else Message("mean"),
+        of=_measure(found),
         first=float(found.first),
         second=float(found.second),
         rows=count_rows(found.rows),
@@ -78,6 +90,12 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
         )
     yield from _noise(found.noise)
     yield from found.notes
+
+
+def _measure(found: RunComparison) -> Message:
+    if found.system:
+        return Message("win rate of {name}", name=found.system)
+    return Message("mean")
 
 
 def _noise(noise: VoteNoise | None) -> Iterator[str]:

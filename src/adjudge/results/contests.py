@@ -143,7 +143,7 @@ class _System:
         rate = sum(self.rates) / len(self.rates) if self.rates else None
         sure, plain = (
             sureness.interval(self.rates, self.groups),
-            interval_of(self.rates, self.groups),
+            interval_of(self.rates, sureness.clusters(self.rates, self.groups)),
         )
         return SystemSummary(
             name, wins, ties, losses, rate, plain, self.missing, len(self.rates), sure

@@ -82,7 +82,9 @@ class GateResult:
     ``missing``.
     """
     system: str = ""
-    """Where two runs are compared that compare responses: whose win rate must not be lower."""
+    """Whose answers they are, where several systems answered the rows; where two runs are compared
+    that compare responses, whose win rate must not be lower.
+    """
     reason: str = ""
     """Where two runs are compared: why they cannot be."""
     stopped: bool = False
@@ -324,11 +326,13 @@ class GateResult:
     @property
     def _of(self) -> str:
         """The criterion, with its judge where that has another name."""
-        name: str = self.name
-        if self.system:
+        name: str = self.name or self.judge
+        if self.system and self.measure == "difference":
             name = Message("win rate of {system} by {name}", system=self.system, name=self.name)
-        if name in (self.judge, ""):
-            return name or self.judge
+        elif self.system:
+            name = f"{name} [{self.system}]"
+        if self.name in (self.judge, "") and not isinstance(name, Message):
+            return name
         return Message("{name} (judge {judge})", name=name, judge=self.judge)
 
     @property

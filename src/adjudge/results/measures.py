@@ -139,7 +139,7 @@ class MeasureTally:
             rows=len(values),
             missing=reasons.total(),
             reasons=dict(reasons.most_common()),
-            interval=interval_of(values, groups),
+            interval=interval_of(values, self._sureness.clusters(values, groups)),
             confident=self._sureness.interval(values, groups),
         )
 

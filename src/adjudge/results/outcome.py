@@ -197,11 +197,12 @@ class RunOutcome:
         )
         for ready in self.run.judges:
             bars = bars_of(self._gate(ready))
-            judged = [one for one in ready.criteria if bars.keys() & {"", ready.name, one.name}]
+            every = {"", ready.name, *ready.systems}
+            judged = [one for one in ready.criteria if bars.keys() & {*every, one.name}]
             if "" in bars or (judged and not ready.compares):
                 check_gate(ready.name, judged, compares=ready.compares)
             unknown = [name for name in bars if name and name not in known]
-            if unknown and not (ready.compares and not self._systems()):
+            if unknown and not (ready.compares and not self._systems(ready)):
                 raise SetupError(_no_such_name(unknown[0], known))
             self._check_polarity(ready, bars)
         if self._setup.cluster:
@@ -259,13 +260,16 @@ class RunOutcome:
         dimensions = [one.name for one in self._setup.dimensions.get(ready.label, ())]
         dimensions += [one.name for one in self._setup.measures.get(ready.label, ())]
         if ready.compares:
-            return self._systems()
-        return list(dict.fromkeys([ready.name, *(one.name for one in ready.criteria), *dimensions]))
+            return self._systems(ready)
+        criteria = [one.name for one in ready.criteria]
+        return list(dict.fromkeys([ready.name, *criteria, *dimensions, *ready.systems]))
 
-    def _systems(self) -> list[str]:
-        """The compared ones, where they are known before the rows are read: named columns, or
-        responses that were typed.
+    def _systems(self, ready: ReadyJudge) -> list[str]:
+        """The compared ones, where they are known before the rows are read: targets, named columns,
+        or responses that were typed.
         """
+        if ready.systems:
+            return list(ready.systems)
         typed = max(
             (
                 len(value)

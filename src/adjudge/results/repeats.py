@@ -11,8 +11,8 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message
 from adjudge.results.numbers import percent
 
-REPEAT, SYSTEM = "repeat", "system"
-"""The columns by which a row says who answered it, and for which time."""
+ROW, REPEAT, SYSTEM = "answered_row", "repeat", "system"
+"""The columns by which an answer says to which row it is, for which time, and whose."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,19 @@ class Repeats:
         }
 
 
-def asked_row(one: JudgmentRecord) -> str:
-    """The row that was asked, whoever answered it and for whichever time."""
-    name = one.name.removesuffix(f" #{one.input.get(REPEAT)}")
-    return name.removesuffix(f" [{one.input.get(SYSTEM)}]")
+def asked_row(one: JudgmentRecord) -> str | None:
+    """The row that was asked, whoever answered it and for whichever time; None where no row is
+    answered more than once.
+    """
+    found = one.input.get(ROW)
+    return None if found is None else str(found)
+
+
+def answered_by(one: JudgmentRecord) -> str:
+    """The system whose answer was judged; empty where a row has one answer alone, whatever columns
+    it has.
+    """
+    return str(one.input.get(SYSTEM, "")) if ROW in one.input else ""
 
 
 class RepeatTally:
@@ -71,13 +80,15 @@ class RepeatTally:
         self._is_binary = True
 
     def add(self, one: JudgmentRecord) -> None:
-        repeat = one.input.get(REPEAT)
-        if repeat is None:
+        row = asked_row(one)
+        if row is None or REPEAT not in one.input:
             return
-        system, row = str(one.input.get(SYSTEM, "")), asked_row(one)
-        counts = self._rows.setdefault((system, row), [0, 0, 0])
+        counts = self._rows.setdefault((answered_by(one), row), [0, 0, 0])
         counts[2] += 1
-        if one.score is not None:
+        if one.scored and one.detail.kind in ("aspect", "check"):
+            counts[0] += one.verdict == "PASS"
+            counts[1] += 1
+        elif one.score is not None:
             self._is_binary &= one.score in (0.0, 1.0)
             counts[0] += one.score == 1.0
             counts[1] += 1

@@ -28,6 +28,7 @@ from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, widened
 from adjudge.results.rag_row import rule_of
+from adjudge.results.repeats import REPEAT, Repeats, RepeatTally, answered_by
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.results.summary import GateConfidence, Summary, Tally
 
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from adjudge.results.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.results.evidence import EvidenceSummary, EvidenceTally
     from adjudge.results.rag import RagSummary, RagTally
-    from adjudge.results.repeats import Repeats, RepeatTally
     from adjudge.trust.calibration import Calibration
     from adjudge.trust.comparison import RunComparison
 
@@ -46,9 +46,23 @@ _MOST_NAMED = 10
 """Skipped rows that are named one by one."""
 
 
+SectionKey = tuple[str, str, str]
+"""Judge, criterion, system."""
+
+
+def key_of(one: JudgmentRecord, system: str | None = None) -> SectionKey:
+    """What a judgment is counted under."""
+    return one.judge, one.criterion, answered_by(one) if system is None else system
+
+
+def of_system(name: str, system: str) -> str:
+    """A name, with the system that it is about, as rows are named."""
+    return f"{name} [{system}]" if system else name
+
+
 @light_dataclass(frozen=True)
 class Section(JudgeCriterion):
-    """What one judge says by one criteria."""
+    """What one judge says by one criterion; of targets that are several, of each by itself."""
 
     summary: Summary
     rag: RagSummary | None = None
@@ -56,6 +70,17 @@ class Section(JudgeCriterion):
     cascade: CascadeSummary | None = None
     evidence: EvidenceSummary | None = None
     repeats: tuple[Repeats, ...] = ()
+    system: str = ""
+    """Whose answers they are, where several systems answered the rows."""
+
+    @property
+    def name(self) -> str:
+        return of_system(super().name, self.system)
+
+    @property
+    def title(self) -> str:
+        """The same without the judge."""
+        return of_system(self.criteria or self.judge, self.system)
 
     def figures(self) -> Iterator[NamedFigure]:
         """What can be compared with another run."""
@@ -66,16 +91,16 @@ class Section(JudgeCriterion):
                 if one.winrate is not None
             )
         elif self.summary.mean is not None:
-            yield NamedFigure(
-                self.criteria or self.judge, self.criteria or self.judge, self.summary.mean
-            )
-        yield from (NamedFigure(*one) for one in (self.rag.figures() if self.rag else ()))
+            yield NamedFigure(self.title, self.title, self.summary.mean)
+        for key, name, value in self.rag.figures() if self.rag else ():
+            yield NamedFigure(of_system(key, self.system), of_system(name, self.system), value)
 
     def to_dict(self) -> JsonDict:
         """This section as a JSON-ready dict."""
         found: JsonDict = {
             "judge": self.judge,
             "criteria": self.criteria,
+            **({"system": self.system} if self.system else {}),
             **self.summary.to_dict(),
         }
         if self.rag:
@@ -177,6 +202,22 @@ class Report(HtmlRepr):
     def usage(self) -> Usage:
         return sum(self.used.values(), Usage())
 
+    @cached_property
+    def criteria(self) -> list[JudgeCriterion]:
+        """What was judged by, each once, whoever answered."""
+        return list(dict.fromkeys(JudgeCriterion(one.judge, one.criteria) for one in self.sections))
+
+    def section_of(self, one: JudgmentRecord) -> Section | None:
+        """The section that a judgment is counted in."""
+        systems = ("", answered_by(one))
+        return next(
+            (found for key in systems if (found := self._by_key.get(key_of(one, key)))), None
+        )
+
+    @cached_property
+    def _by_key(self) -> dict[SectionKey, Section]:
+        return {(one.judge, one.criteria, one.system): one for one in self.sections}
+
     @property
     def retries(self) -> int:
         """Calls that failed and were answered when they were repeated."""
@@ -190,8 +231,13 @@ class Report(HtmlRepr):
         parts = [
             (one.name, part)
             for one in self.sections
-            for part in (one.cascade, one.evidence, *one.repeats)
+            for part in (one.cascade, one.evidence)
             if part
+        ]
+        repeated = [
+            each.sentence(replace(one, system="").name)
+            for one in self.sections
+            for each in one.repeats
         ]
         skipped = [
             plural(
@@ -203,7 +249,8 @@ class Report(HtmlRepr):
             for one in self.sections
             if one.summary.skipped
         ]
-        return [*skipped, *(part.sentence(name) for name, part in parts), *self.setup.learnt]
+        said = (part.sentence(name) for name, part in parts)
+        return [*skipped, *said, *repeated, *self.setup.learnt]
 
     @property
     def compared_told(self) -> list[str]:
@@ -279,7 +326,7 @@ class Report(HtmlRepr):
 
 class _SectionTally:
     def __init__(self, first: JudgmentRecord, setup: Setup) -> None:
-        self.judge, self.criteria = first.judge, first.criterion
+        self.judge, self.criteria, self.system = key_of(first)
         sureness = GateConfidence(setup.confidence, setup.cluster)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
@@ -305,9 +352,7 @@ class _SectionTally:
             )  # not loaded where no sentence is looked up
 
             self._evidence = EvidenceTally()
-        if self._repeats is None and "repeat" in one.input:
-            from adjudge.results.repeats import RepeatTally  # not loaded where nothing is repeated
-
+        if self._repeats is None and REPEAT in one.input:
             self._repeats = RepeatTally()
         for more in (self._repeats, self._rag, self._contests, self._cascade, self._evidence):
             if more:
@@ -327,6 +372,7 @@ class _SectionTally:
             cascade,
             evidence,
             self._repeats.summary() if self._repeats else (),
+            self.system,
         )
 
 
@@ -346,7 +392,7 @@ class ReportTally:
     def __init__(self, setup: Setup, shown: int = ENTRIES) -> None:
         self.setup = setup
         self.shown = shown
-        self._sections: dict[tuple[str, str], _SectionTally] = {}
+        self._sections: dict[SectionKey, _SectionTally] = {}
         self._worst: list[JudgmentRecord] = []
         self._notes: dict[str, None] = dict.fromkeys(setup.notes)
         self._reasons: Counter[str] = Counter()
@@ -362,7 +408,7 @@ class ReportTally:
         """What an earlier process said of skipped rows."""
 
     def add(self, one: JudgmentRecord) -> None:
-        key = (one.judge, one.criterion)
+        key = key_of(one)
         if key not in self._sections:
             self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
@@ -427,11 +473,20 @@ class ReportTally:
 
     def _in_order(self) -> list[Section]:
         """The sections in the order in which the judges were given, wherever the judgments come
-        from.
+        from; a system that answers alone need not be named.
         """
         places = {judge: place for place, judge in enumerate(self.setup.judges)}
-        found = (one.section() for one in self._sections.values())
-        return sorted(found, key=lambda one: places.get(one.judge, len(places)))
+        found = [one.section() for one in self._sections.values()]
+        if len({one.system for one in found}) < 2:
+            found = [replace(one, system="") for one in found]
+        criteria = list(dict.fromkeys((one.judge, one.criteria) for one in found))
+        return sorted(
+            found,
+            key=lambda one: (
+                places.get(one.judge, len(places)),
+                criteria.index((one.judge, one.criteria)),
+            ),
+        )
 
     def _shown(self) -> list[JudgmentRecord]:
         return sorted(
@@ -485,6 +540,7 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
         yield GateResult(
             judge=one.judge,
             name=one.criteria,
+            system=one.system,
             measure="missing",
             value=summary.unscored / summary.attempted if summary.attempted else None,
             bar=setup.max_failed or 0.0,
@@ -502,15 +558,19 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
             yield _win_rate(
                 one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence
             )
-        elif bar.name in ("", one.criteria, one.judge) and not (
-            bar.name == "" and one.criteria in named
+        elif bar.name in ("", one.criteria, one.judge, one.system) and not (
+            bar.name == "" and named & {one.criteria, one.system}
         ):
             kind: Measure = "composite" if one.rag else "mean"
-            yield mean_gate(one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence)
+            gate = mean_gate(
+                one.judge, one.criteria, one.summary, bar.least, kind, setup.confidence
+            )
+            yield replace(gate, system=one.system)
         elif one.rag and (found := one.rag.named(bar.name)):
-            yield mean_gate(
+            gate = mean_gate(
                 one.judge, bar.name, found.as_summary(), bar.least, confidence=setup.confidence
             )
+            yield replace(gate, system=one.system)
 
 
 def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:

@@ -17,7 +17,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.messages import abridge
-from adjudge.results.repeats import SYSTEM, asked_row
+from adjudge.results.repeats import asked_row
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
@@ -134,7 +134,16 @@ class GateConfidence:
         """
         if self.cluster:
             return [one.group(self.cluster)]
-        return [asked_row(one)] if SYSTEM in one.input else []
+        row = asked_row(one)
+        return [] if row is None else [row]
+
+    def clusters(
+        self, values: Sequence[float], groups: Sequence[Hashable]
+    ) -> Sequence[Hashable] | None:
+        """The cluster of each value; None where all are independent."""
+        if len(groups) != len(values) or (not self.cluster and len(set(groups)) == len(groups)):
+            return None
+        return groups
 
     def interval(self, values: Sequence[float], groups: Sequence[Hashable]) -> Interval | None:
         """Of the mean of ``values``, for a gate; None where there are too few, or they lie outside
@@ -144,10 +153,7 @@ class GateConfidence:
             return None
         from adjudge.stats.intervals import rows_interval
 
-        clustered = len(groups) == len(values) and len(set(groups)) < len(groups)
-        return rows_interval(
-            values, level=self.confidence, clusters=groups if clustered or self.cluster else None
-        )
+        return rows_interval(values, level=self.confidence, clusters=self.clusters(values, groups))
 
 
 UNSURE = GateConfidence()
@@ -241,9 +247,9 @@ class Tally:
     def _pass_rate(self) -> PassRate | None:
         if not self._passes:
             return None
-        groups = self._groups if len(self._groups) == len(self._passes) else ()
+        clusters = self._sureness.clusters(self._passes, self._groups)
         return PassRate(
-            int(sum(self._passes)), len(self._passes), interval_of(self._passes, groups)
+            int(sum(self._passes)), len(self._passes), interval_of(self._passes, clusters)
         )
 
     def _panel(self) -> dict[str, ModelMean]:
@@ -255,14 +261,9 @@ class Tally:
         return found if len(found) + len(self._excluded) > 1 else {}
 
     def _interval(self) -> Interval | None:
-        return (
-            interval_of(
-                self._scores,
-                self._groups if len(self._groups) == len(self._scores) else (),
-            )
-            if all(0 <= score <= 1 for score in self._scores)
-            else None
-        )
+        if not all(0 <= score <= 1 for score in self._scores):
+            return None
+        return interval_of(self._scores, self._sureness.clusters(self._scores, self._groups))
 
 
 def interval_dict(interval: Interval | None) -> dict[str, float] | None:
@@ -272,16 +273,18 @@ def interval_dict(interval: Interval | None) -> dict[str, float] | None:
     return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
 
 
-def interval_of(values: Sequence[float], groups: Sequence[Hashable] = ()) -> Interval | None:
+def interval_of(
+    values: Sequence[float], clusters: Sequence[Hashable] | None = None
+) -> Interval | None:
     """Of the mean of ``values`` from 0 to 1, where there are enough. Fewer need no time to load it.
 
-    ``groups``: the cluster of each; nothing where all are independent.
+    ``clusters``: that of each; None where all are independent.
     """
     if len(values) < FEWEST:
         return None
     from adjudge.stats.intervals import rows_interval
 
-    return rows_interval(values, clusters=groups or None)
+    return rows_interval(values, clusters=clusters)
 
 
 def summarise(results: Iterable[Result]) -> Summary:

@@ -1,7 +1,7 @@
 """A test case: one criterion, a judge's settings, and instances with what is expected of them; as a
 file, and ready to be judged.
 
-The dataclasses are the format of the settings; criteria stand in the file as in a criteria file.
+The dataclasses are the format of the settings; criteria stand in the file as in a file of criteria.
 """
 
 from __future__ import annotations

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 from adjudge.aio.files import sha256
 from adjudge.gateway.prices import is_own_server
 from adjudge.gateway.registry import find, is_known, key_variables
 from adjudge.messages import Message
-from adjudge.reading.user_code import is_there
+from adjudge.reading.user_code import beside, is_reference, is_there
 from adjudge.runs.eval_file import CascadeEntry, CheckEntry, EvalFile, PythonEntry
 from adjudge.runs.project import ModelEntry, find_project
 
@@ -17,21 +18,37 @@ _LONGEST_NAME = 500
 
 
 def code_in(file: EvalFile) -> list[str]:
-    """Each once, as the file says it; nothing is run to find out."""
-    return list(dict.fromkeys((*_of_targets(file), *_of_judges(file), *_of_models(file))))
+    """Each once, as the file says it, and the files elsewhere that it would overwrite; nothing is
+    run to find out.
+    """
+    return list(dict.fromkeys((*_code(file), *_of_outputs(file))))
+
+
+def _code(file: EvalFile) -> Iterator[str]:
+    yield from _of_targets(file)
+    yield from _of_judges(file)
+    yield from _of_models(file)
 
 
 def code_files(file: EvalFile) -> dict[str, str]:
     """The files beside the eval file that its code stands in, each with a hash of what it says."""
-    named: list[str] = []
-    for code in code_in(file):
-        named += [code.rpartition(":")[0], *code.split()]
-    found = {}
-    for name in dict.fromkeys(named):
-        for path in (file.beside(name), file.beside(f"{name.replace('.', '/')}.py")):
-            if name and len(name) < _LONGEST_NAME and path.is_file():
-                found[str(path)] = sha256(path)
+    folder = file.path.parent
+    found: dict[str, str] = {}
+    for code in _code(file):
+        if is_reference(code):
+            named = [Path(beside(code, folder).rpartition(":")[0])]
+        else:
+            named = [file.beside(word) for word in code.split() if len(word) < _LONGEST_NAME]
+        found |= {str(path): sha256(path) for path in named if path.is_file()}
     return found
+
+
+def _of_outputs(file: EvalFile) -> Iterator[str]:
+    """What it writes outside of its folder, where anything may lie already."""
+    folder = file.path.absolute().parent.resolve()
+    for path in map(Path.resolve, file.output_paths):
+        if not path.is_relative_to(folder):
+            yield Message("{path} is overwritten", path=path)
 
 
 def _of_targets(file: EvalFile) -> Iterator[str]:

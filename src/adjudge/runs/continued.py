@@ -21,6 +21,8 @@ from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import last_written, reading
 
+EARLIER = "earlier"
+"""The fact under which a run folder keeps what its run is to be compared with."""
 _DATA = "data"
 """The fact under which a run folder keeps which rows it judged."""
 
@@ -76,6 +78,16 @@ def data_fact(file: EvalFile) -> JsonDict:
     how = (entry.columns, entry.responses, entry.name_column, entry.encoding)
     code = sorted(code_files(file).values())
     return {_DATA: text_hash(repr((read, how, file.target, file.repeat, code)))}
+
+
+def earlier_run(folder: Path) -> Path | None:
+    """The run before the eval file was changed, beside it; None where there is none."""
+    if not holds_run(folder):
+        return None
+    facts = _facts(folder)
+    name = str(facts.get(EARLIER) or facts.get("forked_from") or "")
+    found = folder.with_name(Path(name).name) if name else None
+    return found if found and found != folder and holds_run(found) else None
 
 
 def _folders(first: Path) -> Iterator[Path]:

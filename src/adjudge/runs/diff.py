@@ -22,7 +22,7 @@ from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.pairing import WAYS, Pairing, Way
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import SetupError
-from adjudge.ledger.changes import differences
+from adjudge.ledger.changes import change_lines, differences, renamed_judges
 from adjudge.messages import Message
 from adjudge.runs.folder import records_of, run_info
 
@@ -213,7 +213,8 @@ def run_diff(
     column that names the rows, where the runs were not told of it.
     """
     infos = [run_info(folder) for folder in (one, two)]
-    settings = [str(change) for change in differences(*(info.configuration for info in infos))]
+    before, now = (info.configuration for info in infos)
+    settings = list(change_lines(differences(before, now), before, now))
     systems = _Systems(info.judge_configurations for info in infos)
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
@@ -231,7 +232,7 @@ def run_diff(
             raise SetupError(
                 "no row of {one} or {two} has anything in a column {id!r}", one=one, two=two, id=id
             )
-        _join_renamed_judges(table)
+        _join_renamed_judges(table, renamed_judges(before, now))
         _pair(table)
         yield RunDiff(settings, table, by_column=cluster is not None)
 
@@ -308,7 +309,7 @@ def _values(
     name, named = _name(row, id)
     keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
     said = (row.status, row.score, json.dumps(row.choice))
-    together = None if cluster is None else _cluster(row, cluster)
+    together = row.input.get("answered_row") if cluster is None else _cluster(row, cluster)
     line = json.dumps([row.judge, criterion])
     compared = list(row.detail.systems) if isinstance(row.detail, PairwiseDetail) else []
     return (
@@ -339,9 +340,16 @@ def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
     if column:
         with suppress(SetupError):
             cell = str(row.cell(column)).strip()
-            return (cell, 2) if cell not in _NOTHING else (row.id or "", 0)
+            return (_of_system(cell, row), 2) if cell not in _NOTHING else (row.id or "", 0)
     name, own = row.id or "", map(str, row.input.values())
     return name, int(bool(name) and (not _PLACE.fullmatch(name) or name in own))
+
+
+def _of_system(name: str, row: JudgmentRecord) -> str:
+    """A row that several systems answered is a row of each."""
+    if "answered_row" not in row.input:
+        return name
+    return json.dumps([name, row.input.get("system"), row.input.get("repeat")])
 
 
 def _cluster(row: JudgmentRecord, column: str) -> str:
@@ -354,8 +362,19 @@ def _cluster(row: JudgmentRecord, column: str) -> str:
         return Message("row {row} has none", row=row.row)
 
 
-def _join_renamed_judges(table: sqlite3.Connection) -> None:
-    """Criteria that one judge of each run has, and under another name: the judges are compared."""
+def _join_renamed_judges(table: sqlite3.Connection, renamed: Mapping[str, str]) -> None:
+    """Criteria that one judge of each run has, and under another name: the judges are compared.
+    ``renamed``: the judges that are only called otherwise, old name → new.
+    """
+    for old, new in renamed.items():
+        table.execute(
+            "UPDATE judged SET line = json_array(?, CASE criteria WHEN ? THEN ? ELSE criteria END) "
+            "WHERE side = 1 AND judge = ?",
+            (old, new, old, new),
+        )
+    for (line,) in table.execute("SELECT DISTINCT line FROM judged").fetchall():
+        plain = json.dumps(json.loads(line))  # as it is written elsewhere
+        table.execute("UPDATE judged SET line = ? WHERE line = ?", (plain, line))
     lines = table.execute("SELECT DISTINCT side, judge, criteria, line FROM judged").fetchall()
     both = {line for side, _, _, line in lines if side == 0} & {
         line for side, _, _, line in lines if side == 1

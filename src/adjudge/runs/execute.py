@@ -228,13 +228,13 @@ class EvalRun:
         """Label → what decides the verdicts of that judge."""
         return {ready.label: ready.judge.configuration(ready.criteria) for ready in self.judges}
 
-    def check_limit(self) -> None:
-        """Refuse to judge fewer rows than the folder holds: those behind the limit would be gone
-        from the run.
+    def keeping_rows(self) -> EvalRun:
+        """The same with no lower limit than the rows that the folder holds: those behind it would
+        be gone from the run.
         """
         limit = self.limit or self.file.data.limit
         if limit is None or self.file.rows or self.folder is None or not holds_run(self.folder):
-            return
+            return self
         from adjudge.runs.folder import reading  # not loaded by those who judge
 
         each = {
@@ -247,14 +247,7 @@ class EvalRun:
                 "SELECT judge, max(number) + 1 FROM judgments GROUP BY judge"
             ).fetchall()
         rows = max((-(-count // each[judge]) for judge, count in held if judge in each), default=0)
-        if rows > limit:
-            raise SetupError(
-                "{folder} holds {rows} judged rows, and a limit of {limit} would take the "
-                "others from it: leave the limit out, or use another folder",
-                folder=self.folder,
-                rows=rows,
-                limit=limit,
-            )
+        return replace(self, limit=rows) if rows > limit else self
 
     def check_batches(self, settings: BatchSettings) -> None:
         """Refuse batches where none of the models has them, before there is a run."""

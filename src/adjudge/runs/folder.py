@@ -42,6 +42,7 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.records import records
+from adjudge.ledger.rows import KEY_BYTES
 from adjudge.messages import Message
 from adjudge.runs.eval_file import OUTPUTS
 
@@ -186,8 +187,7 @@ def run_info(folder: str | Path) -> RunInfo:
         judges: dict[str, dict[str, int]] = {name: {} for name in configurations}
         for judge, status, count, _ in rows:
             judges.setdefault(judge, {})[status] = count
-        counts = "SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) FROM votes"
-        votes, failed = connection.execute(f"{counts} WHERE {_NEWEST} AND {_FINISHED}").fetchone()
+        votes, failed = _count_votes(connection, forked="forked_from" in facts)
         return RunInfo(
             Path(folder),
             {name: statuses for name, statuses in judges.items() if statuses},
@@ -206,6 +206,25 @@ def run_info(folder: str | Path) -> RunInfo:
             facts,
             tuple(batches_in(connection)),
         )
+
+
+def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, int]:
+    """How many votes were answered, and for how many every call failed. Of answers that were taken
+    over from another run, those count that a judgment rests on.
+    """
+    newest = f"FROM votes WHERE {_NEWEST} AND {_FINISHED}"
+    if not forked:
+        counts = f"SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) {newest}"
+        votes, failed = connection.execute(counts).fetchone()
+        return votes, failed
+    used = {
+        ballots[place : place + KEY_BYTES]
+        for (ballots,) in connection.execute("SELECT ballots FROM judgments")
+        for place in range(0, len(ballots), KEY_BYTES)
+    }
+    found = connection.execute(f"SELECT ballot, outcome = 'model_error' {newest}")
+    kept = [failed for ballot, failed in found if ballot in used]
+    return len(kept), sum(kept)
 
 
 def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:

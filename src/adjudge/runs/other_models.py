@@ -42,9 +42,15 @@ def _asked_with(judge: JudgeEntry, models: Sequence[ModelEntry]) -> Iterator[Jud
     elif len(models) == 1:
         yield replace(judge, models=())
     else:
-        yield from (
-            replace(judge, models=(entry,), asked_with=shown(entry.model)) for entry in models
-        )
+        names = _short_names([shown(entry.model) for entry in models])
+        for entry, name in zip(models, names, strict=True):
+            yield replace(judge, models=(entry,), asked_with=name)
+
+
+def _short_names(names: Sequence[str]) -> Sequence[str]:
+    """Models of one server by what it calls them; as they were typed where that is not enough."""
+    short = [name.rpartition("#")[2] for name in names]
+    return short if all(short) and len(set(short)) == len(set(names)) else names
 
 
 def _is_cascade(judge: JudgeEntry) -> bool:

@@ -37,6 +37,8 @@ class ReadyJudge:
     """Of each criterion: as often as targets answer a row."""
     per: Per = "row"
     """What it judges of a row."""
+    systems: tuple[str, ...] = ()
+    """Who answers its rows, where several do."""
     each_row: Callable[[Instance], Sequence[Any]] | None = None
     """Of a judge with several results for each row: what it looks at."""
 

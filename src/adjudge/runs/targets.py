@@ -140,6 +140,14 @@ class UnansweredRow:
         return self.instance.id
 
     @cached_property
+    def asked_row(self) -> str:
+        """What its answers have in common, and those to no other row: its place, since ids may be
+        given twice.
+        """
+        place = self.instance.metadata.get("place") or self.id
+        return str(place or text_hash(json.dumps(dict(self.row), ensure_ascii=False)))
+
+    @cached_property
     def row(self) -> Row:
         """What targets are shown: the row by its own columns, without what is expected of them."""
         columns = self.instance.input
@@ -250,6 +258,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
     ) -> Instance:
         """The row with its answer, or with the answers that are compared."""
         own, about = item.instance, dict(item.instance.metadata)
+        took = {**self._answered_by(item), **took}
         row = {**own.input, **took}
         if self.ready.compares:
             texts: dict[str, str | Sequence[str]] = {_RESPONSE: [one.text for one in answers]}
@@ -263,19 +272,27 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return Instance({**own.fields, **texts}, self._name(item), {**about, **took, FIELD: row})
 
     def _took(self, item: UnansweredRow, votes: Sequence[Vote]) -> dict[str, object]:
-        """What the answer took, and who gave it, as further columns of the row."""
+        """What the answer took, as further columns of the row."""
         if self.ready.compares:
             return {}
         (variant,), (vote,) = item.variants, votes
         asks_model = variant.prompt is not None  # what an application costs nobody knows
         cost = self.prices.cost(variant.model.name, vote.usage) if asks_model else None
-        return {
-            "system": variant.system,
-            **({"prompt_file": variant.prompt.name} if variant.prompt else {}),
-            **({"repeat": variant.sample + 1} if self._repeats else {}),
-            "latency": round(vote.latency, 4),
-            **({} if cost is None else {"cost": cost}),
-        }
+        return {"latency": round(vote.latency, 4), **({} if cost is None else {"cost": cost})}
+
+    def _answered_by(self, item: UnansweredRow) -> dict[str, object]:
+        """Whose answer it is, to which row and for which time, as further columns of the row."""
+        found: dict[str, object] = {}
+        if not self.ready.compares:
+            (variant,) = item.variants
+            found["system"] = variant.system
+            if variant.prompt:
+                found["prompt_file"] = variant.prompt.name
+        if self._repeats:
+            found["repeat"] = item.variants[0].sample + 1
+        if len(item.variants) < len(self.variants):
+            found["answered_row"] = item.asked_row
+        return found
 
     @cached_property
     def _repeats(self) -> bool:
@@ -346,11 +363,13 @@ def answered_first(
         raise SetupError("what a target answers is judged row by row: leave per out")
     judge = AnsweredJudge(ready, variants=tuple(variants), counts=first, answers=answers)
     times = len({one.sample for one in variants})
+    systems = tuple(dict.fromkeys(one.system for one in variants))
     return replace(
         ready,
         judge=judge,
         first_step=None,
         columns=None,
         each_row=judge.rows,
+        systems=systems if len(systems) > 1 else (),
         results_per_row=times if ready.compares else len(variants),
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -83,10 +84,8 @@ def _meant(said: str) -> object:
     if said in ("true", "false"):
         return said == "true"
     for number in (int, float):
-        try:
+        with suppress(ValueError):
             return number(said)
-        except ValueError:
-            continue
     return said
 
 

@@ -39,7 +39,7 @@ LONGEST = 200_000
 """Characters of all texts of one question together."""
 Fields = Mapping[str, str | Sequence[str]]
 CriteriaLike = str | Mapping[str, object]
-"""A question, the name of ready-made criteria, or criteria written out as in a criteria file.
+"""A question, the name of ready-made criteria, or criteria written out as in a file of criteria.
 
 Never a path.
 """

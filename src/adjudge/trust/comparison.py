@@ -80,6 +80,8 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """Of the second run; of the corrected difference where there is one."""
     adjusted: float | None = None
     """The p-value, adjusted for all criteria that were compared (Holm)."""
+    changed: int = 0
+    """Rows whose number differs between the runs."""
     other_texts: int = 0
     """Rows whose text differs between the runs."""
     same_judge: bool = True
@@ -240,6 +242,7 @@ class _Series:
     scores: PairedScores = field(default_factory=PairedScores)
     """Of the second run and the first."""
     missing: int = 0
+    changed: int = 0
     other_texts: int = 0
     judges: tuple[str, str] = ("", "")
     places: list[tuple[int, int]] = field(default_factory=list)
@@ -263,6 +266,7 @@ class _Series:
             if one is None or two is None:
                 self.missing += 1
                 continue
+            self.changed += one != two
             self.other_texts += pair.identities[0] != pair.identities[1]
             if len(self.places) < MOST_ROWS:
                 self.places.append((pair.before.row, pair.after.row))
@@ -331,6 +335,7 @@ def _compared(
         missing=series.missing,
         pairing=pairing,
         outcome=ComparisonOutcome.CANNOT_TELL,
+        changed=series.changed,
         other_texts=series.other_texts,
         same_judge=locks[0] == locks[1],
         noise=noise_of_difference(

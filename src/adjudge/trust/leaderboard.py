@@ -92,6 +92,24 @@ class Leaderboard(JudgeCriterion):
             "notes": self.notes,
         }
 
+    def _unbounded(self) -> Iterator[Message]:
+        """Why systems have no limits."""
+        places = [one for one in self.ranking.places if one.lower is None]
+        one_way = [one.name for one in places if one.ties == 0 and not (one.wins and one.losses)]
+        few = [one.name for one in places if one.name not in one_way]
+        if one_way:
+            yield Message(
+                "no limits for {systems}: contests that all go one way do not say how far "
+                "apart systems are",
+                systems=", ".join(one_way),
+            )
+        if few:
+            yield Message(
+                "no limits for {systems}: with so few contests, or so few that go the other way, "
+                "it is open how far apart systems are",
+                systems=", ".join(few),
+            )
+
     @property
     def notes(self) -> list[str]:
         """What stands against believing it."""
@@ -114,14 +132,8 @@ class Leaderboard(JudgeCriterion):
                     "is not known"
                 )
             )
-        elif unbounded := [one.name for one in self.ranking.places if one.lower is None]:
-            found.append(
-                Message(
-                    "no limits for {systems}: contests that all go one way do not say how far "
-                    "apart systems are",
-                    systems=", ".join(unbounded),
-                )
-            )
+        else:
+            found += self._unbounded()
         if self.failed:
             found.append(
                 plural(

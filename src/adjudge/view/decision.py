@@ -49,10 +49,14 @@ def decision(report: Report) -> str:
 
 def _deciding_first(report: Report) -> list[Section]:
     """The sections; where not every gate holds, those with the gates that do not come first."""
-    missed = {(gate.judge, gate.name) for gate in report.gates if gate.verdict != "holds"}
-    return sorted(
-        report.sections, key=lambda one: not missed & {(one.judge, name) for name in _gated(one)}
-    )
+    missed = [gate for gate in report.gates if gate.verdict != "holds"]
+    return sorted(report.sections, key=lambda one: not any(_is_about(gate, one) for gate in missed))
+
+
+def _is_about(gate: GateResult, one: Section) -> bool:
+    """Whether a gate is one of a section's; a comparison of two runs is about all systems."""
+    of_it = gate.measure == "difference" or gate.system == one.system
+    return of_it and gate.judge == one.judge and gate.name in _gated(one)
 
 
 def _gated(one: Section) -> Iterator[str]:
@@ -72,7 +76,7 @@ def _figures(one: Section, report: Report) -> Iterator[Message]:
     elif one.summary.mean is not None:
         yield Message(
             "{name}: mean {mean}{bar}{before}",
-            name=one.criteria or one.judge,
+            name=one.title,
             mean=figure(one.summary.mean),
             bar=_against(one, report),
             before=_since(one, report),
@@ -80,7 +84,7 @@ def _figures(one: Section, report: Report) -> Iterator[Message]:
     elif one.summary.options:
         chosen = list(one.summary.options.items())[:_MOST_NAMED]
         options = ", ".join(f"{option} {count}" for option, count in chosen)
-        yield Message("{name}: {options}", name=one.criteria or one.judge, options=options)
+        yield Message("{name}: {options}", name=one.title, options=options)
 
 
 def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator[Message]:
@@ -115,9 +119,7 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
 
 def _since(one: Section, report: Report) -> str:
     """How the mean was in the run that this one is compared with."""
-    first = next(
-        (each for each in report.changes(one) if each.name == (one.criteria or one.judge)), None
-    )
+    first = next((each for each in report.changes(one) if each.name == one.title), None)
     if first is None:
         return ""
     run = report.setup.baseline.run
@@ -154,7 +156,8 @@ def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[Message]
             (
                 gate
                 for gate in report.gates
-                if gate.name == each.dimension.name and gate.verdict != "holds"
+                if (gate.name, gate.system) == (each.dimension.name, one.system)
+                and gate.verdict != "holds"
             ),
             None,
         )
@@ -170,7 +173,14 @@ def _rag(one: Section, summary: RagSummary, report: Report) -> Iterator[Message]
         yield Message(
             "composite {mean}{bar}{before}",
             mean=figure(overall.mean),
-            bar=next((_missed(gate) for gate in report.gates if gate.measure == "composite"), ""),
+            bar=next(
+                (
+                    _missed(gate)
+                    for gate in report.gates
+                    if (gate.measure, gate.system) == ("composite", one.system)
+                ),
+                "",
+            ),
             before=_since(one, report),
         )
 
@@ -179,7 +189,9 @@ def _against(one: Section, report: Report) -> str:
     own = (
         gate
         for gate in report.gates
-        if (gate.judge, gate.name) == (one.judge, one.criteria) and gate.measure == "mean"
+        if gate.measure == "mean"
+        and (gate.name, gate.system) == (one.criteria, one.system)
+        and gate.judge == one.judge
     )
     return next((_missed(gate) for gate in own), "")
 

@@ -4,7 +4,9 @@ what to type next.
 
 from __future__ import annotations
 
+import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 _SIGNS = {"holds": "✓", "failed": "✗", "inconclusive": "?"}
 _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
+_LIMIT = re.compile(r"\bmax_(usd|calls|tokens)=([\d.]+)")
 _STANDING = {
     "holds": term("gate", "PASS"),
     "failed": term("gate", "FAIL"),
@@ -52,6 +55,8 @@ class RunEnding:
     """The run before the eval file was changed."""
     unfinished: bool = False
     """Whether there is more to be asked, of a run that is only looked at."""
+    limit: str = ""
+    """Why it stopped, where that names a limit that was reached."""
     asked: int | None = None
     """Votes that this command asked for; None where it only looks at a run."""
 
@@ -118,12 +123,15 @@ def _headline(ending: RunEnding, screen: Screen) -> Iterator[Text | str]:
 
 def _counts(report: Report) -> Iterator[Message]:
     """How many rows were judged by how much, and what is missing."""
-    rows = max((one.summary.attempted for one in report.sections), default=0)
+    attempted: Counter[tuple[str, str]] = Counter()
+    for one in report.sections:
+        attempted[one.judge, one.criteria] += one.summary.attempted
+    rows = max(attempted.values(), default=0)
     yield (
         plural("{count} row judged", "{count} rows judged", rows)
-        if len(report.sections) < 2
+        if len(attempted) < 2
         else Message(
-            "{rows} judged by {number} criteria", rows=count_rows(rows), number=len(report.sections)
+            "{rows} judged by {number} criteria", rows=count_rows(rows), number=len(attempted)
         )
     )
     if unscored := sum(one.summary.unscored for one in report.sections):
@@ -191,6 +199,12 @@ def _cost(report: Report) -> Iterator[Message]:
         )
 
 
+def _larger(limit: str) -> str:
+    """The flag that lets a run go on whose budget is spent: twice as much."""
+    found = _LIMIT.search(limit)
+    return f" -- --max-{found[1]} {float(found[2]) * 2:g}" if found else ""
+
+
 def _next_commands(ending: RunEnding) -> Iterator[str]:
     """What is worth typing now."""
     if ending.folder is None:
@@ -199,7 +213,7 @@ def _next_commands(ending: RunEnding) -> Iterator[str]:
     if ending.earlier:
         yield f"adjudge runs diff {shlex.quote(str(ending.earlier))} {folder}"
     if ending.unfinished or ending.report.unanswered:
-        yield f"adjudge resume {folder}"
+        yield f"adjudge resume {folder}{_larger(ending.limit)}"
     yield f"adjudge view {folder}"
     if not ending.report.calibrations:
         criteria = list(dict.fromkeys(one.criteria for one in ending.report.sections))

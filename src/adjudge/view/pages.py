@@ -95,7 +95,7 @@ def measures_html(one: JudgmentRecord, language: str) -> Markup:
 
 def _values(report: Report) -> dict[str, object]:
     sections = [one for one in report.sections if one.rag]
-    places = {(one.judge, one.criteria): place for place, one in enumerate(report.sections, 1)}
+    places = {id(one): place for place, one in enumerate(report.sections, 1)}
     return {
         "report": report,
         "decision": decision(report),
@@ -106,7 +106,8 @@ def _values(report: Report) -> dict[str, object]:
         "title_of_measure": lambda section, name: _measure_title(section, name, report.language),
         "dimensions": report.dimensions_of,
         "barred": lambda one: is_barred(one, report.dimensions_of(one)),
-        "place_of": lambda judge, criterion: places.get((judge, criterion), 0),
+        "section_of": report.section_of,
+        "place_of": lambda section: places.get(id(section), 0),
         "badness": lambda one: badness(one, report.dimensions_of(one)),
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
@@ -284,20 +285,9 @@ def _options(summary: Summary) -> list[tuple[str, int, float]]:
 
 def _shade(one: JudgmentRecord, report: Report) -> float | None:
     """How good the chosen option is, as the bar of its criteria shows it."""
-    own = [
-        each.summary
-        for each in report.sections
-        if (each.judge, each.criteria) == (one.judge, one.criterion)
-    ]
-    return next(
-        (
-            shade
-            for summary in own
-            for option, _, shade in _options(summary)
-            if option == one.verdict
-        ),
-        None,
-    )
+    section = report.section_of(one)
+    shades = _options(section.summary) if section else ()
+    return next((shade for option, _, shade in shades if option == one.verdict), None)
 
 
 def _reads(dimension: Dimension) -> Message:

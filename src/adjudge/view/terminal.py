@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from rich.console import Console, RenderableType
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -70,7 +71,7 @@ class Screen:
     ) -> Table:
         """A table without lines, its columns ``gap`` apart."""
         table = Table(
-            *map(self.render, headings),
+            *(escape(self.render(one)) for one in headings),
             box=None,
             padding=(0, gap, 0, 0),
             title=title,

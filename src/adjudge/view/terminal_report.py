@@ -10,6 +10,7 @@ from rich.table import Table
 from adjudge.messages import Message, join, plural, term
 from adjudge.results.counts import count_rows
 from adjudge.results.numbers import figure, limits, percent
+from adjudge.results.report import of_system
 from adjudge.results.summary import Summary
 from adjudge.results.trusted import trust_sentence
 from adjudge.view.terminal import Screen
@@ -81,7 +82,7 @@ def _panel_lines(section: Section) -> Iterator[Message]:
     summary = section.summary
     if not summary.models or summary.attempted == 1:
         return
-    name = section.criteria or section.judge
+    name = section.title
     each = join(
         ", ",
         (
@@ -103,7 +104,7 @@ def _panel_lines(section: Section) -> Iterator[Message]:
 
 def _change_lines(section: Section, report: Report) -> Iterator[Message]:
     for one in report.changes(section):
-        composite = section.rag and one.name == section.criteria
+        composite = section.rag and one.name == section.title
         yield Message(
             "{name}: {before} → {now} (compared with {run})",
             name=Message("composite") if composite else one.name,
@@ -119,11 +120,11 @@ def _tables(report: Report, screen: Screen, *, single: bool) -> Iterator[Table]:
         yield _criteria(plain, screen, named=len({one.judge for one in report.sections}) > 1)
     for one in report.sections:
         if one.rag:
-            yield _dimensions(one.rag, screen)
+            yield _dimensions(one.rag, screen, one.system)
         if one.rag and one.rag.measures:
             from adjudge.view.terminal_measures import measure_tables
 
-            own = [each for each in report.entries if each.judge == one.judge]
+            own = [each for each in report.entries if report.section_of(each) is one]
             yield from measure_tables(one.rag.measures, own, screen)
         if one.contests:
             yield _systems(one.contests, screen)
@@ -140,7 +141,7 @@ def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Ta
         chosen = [f"{option} {count}" for option, count in found.options.items()]
         screen.add_row(
             table,
-            one.name if named else one.criteria or one.judge,
+            one.name if named else one.title,
             *_result(found),
             _scored(found),
             ", ".join(chosen[:_MOST_OPTIONS]) + (", …" if len(chosen) > _MOST_OPTIONS else ""),
@@ -198,8 +199,8 @@ def _show_order(found: ContestSummary, screen: Screen) -> None:
         screen.say(order_message(found.order))
 
 
-def _dimensions(summary: RagSummary, screen: Screen) -> Table:
-    table = screen.table((Message("dimension"),))
+def _dimensions(summary: RagSummary, screen: Screen, system: str) -> Table:
+    table = screen.table((of_system(screen.render(Message("dimension")), system),))
     for heading in (Message("mean"), term("score", "normalised"), term("status", "scored")):
         table.add_column(screen.render(heading), justify="right")
     table.add_column("")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -28,14 +29,14 @@ _LONGEST = 240
 """Characters of a reason that are shown."""
 _SHORT = 40
 """Characters of a reason that fit beside a row."""
-_MOST_COLUMNS = 4
+_MOST_COLUMNS = 6
 _SIGNS = {"PASS": ("✓ ", "bold green"), "FAIL": ("✗ ", "bold red")}
 _MEAN = "mean"
 
 
 def few_rows(report: Report) -> bool:
     """Whether the rows can be shown one by one."""
-    most = max(map(_rows, report.sections), default=0)
+    most = max(_rows_of(report).values(), default=0)
     left_out = sum(one.summary.skipped for one in report.sections)
     return most <= FEW and len(report.entries) + left_out == report.total
 
@@ -44,10 +45,10 @@ def rows_table(report: Report, screen: Screen) -> Table | None:
     """Of a few rows a line each: by several criteria what each says, by one its reason as well; of
     two or three judgments everything.
     """
-    places = {(one.judge, one.criteria): place for place, one in enumerate(report.sections)}
+    places = {(one.judge, one.criteria): place for place, one in enumerate(report.criteria)}
     entries = sorted(report.entries, key=lambda one: (places[one.judge, one.criterion], one.index))
-    aligned = len(set(map(_rows, report.sections))) == 1
-    if aligned and 1 < len(report.sections) <= _MOST_COLUMNS and len(entries) > FULL:
+    aligned = len(set(_rows_of(report).values())) == 1
+    if aligned and 1 < len(report.criteria) <= _MOST_COLUMNS and len(entries) > FULL:
         return _matrix(report, entries, screen)
     if len(entries) > FEW:
         return None
@@ -56,28 +57,38 @@ def rows_table(report: Report, screen: Screen) -> Table | None:
 
 def _matrix(report: Report, entries: Iterable[JudgmentRecord], screen: Screen) -> Table:
     table = screen.table((Message("row"),), gap=3)
-    for section in report.sections:
-        title = screen.render(section.criteria or section.judge)
-        table.add_column(title, overflow="ellipsis")
+    for title in _titles(report):
+        table.add_column(Text(screen.render(title)), overflow="ellipsis")
     cells: dict[tuple[int, str], dict[tuple[str, str], Text]] = {}
     for one in entries:
         row = cells.setdefault((_row_index(one, report), row_name(one, report)), {})
         row[one.judge, one.criterion] = verdict_text(one, screen)
     for (_, name), row in sorted(cells.items(), key=lambda each: each[0][0]):
-        each = (row.get((one.judge, one.criteria), Text("–")) for one in report.sections)
+        each = (row.get((one.judge, one.criteria), Text("–")) for one in report.criteria)
         screen.add_row(table, name, *each)
     return table
 
 
-def _rows(section: Section) -> int:
-    """How many it was asked about; a row whose checks did not pass is one of them."""
-    return section.summary.attempted + section.summary.skipped
+def _titles(report: Report) -> list[str]:
+    """What the criteria are called: with their judges where one has several."""
+    short = [one.criteria or one.judge for one in report.criteria]
+    return short if len(set(short)) == len(short) else [one.name for one in report.criteria]
+
+
+def _rows_of(report: Report) -> Counter[tuple[str, str]]:
+    """(Judge, criterion) → how many rows it was asked about; one whose checks did not pass is one
+    of them.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for one in report.sections:
+        found[one.judge, one.criteria] += one.summary.attempted + one.summary.skipped
+    return found
 
 
 def _lines(
     report: Report, entries: Sequence[JudgmentRecord], screen: Screen, *, full: bool
 ) -> Table:
-    several = len(report.sections) > 1
+    several = len(report.criteria) > 1
     reasons = [_reason(one, report, screen) for one in entries]
     table = screen.table((Message("row"),), gap=3)
     if several:
@@ -100,19 +111,17 @@ def worst_rows(report: Report, screen: Screen, *, all_shown: bool) -> Table | No
     """The three worst rows with their reasons; None where no row could be better, or where
     ``all_shown`` says that all stand above and there is nothing to add.
     """
-    best = {
-        (one.judge, one.criteria): _best_score(one) for one in report.sections if not one.contests
-    }
     by_row: dict[str, JudgmentRecord] = {}
     for one in report.entries:
-        most = best.get((one.judge, one.criterion))
+        section = report.section_of(one)
+        most = _best_score(section) if section and not section.contests else None
         better = most is not None and (not one.scored or (one.score or 0.0) < most)
         if better and (not one.scored or one.score is not None):
             by_row.setdefault(row_name(one, report), one)
         if len(by_row) == _WORST:
             break
     worst = list(by_row.values())
-    told = all_shown and (len(report.sections) == 1 or report.total <= FULL)
+    told = all_shown and (len(report.criteria) == 1 or report.total <= FULL)
     cut = any(len(_reason(one, report, screen)) > _SHORT for one in worst)
     return _lines(report, worst, screen, full=True) if worst and (cut or not told) else None
 
@@ -128,8 +137,8 @@ def row_name(one: JudgmentRecord, report: Report) -> str:
 
 
 def _row_index(one: JudgmentRecord, report: Report) -> int:
-    own = [each for each in report.sections if each.judge == one.judge]
-    return one.index // (len(own) if len(set(map(_rows, own))) == 1 else 1)
+    own = [rows for (judge, _), rows in _rows_of(report).items() if judge == one.judge]
+    return one.index // (len(own) if len(set(own)) == 1 else 1)
 
 
 def verdict_text(one: JudgmentRecord, screen: Screen) -> Text:
@@ -195,17 +204,25 @@ def _ranking(detail: PairwiseDetail) -> str:
 
 
 def _weakest(one: JudgmentRecord, report: Report) -> str:
-    """What is said of the dimension with the lowest score."""
+    """What is said of the dimension whose rule decided; else of the one with the lowest score."""
     detail = one.detail
     assert isinstance(detail, RagDetail)
+    rule = detail.composite.rule
     found = [
-        (score / each.maximum, each.title, score, each.maximum, detail.explanations.get(each.name))
+        (
+            all(gate.rule != rule for gate in each.gates),
+            score / each.maximum,
+            each.title,
+            score,
+            each.maximum,
+            detail.explanations.get(each.name),
+        )
         for each in report.dimensions_of(one)
         if (score := detail.scores.get(each.name)) is not None
     ]
     if not found:
         return one.reason or ""
-    _, title, score, most, said = min(found, key=lambda each: each[0])
+    _, _, title, score, most, said = min(found, key=lambda each: each[:2])
     line = Message("{title} {score}/{most}", title=title, score=score, most=most)
     return join(": ", (line, said)) if said else line
 

@@ -187,8 +187,10 @@ def test_an_endpoint_that_fails_is_no_answer(status: int, kind: type[ModelError]
     async def handler(request: web.Request) -> web.Response:
         return web.json_response({"error": "nope"}, status=status)
 
-    with pytest.raises(kind):
+    with pytest.raises(kind) as failed:
         serve(handler, lambda url: http(url).complete(asked()))
+    assert "model" not in str(failed.value)
+    assert ("check the url of the target" in str(failed.value)) == (status == 404)
 
 
 def test_an_answer_that_is_not_at_its_path_is_none() -> None:
@@ -246,7 +248,7 @@ def test_a_function_takes_fields_or_the_row_and_says_it_its_way(
         (lambda row: 1 / 0, "ZeroDivisionError"),
         (lambda row: sys.exit(2), "SystemExit"),
         (lambda row: object(), "returned object"),
-        (lambda row: None, "empty"),
+        (lambda row: None, "nothing"),
         (lambda row: "", "empty"),
     ],
 )
@@ -265,3 +267,38 @@ def test_places_are_filled_once_and_braces_stay() -> None:
     ]
     with pytest.raises(SetupError, match="the row has no 'nothing'; it has: contexts, question"):
         filled_text("{nothing}", row)
+
+
+@pytest.mark.parametrize(
+    ("printed", "why"),
+    [
+        ("null", "it answered with nothing"),
+        ('{"answer": "it is', "JSON that cannot be read"),
+        ('[{"role": "user"}', "JSON that cannot be read"),
+        ('{"answer": null}', "there is no answer at a usual place"),
+        ('{"status": "ok"}', r'in \{"status": "ok"\}: say with answer where it stands'),
+        ('{"answer": 4}', "the answer is not a text: 4"),
+        ('{"answer": {"a": 1}}', "the answer is not a text"),
+        ('{"answer": " "}', "the answer is empty"),
+        ("", "the answer is empty"),
+    ],
+)
+def test_what_is_not_an_answer_is_said_and_not_judged(
+    tmp_path: Path, printed: str, why: str
+) -> None:
+    with pytest.raises(NoAnswer, match=why):
+        answer(command(tmp_path, f"print({printed!r})"))
+
+
+@pytest.mark.parametrize("printed", ["[1] says so", "{name} is a place", "12", "true", "nullify"])
+def test_a_text_that_only_begins_like_json_is_a_text(tmp_path: Path, printed: str) -> None:
+    assert answer(command(tmp_path, f"print({printed!r})")).text == printed
+
+
+@pytest.mark.parametrize(
+    ("printed", "why"),
+    [("plain text", "JSON that cannot be read"), ('{"data": {"text": [1]}}', "not a text")],
+)
+def test_a_path_leads_to_a_text(tmp_path: Path, printed: str, why: str) -> None:
+    with pytest.raises(NoAnswer, match=why):
+        answer(command(tmp_path, f"print({printed!r})", answer="data.text"))

@@ -56,14 +56,27 @@ class AnswerPaths:
         """The answer in what an application said; NoAnswer where there is none."""
         if isinstance(said, str) and self.answer is None:
             return _checked(TargetAnswer(said), target)
+        if said is None:
+            raise NoAnswer(Message("it answered with nothing (null)"), model=target)
         messages = _messages_in(said) if self.answer is None else None
         if messages is not None:
             return _checked(_of_messages(messages), target)
         text = self._find(said, self.answer, _TEXTS, target)
         contexts = self._find(said, self.contexts, _CONTEXTS, target)
-        calls = self._find(said, self.tool_calls, _TOOL_CALLS, target)
-        found = TargetAnswer(_text(text), _texts(contexts), _written(calls))
-        return _checked(found, target)
+        calls = _written(self._find(said, self.tool_calls, _TOOL_CALLS, target))
+        if text is None and calls:
+            return TargetAnswer("", _texts(contexts), calls)
+        if text is None and self.answer is None:
+            raise NoAnswer(
+                "there is no answer at a usual place ({places}) in {said}: say with answer where "
+                "it stands",
+                model=target,
+                places=", ".join(_TEXTS),
+                said=_short(said),
+            )
+        if not isinstance(text, str) and not _parts(text):
+            raise NoAnswer("the answer is not a text: {said}", model=target, said=_short(text))
+        return _checked(TargetAnswer(_text(text), _texts(contexts), calls), target)
 
     def _find(
         self, said: JsonValue, path: str | None, usual: Sequence[str], target: str
@@ -107,12 +120,16 @@ def _text(value: JsonValue) -> str:
     """A text as it is; the parts of one, as chat messages have them; anything else as JSON."""
     if value is None or isinstance(value, str):
         return value or ""
-    parts = [
-        part["text"]
+    return "".join(_parts(value)) or _written(value)
+
+
+def _parts(value: JsonValue) -> list[str]:
+    """The texts of a message in parts."""
+    return [
+        str(part["text"])
         for part in _list(value)
         if isinstance(part, Mapping) and isinstance(part.get("text"), str)
     ]
-    return "".join(map(str, parts)) if parts else _written(value)
 
 
 def _texts(value: JsonValue) -> tuple[str, ...]:

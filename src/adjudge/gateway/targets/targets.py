@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import json
 import os
+import re
 import shlex
 import signal
 from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +24,7 @@ from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Endpoint, get_json, post_json
 from adjudge.gateway.redact import without_secrets
-from adjudge.gateway.targets.answer import AnswerPaths
+from adjudge.gateway.targets.answer import AnswerPaths, NoAnswer
 from adjudge.gateway.targets.target import Target
 from adjudge.messages import Message
 from adjudge.reading.places import Row, filled, filled_text, places_in
@@ -32,6 +33,15 @@ _LONGEST_OUTPUT = 10_000_000
 _LONGEST_SHOWN = 500
 _GRACE = 1.0
 """Seconds that are waited for the rest of what a program printed before it ended."""
+_JSON = re.compile(r'\{\s*"|\[\s*[{"]')
+"""How JSON begins, and a text like "[1] says so" does not."""
+_HINTS: Mapping[int, Message] = {
+    401: Message("check the headers of the target"),
+    403: Message("check the headers of the target"),
+    404: Message("check the url of the target"),
+    405: Message("check the method of the target"),
+    413: Message("the row is too long for it"),
+}
 _TRY_AGAIN = 75
 """The exit code by which a command says that it may work later (EX_TEMPFAIL)."""
 
@@ -103,7 +113,7 @@ class CommandTarget(Target):
                 code=process.returncode,
                 errors=_tail(errors) or Message("it printed no reason"),
             )
-        return self.reply(_read(said), started)
+        return self.reply(_read(said, self.name, is_json=self.paths.answer is not None), started)
 
 
 async def _communicate(process: asyncio.subprocess.Process, sent: bytes) -> tuple[bytes, bytes]:
@@ -155,11 +165,23 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     await process.wait()
 
 
-def _read(said: bytes) -> JsonValue:
+def _read(said: bytes, name: str, *, is_json: bool) -> JsonValue:
+    """What a program printed: JSON where it looks so, or where a path into it was named; else a
+    text.
+    """
     text = said.decode("utf-8", "replace").strip()
-    if text[:1] in ("{", "["):
-        with suppress(ValueError, RecursionError):
+    if text == "null" or text[:1] in ("{", "[") or (is_json and text):
+        try:
             found: JsonValue = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            if is_json or _JSON.match(text):
+                raise NoAnswer(
+                    "it printed JSON that cannot be read ({reason}): {said}",
+                    model=name,
+                    reason=str(error),
+                    said=text[:_LONGEST_SHOWN],
+                ) from error
+        else:
             return found
     return text
 
@@ -207,6 +229,7 @@ class HttpTarget(Target):
             filled_text(self.asked.url, in_address),
             self._headers.over({"Content-Type": "application/json"}),
             private=self._headers.secrets,
+            hints=_HINTS,
         )
         if self.asked.method == "GET":
             return self.reply(await get_json(endpoint), started)
