@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.record import cell_of_column, column_of
 from adjudge.errors import SetupError
 
-ROW = {"meta": {"user": {"id": 7}}, "turns": [{"id": "a"}, {"id": "b"}], "a.b": "plain"}
+ROW: JsonObject = {"meta": {"user": {"id": 7}}, "turns": [{"id": "a"}, {"id": "b"}], "a.b": "plain"}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from importing import SAMPLES, imported, imported_path
 
 from adjudge.errors import RunError
-from adjudge.importers import archive
+from adjudge.reading import archive
 from adjudge.runs.folder import find_runs
 
 DEEPEVAL = (SAMPLES / "deepeval_4.3.1_latest_run_full.json").read_text()

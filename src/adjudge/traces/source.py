@@ -7,6 +7,7 @@ from pathlib import Path
 
 from adjudge.data.sources.row import BadRow
 from adjudge.domain.instance import Instance
+from adjudge.errors import NothingToJudge, WrongData
 from adjudge.messages import Message
 from adjudge.traces.files import TRACE_FILES, first_objects, placed_traces
 
@@ -54,15 +55,17 @@ def trace_instances(
     on_bad_row: Callable[[BadRow], None] | None = None,
 ) -> Iterator[Instance]:
     """One instance a trajectory. ``needed``: the fields that each must have."""
-    from adjudge.errors import WrongData
-
+    nothing = True
     for place, row in placed_traces(path, format, on_bad_row=on_bad_row):
         instance = row.instance(place)
         missing = [name for name in needed if name not in instance.fields]
         if not missing:
+            nothing = False
             yield instance
             continue
         bad = BadRow(place, Message("the trajectory has no {field!r}", field=missing[0]))
         if on_bad_row is None:
             raise WrongData(str(bad))
         on_bad_row(bad)
+    if nothing:
+        raise NothingToJudge("{path} holds no trajectory that can be read", path=path)

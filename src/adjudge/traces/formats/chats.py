@@ -60,6 +60,8 @@ def _row(value: Object) -> TraceRow:
         turns = [*read_turns(asked), *turns]
     elif isinstance(output, list) and held is not output:
         turns += read_turns(output)
+    elif isinstance(output, str) and output:
+        turns += read_turns({"role": "assistant", "content": output})
     for reply in (value, value.get("response"), value.get("completion")):
         if isinstance(reply, Mapping) and isinstance(reply.get("choices"), list):
             turns += read_turns({"choices": reply["choices"], "usage": reply.get("usage")})
