@@ -133,6 +133,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "calibrate": "calibrate:calibrate",
             "rank": "rank:rank",
             "bench": "bench:bench",
+            "attack": "attack:attack",
             "judge-card": "judge_card:judge_card",
             "generate": "generate:generate",
             "criteria": "criteria:criteria",

@@ -90,6 +90,17 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "-m",
         "scripted/huh",
     ),
+    "attack": (
+        "attack",
+        "--rows",
+        "labelled.csv",
+        "--criterion",
+        "Is it good?",
+        "-m",
+        "scripted/No",
+        "--fail-over",
+        "0.05",
+    ),
     "criteria improve": (
         *(
             "criteria",

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from adjudge.domain.record import JudgmentRecord
+from adjudge.exporters.attack_shapes import AttackShape
 from adjudge.exporters.bench_shapes import ImprovementShape, RankingShape
 from adjudge.exporters.shapes import (
     AggregateShape,
@@ -211,6 +212,17 @@ class Bench(Envelope):
     ]
 
 
+class Attacks(Envelope):
+    """attack."""
+
+    kind: Literal["attack"]
+    summary: Count
+    run: str
+    level: float
+    decisions: Annotated[Sequence[str], "what --fail-over says of each judge"]
+    results: Sequence[AttackShape]
+
+
 class Improvements(Envelope):
     """criteria improve."""
 
@@ -235,5 +247,5 @@ DOCUMENTS: tuple[type, ...] = (
         Findings,
         Conflicts,
     ),
-    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Improvements),
 )
