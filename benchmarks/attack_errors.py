@@ -1,7 +1,7 @@
 """How often an attack on a deaf but noisy judge cries wolf: ``python benchmarks/attack_errors.py``.
 
 Each history draws rows with noise of their own, asks them twice, and once under each family; no
-family has an effect. Printed: the share of histories in which any family is shown to move the judge.
+family has an effect. Printed: the share of histories in which a family is said to move the judge.
 """
 
 from __future__ import annotations

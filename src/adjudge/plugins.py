@@ -134,6 +134,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "rank": "rank:rank",
             "bench": "bench:bench",
             "attack": "attack:attack",
+            "drift": "drift:drift",
             "judge-card": "judge_card:judge_card",
             "generate": "generate:generate",
             "criteria": "criteria:criteria",

@@ -16,7 +16,8 @@ from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import SetupError
 from adjudge.messages import Message, render
 from adjudge.prompts.render import SANDWICH
-from adjudge.runs.judge_around import JudgeAround, without_verdict
+from adjudge.runs.asked_again import WithOtherBallots, asked_again
+from adjudge.runs.judge_around import JudgeAround, judge_around, without_verdict
 from adjudge.runs.ready_judge import ReadyJudge
 
 Defence = Literal["fence", "sandwich", "two-pass"]
@@ -24,45 +25,6 @@ DEFENCES: tuple[Defence, ...] = get_args(Defence)
 _WRITTEN = ("aspect", "direct", "pairwise")
 """The templates that ask about a text as a whole."""
 _HARMLESS, _ADDRESSES = "clean", "addresses the judge"
-
-
-@dataclass(frozen=True)
-class WithOtherBallots(JudgeAround[Any]):
-    """A judge whose ballots are changed before they are asked."""
-
-    def change(self, ballots: Sequence[Ballot]) -> list[Ballot]:
-        raise NotImplementedError
-
-    def check(self, item: Any) -> None:
-        self.judge.check(item)
-
-    def plan(self, item: Any, votes: Sequence[Vote]) -> Sequence[Ballot]:
-        return self.change(self.judge.plan(item, votes))
-
-    def plan_all(self, item: Any) -> Sequence[Ballot]:
-        return self.change(self.judge.plan_all(item))
-
-    def pool(self, item: Any, votes: Sequence[Vote]) -> Result:
-        found: Result = self.judge.pool(item, votes)
-        return found
-
-
-@dataclass(frozen=True)
-class AskedAgain(WithOtherBallots):
-    """A judge whose answers are further samples: no cache and no ledger has them already."""
-
-    asking: int = 1
-    """Which asking this is, from 0."""
-
-    def change(self, ballots: Sequence[Ballot]) -> list[Ballot]:
-        by = self.asking * self.samples
-        return [
-            replace(one, sample=one.sample + by, seed=None if one.seed is None else one.seed + by)
-            for one in ballots
-        ]
-
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        return {**self.judge.configuration(criteria), "asking": self.asking}
 
 
 @dataclass(frozen=True)
@@ -150,26 +112,13 @@ def defended(ready: ReadyJudge, defence: Defence) -> ReadyJudge:
     if defence == "two-pass" and ready.compares:
         raise SetupError("the defence two-pass looks at one text: compare with fence or sandwich")
     judge = (Sandwich if defence == "sandwich" else TwoPass)(ready)
-    return _around(ready, judge, f"[{defence}]", ready.items)
+    return judge_around(ready, judge, f"[{defence}]")
 
 
-def asked_again(ready: ReadyJudge, asking: int = 1) -> ReadyJudge:
+def asked_twice(ready: ReadyJudge) -> ReadyJudge:
     """The judge asked once more about the rows that are not attacked."""
 
     def items(instance: Instance) -> Sequence[Any]:
         return () if is_attacked(instance) else ready.items(instance)
 
-    return _around(ready, AskedAgain(ready, asking=asking), f"({asking + 1})", items)
-
-
-def _around(ready: ReadyJudge, judge: JudgeAround[Any], mark: str, items: Any) -> ReadyJudge:
-    return replace(
-        ready,
-        name=f"{ready.name} {mark}",
-        label=f"{ready.label} {mark}",
-        judge=judge,
-        first_step=None,
-        columns=None,
-        per="row",
-        each_row=items,
-    )
+    return replace(asked_again(ready, 1), each_row=items)

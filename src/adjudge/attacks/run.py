@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from adjudge.attacks.families import Family
-from adjudge.attacks.judges import Defence, asked_again, defended
+from adjudge.attacks.judges import Defence, asked_twice, defended
 from adjudge.attacks.report import AttackedJudge, attack_fact
 from adjudge.attacks.rows import attacker_for, criteria_of
 from adjudge.domain.instance import Instance
@@ -31,7 +31,7 @@ def attacked_run(
     for ready in made.judges:
         for defence in defences:
             first = defended(ready, defence)
-            again = asked_again(first)
+            again = asked_twice(first)
             judges += [first, again]
             attacked.append(
                 AttackedJudge(

@@ -14,14 +14,7 @@ from adjudge.attacks.report import FACT, AttackReport, attack_report, grade
 from adjudge.attacks.rows import draw_rows
 from adjudge.attacks.run import attacked_run
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import (
-    RunDisplay,
-    check_resumed,
-    resumable,
-    skipped_rows,
-    use_prices,
-    with_weights,
-)
+from adjudge.cli.execute import check_resumed, follow_run, use_prices, with_weights
 from adjudge.cli.json_text import echo_json
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import FROM_ONE, LEVEL, PATH, argument, as_json, command, given_as
@@ -37,7 +30,6 @@ from adjudge.exporters.page_files import check_page, envelope, pages_of, write_p
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
-from adjudge.results.outcome import RunOutcome
 from adjudge.runs.build import instances
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun
@@ -141,7 +133,7 @@ def attack(wanted: AttackOptions) -> int:
         show_estimate(attacked.estimate(), as_json=wanted.as_json)
         return ExitCode.OK
     attacked = replace(attacked, facts={**attacked.facts, **facts_to_keep("attack")})
-    skipped = execute(attacked, wanted)
+    skipped = follow_run(attacked, wanted.budget(), quiet=wanted.quiet or wanted.as_json)
     return _tell(attack_report(folder, wanted.confidence), wanted, skipped)
 
 
@@ -156,17 +148,6 @@ def _read(file: EvalFile) -> Iterator[Instance]:
         echo(str(odd), err=True)
 
     return instances(file, tell)
-
-
-def execute(made: EvalRun, wanted: JudgeOptions, *, as_json: bool = False) -> int:
-    """Judge: how many rows could not be."""
-    outcome = RunOutcome(made)
-    display = RunDisplay(outcome, quiet=wanted.quiet or as_json)
-    with resumable(made.folder), display:
-        display.follow(budget=wanted.budget())
-    if outcome.skipped:
-        echo(skipped_rows(outcome), err=True)
-    return outcome.skipped
 
 
 def _tell(report: AttackReport, wanted: AttackOptions, skipped: int) -> int:

@@ -13,6 +13,7 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.exporters.attack_shapes import AttackShape
 from adjudge.exporters.bench_shapes import ImprovementShape, RankingShape
+from adjudge.exporters.drift_shapes import AnchorLookShape, DriftShape, RenamedShape
 from adjudge.exporters.shapes import (
     AggregateShape,
     CalibrationShape,
@@ -223,6 +224,17 @@ class Attacks(Envelope):
     results: Sequence[AttackShape]
 
 
+class Drift(Envelope):
+    """drift check, drift history."""
+
+    kind: Literal["drift"]
+    summary: Count
+    edited: Annotated[Sequence[str], "anchors whose text is not the one that was judged"]
+    looks: Sequence[AnchorLookShape]
+    renamed: Sequence[RenamedShape]
+    results: Sequence[DriftShape]
+
+
 class Improvements(Envelope):
     """criteria improve."""
 
@@ -247,5 +259,5 @@ DOCUMENTS: tuple[type, ...] = (
         Findings,
         Conflicts,
     ),
-    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Improvements),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Drift, Improvements),
 )
