@@ -135,7 +135,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "bench": "bench:bench",
             "attack": "attack:attack",
             "drift": "drift:drift",
-            "judge-card": "judge_card:judge_card",
+            "card": "judge_card:judge_card",
             "generate": "generate:generate",
             "criteria": "criteria:criteria",
             "models": "models:models",

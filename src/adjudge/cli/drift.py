@@ -17,7 +17,14 @@ from adjudge.cli.which_judge import JudgeOptions, judge_options
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.drift.anchors import anchors_from, read_anchors
-from adjudge.drift.history import DriftReport, drift_report, look_folder, look_run, next_look
+from adjudge.drift.history import (
+    DriftReport,
+    drift_report,
+    look_folder,
+    look_run,
+    looks_of,
+    next_look,
+)
 from adjudge.errors import RunError
 from adjudge.exporters.files import text_file
 from adjudge.exporters.page_files import check_page, envelope, pages_of, write_page
@@ -113,7 +120,7 @@ def check(wanted: DriftOptions) -> int:
     for path in wanted.output:
         check_page(path)
     known = read_anchors(wanted.anchors)
-    looks = wanted.folder.parent if wanted.folder else _looks_of(wanted.anchors, wanted.looks)
+    looks = wanted.folder.parent if wanted.folder else wanted.looks or looks_of(wanted.anchors)
     number = next_look(looks)
     folder = look_folder(looks, number)
     if wanted.folder and folder.absolute() != wanted.folder.absolute():
@@ -140,12 +147,8 @@ def history(anchors: Path, looks: Path | None, output: tuple[Path, ...], as_json
     """Show all looks at anchors; nothing is asked. Exit codes as of 'drift check'."""
     for path in output:
         check_page(path)
-    found = drift_report(read_anchors(anchors), _looks_of(anchors, looks))
+    found = drift_report(read_anchors(anchors), looks or looks_of(anchors))
     return _tell(found, anchors, output, as_json=as_json)
-
-
-def _looks_of(anchors: Path, looks: Path | None) -> Path:
-    return looks or anchors.with_name(f"{anchors.stem}-looks")
 
 
 def _check_questions(look: EvalRun, known: set[str]) -> None:

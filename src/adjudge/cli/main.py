@@ -52,7 +52,7 @@ HELP = {
     "bench": "Rank judges by how well they agree with people.",
     "attack": "Attack a judge with texts: how far can it be moved?",
     "drift": "Tell whether a judge has changed, by rows judged again.",
-    "judge-card": "Print a page about a run's judges: what, how, how well.",
+    "card": "Print a page about a run's judges: what, how, how well.",
     "generate": "Write code, keep what passes, run it in the sandbox.",
     "criteria": "List the ready-made criteria; check your own.",
     "models": "List the providers; pull the embedded model.",

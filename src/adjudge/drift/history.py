@@ -111,6 +111,11 @@ class DriftReport:
         )
 
 
+def looks_of(anchors: Path) -> Path:
+    """The folder of the looks at anchors."""
+    return anchors.with_name(f"{anchors.stem}-looks")
+
+
 def look_folder(looks: Path, number: int) -> Path:
     return looks / f"{number:03}"
 
@@ -168,8 +173,9 @@ def drift_report(anchors: AnchorSet, looks: Path, risk: float = 0.05) -> DriftRe
             if (before := first.models.get(model)) and before != now
         ),
         unscored=sum(
-            hash not in last.said.get(name, {})
+            hash not in last.said[name]
             for name, each in first.said.items()
+            if name in last.said
             for hash in each
         ),
     )

@@ -224,7 +224,7 @@ class Attacks(Envelope):
     results: Sequence[AttackShape]
 
 
-class Drift(Envelope):
+class Drifts(Envelope):
     """drift check, drift history."""
 
     kind: Literal["drift"]
@@ -259,5 +259,5 @@ DOCUMENTS: tuple[type, ...] = (
         Findings,
         Conflicts,
     ),
-    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Drift, Improvements),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Drifts, Improvements),
 )

@@ -35,11 +35,11 @@ def change_evidence(looks: Sequence[Look]) -> list[float]:
 
     If nothing changed, the answers to one question are exchangeable: each might as well have come
     at another look. A look's bet is how far its answers lie to one side, or apart, among all
-    answers to the same questions so far, divided by what that is on average over the looks at which they
-    might have come: exactly 1 in the mean, whatever the noise of each question. The bets of
-    successive looks are multiplied, from every look on at which the change may have begun, and
-    averaged over bets and beginnings. By Ville's inequality no more than a share ``risk`` of
-    unchanged histories ever reaches ``1 / risk``, however often one looks.
+    answers to the same questions so far, divided by what that is on average over the looks at
+    which they might have come: exactly 1 in the mean, whatever the noise of each question. The
+    bets of successive looks are multiplied, from every look on at which the change may have
+    begun, and averaged over bets and beginnings. By Ville's inequality no more than a share
+    ``risk`` of unchanged histories ever reaches ``1 / risk``, however often one looks.
     """
     known: dict[str, Counter[Answer]] = {}
     staked = [0.0] * len(_BETS)
