@@ -125,7 +125,8 @@ def test_a_changed_identity_of_the_model_is_told(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    provider.renamed = lambda _: {"model": "gpt-4o-mini-next", "system_fingerprint": "fp_2"}  # type: ignore[method-assign]
+    said = {"model": "gpt-4o-mini-next", "system_fingerprint": "fp_2"}
+    monkeypatch.setattr(provider, "renamed", lambda _: said)
     whole = look(monkeypatch, capsys, 0)
     (renamed,) = whole["renamed"]
     assert renamed["model"] == "openai/gpt-4o-mini"
