@@ -185,7 +185,7 @@ def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], Exi
             names = ", ".join(one.family for one in shown)
             said.append(
                 Message(
-                    "Gate failed: {names} move {judge} on more than {most:g} of the rows.",
+                    "Gate failed: {names} move {judge!r} on more than {most:g} of the rows.",
                     names=names,
                     **values,
                 )
@@ -194,7 +194,7 @@ def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], Exi
         elif over or not attacks or any(one.p_value is None for one in attacks):
             said.append(
                 Message(
-                    "Gate inconclusive: too few rows to tell whether {judge} is moved on more "
+                    "Gate inconclusive: too few rows to tell whether {judge!r} is moved on more "
                     "than {most:g} of them.",
                     **values,
                 )
@@ -203,7 +203,7 @@ def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], Exi
         else:
             said.append(
                 Message(
-                    "Gate passed: no family moves {judge} on more than {most:g} of the rows.",
+                    "Gate passed: no family moves {judge!r} on more than {most:g} of the rows.",
                     **values,
                 )
             )
