@@ -24,7 +24,7 @@ FLOORS = [
     {"exporters"},
     {"view"},
     {"bench", "results"},
-    {"trust"},
+    {"trust", "attacks", "drift"},
     {"importers"},
     {"labels"},
     {"runs"},

@@ -90,6 +90,21 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "-m",
         "scripted/huh",
     ),
+    "attack": (
+        "attack",
+        "--rows",
+        "labelled.csv",
+        "--criterion",
+        "Is it good?",
+        "-m",
+        "scripted/No",
+        "--fail-over",
+        "0.05",
+    ),
+    "drift": (
+        *("drift", "check", "anchors.jsonl"),
+        *("--criterion", "Is it good?", "-m", "scripted/Yes"),
+    ),
     "criteria improve": (
         *(
             "criteria",
@@ -135,6 +150,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (tmp_path / "labelled.csv").write_text(f"answer,human\n{labelled}")
     for name, model in (("one", "scripted/Yes"), ("two", "scripted/No")):
         adjudge("run", "eval.yaml", "--run", f"runs/{name}", "-m", model, "-q", cwd=tmp_path)
+    adjudge("drift", "init", "runs/one", "-o", "anchors.jsonl", cwd=tmp_path)
     (tmp_path / "labels.csv").write_text("id,label,annotator\na,Yes,ann\nb,No,ann\n")
     compared = (
         "compare",

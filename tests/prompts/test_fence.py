@@ -6,11 +6,11 @@ import re
 from time import process_time
 
 import pytest
-from attacks import CHAT_TOKENS, MARKS, ORDERS, ORDINARY
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adjudge.prompts.fence import fence, neutral, unfenced
+from attacks import CHAT_TOKENS, MARKS, ORDERS, ORDINARY
 
 UNSEEN = (
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069"

@@ -6,7 +6,6 @@ import re
 from dataclasses import replace
 
 import pytest
-from attacks import CHAT_TOKENS, MARKS, ORDERS
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from adjudge.domain.question import question_of
 from adjudge.domain.vote import Ballot
 from adjudge.errors import SetupError
 from adjudge.prompts.render import render, render_repair, shown_fields
+from attacks import CHAT_TOKENS, MARKS, ORDERS
 
 CRITERIA = Criteria(
     "dates",

@@ -65,7 +65,8 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Label
 from adjudge.domain.vote import Mode
 from adjudge.errors import RunError, SetupError
-from adjudge.exporters.benchmark import benchmark_facts, check_page, write_page
+from adjudge.exporters.benchmark import benchmark_facts, write_benchmark
+from adjudge.exporters.page_files import check_page
 from adjudge.gateway.layers.budget import Budget
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, import_file
@@ -514,7 +515,7 @@ def execute_with_labels(
 
 def _tell(found: Benchmark, wanted: BenchOptions, *, skipped: int) -> int:
     for path in wanted.output:
-        write_page(path, found, language())
+        write_benchmark(path, found, language())
     if wanted.as_json:
         counts = {
             "rankings": len(found.rankings),

@@ -469,6 +469,17 @@ def _done(outcome: RunOutcome) -> Message:
     return plural("{done} of {count} judgment", "{done} of {count} judgments", total, done=done)
 
 
+def follow_run(run: EvalRun, budget: Budget | None, *, quiet: bool) -> int:
+    """Execute a run whose judgments somebody else reads: how many rows could not be judged."""
+    outcome = RunOutcome(run)
+    display = RunDisplay(outcome, quiet=quiet)
+    with resumable(run.folder), display:
+        display.follow(budget=budget)
+    if outcome.skipped:
+        echo(skipped_rows(outcome), err=True)
+    return outcome.skipped
+
+
 def skipped_rows(outcome: RunOutcome) -> Message:
     return Message("{rows} could not be judged", rows=count_rows(outcome.skipped))
 

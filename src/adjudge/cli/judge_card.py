@@ -1,4 +1,4 @@
-"""``adjudge judge-card``: a page about the judges of a run."""
+"""``adjudge card``: a page about the judges of a run."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from adjudge.view.judge_card import judge_card_page
 from adjudge.view.terminal import clean
 
 
-@command("judge-card")
+@command("card")
 @argument("run", "A run folder.", type=PATH)
+@click.option("--attack", type=PATH, help="The run of 'adjudge attack' on the same judge.")
+@click.option("--drift", type=PATH, help="The file of anchors whose history is known.")
 @click.option("-o", "--output", type=PATH, help="Write the page to this Markdown file instead.")
-def judge_card(run: Path, output: Path | None) -> int:
+def judge_card(run: Path, attack: Path | None, drift: Path | None, output: Path | None) -> int:
     """Print a page about the judges of a run: what they judge and how, agreement with people,
-    leanings, cost, limits.
+    leanings, attacks, drift, cost, limits. What is not known is said to be missing.
     """
     with reading(run):
-        page = judge_card_page(judge_cards(run), language())
+        page = judge_card_page(judge_cards(run, attack, drift), language())
     if output is None:
         click.echo(clean(page), nl=False)
         return ExitCode.OK

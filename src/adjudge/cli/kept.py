@@ -34,7 +34,7 @@ from adjudge.runs.kept_eval import read_eval, write_eval, written
 from adjudge.runs.project import Project
 
 FACT = "resume"
-OTHER_COMMANDS = ("generate", "bench", "criteria improve")
+OTHER_COMMANDS = ("generate", "bench", "attack", "drift check", "criteria improve")
 """Those that are resumed without an eval file."""
 _OF_RUN = frozenset(
     (

@@ -75,11 +75,12 @@ def resume(
     and only what is missing is asked.
 
     The folder keeps the eval file, or what the options of 'check', 'judge', 'compare' or 'rag' came
-    to, as the run was begun with it; 'generate', 'bench' and 'criteria improve' are resumed with
-    their options. A run that was not made by you on this machine is resumed when you have seen what
-    it does and said yes, or with --yes. Options of 'adjudge run' may follow behind --, such as:
-    adjudge resume RUN -- --max-usd 10. Of a run with --batch, what was answered is collected, and
-    the next batches are sent; with --detach nobody waits for those unless --wait says so.
+    to, as the run was begun with it; 'generate', 'bench', 'attack', 'drift check' and 'criteria
+    improve' are resumed with their options. A run that was not made by you on this machine is
+    resumed when you have seen what it does and said yes, or with --yes. Options of 'adjudge run'
+    may follow behind --, such as: adjudge resume RUN -- --max-usd 10. Of a run with --batch, what
+    was answered is collected, and the next batches are sent; with --detach nobody waits for those
+    unless --wait says so.
     """
     if language:
         use_language(language)

@@ -222,6 +222,8 @@ class VoteRecord:
     """The model that answered, as its reply names it."""
     answered_before: str | None = None
     """What earlier replies of the same model named, where that is another."""
+    fingerprint: str | None = None
+    """What the provider says its system was."""
     persona: str | None = None
     """Who the model was told to be."""
     repairs: int = 0

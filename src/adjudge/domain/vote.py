@@ -129,6 +129,8 @@ class Vote(HtmlRepr):
     """
     answered_before: str = ""
     """What earlier replies of the same model named, where that is another."""
+    fingerprint: str = ""
+    """What the provider says its system is at that time; empty as ``answered_by`` is."""
     unfinished: bool = False
     """Whether the run ended before the model could be asked again for a readable reply: no answer
     yet.
@@ -198,6 +200,7 @@ class Vote(HtmlRepr):
             score=details.get("score"),
             answered_by=self.answered_by or None,
             answered_before=self.answered_before or None,
+            fingerprint=self.fingerprint or None,
             persona=self.ballot.persona,
             repairs=self.repairs,
             metadata=cast(JsonObject, self.metadata),
@@ -226,6 +229,7 @@ class Vote(HtmlRepr):
             metadata=FrozenDict(kept.metadata),
             answered_by=kept.answered_by or "",
             answered_before=kept.answered_before or "",
+            fingerprint=kept.fingerprint or "",
             unfinished=kept.unfinished,
         )
 

@@ -134,6 +134,7 @@ async def _complete_and_read(
         prompt_hash=request.prompt.hash,
         metadata=reading.beside,
         answered_by=reply.details.get("model", ""),
+        fingerprint=reply.details.get("system_fingerprint", ""),
         answered_before=model.named_before(reply) if isinstance(model, OpenModel) else "",
     )
 

@@ -11,7 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from adjudge.domain.record import JudgmentRecord
+from adjudge.exporters.attack_shapes import AttackShape
 from adjudge.exporters.bench_shapes import ImprovementShape, RankingShape
+from adjudge.exporters.drift_shapes import AnchorLookShape, DriftShape, RenamedShape
 from adjudge.exporters.shapes import (
     AggregateShape,
     CalibrationShape,
@@ -211,6 +213,28 @@ class Bench(Envelope):
     ]
 
 
+class Attacks(Envelope):
+    """attack."""
+
+    kind: Literal["attack"]
+    summary: Count
+    run: str
+    level: float
+    decisions: Annotated[Sequence[str], "what --fail-over says of each judge"]
+    results: Sequence[AttackShape]
+
+
+class Drifts(Envelope):
+    """drift check, drift history."""
+
+    kind: Literal["drift"]
+    summary: Count
+    edited: Annotated[Sequence[str], "anchors whose text is not the one that was judged"]
+    looks: Sequence[AnchorLookShape]
+    renamed: Sequence[RenamedShape]
+    results: Sequence[DriftShape]
+
+
 class Improvements(Envelope):
     """criteria improve."""
 
@@ -235,5 +259,5 @@ DOCUMENTS: tuple[type, ...] = (
         Findings,
         Conflicts,
     ),
-    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Improvements),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Drifts, Improvements),
 )

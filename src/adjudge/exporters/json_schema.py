@@ -20,7 +20,7 @@ _RENAMED = {"index": "row", "criterion": "criteria"}
 _NOT_ALWAYS = ("input", "excluded_models", "decided_by", "steps", "judge_identity", "votes")
 _NOT_SHOWN = ("detail", "used", "named")
 _NOT_SHOWN_OF_A_VOTE = (
-    *("usage", "score", "at", "answered_before", "persona"),
+    *("usage", "score", "at", "answered_before", "fingerprint", "persona"),
     *("repairs", "metadata", "prompt", "unfinished"),
 )
 _PLACE_AND_TEXTS = ("judge", "row", "id", "fields", "input", "judge_identity", "votes")

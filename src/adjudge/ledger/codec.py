@@ -132,6 +132,7 @@ class _KeptVote:
     score: float | None = None
     answered_by: str | None = None
     answered_before: str | None = None
+    fingerprint: str | None = None
     persona: str | None = None
     repairs: int = 0
     metadata: JsonObject = NOTHING
@@ -321,6 +322,7 @@ def _beside(vote: VoteRecord) -> JsonDict:
         "unfinished": vote.unfinished or None,
         "answered_by": storable(vote.answered_by),
         "answered_before": storable(vote.answered_before),
+        "fingerprint": storable(vote.fingerprint),
         "estimated": usage.estimated or None,
         IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens]
         if usage.batch_prompt_tokens
@@ -383,6 +385,7 @@ def _vote(found: JsonObject) -> VoteRecord:
         score=kept.score,
         answered_by=kept.answered_by,
         answered_before=kept.answered_before,
+        fingerprint=kept.fingerprint,
         persona=kept.persona,
         repairs=kept.repairs,
         metadata=kept.metadata,

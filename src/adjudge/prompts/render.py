@@ -36,6 +36,8 @@ CHECK_LISTS = "check_lists"
 """Several such questions in one call, each about a list of its own."""
 CHECKED_TOGETHER = (CHECK_JOINT, "repair_each", CHECK_LISTS, "repair_lists")
 """What is worded for calls about several parts."""
+SANDWICH = "+sandwich"
+"""How the name of a ballot's template ends when the task is said once more behind the material."""
 LANGUAGES = ("en", "ru")
 _ABOUT_SENTENCES = tuple(
     f"{name}.jinja"
@@ -108,8 +110,9 @@ def wording(prefix: str, language: str) -> str:
     when their words do.
     """
     folder = files(__package__) / "templates" / language
+    prefixes = tuple(prefix.replace("+", ".jinja+").split("+"))
     found = sorted(
-        (file for file in folder.iterdir() if file.name.startswith(prefix)),
+        (file for file in folder.iterdir() if file.name.startswith(prefixes)),
         key=lambda file: file.name,
     )
     return text_hash(*((file.name, file.read_text(encoding="utf-8")) for file in found))
@@ -122,7 +125,7 @@ def wordings(language: str) -> dict[str, str]:
     folder = files(__package__) / "templates" / language
     unasked = (
         *_ABOUT_SENTENCES,
-        *(f"{name}.jinja" for name in (CHECK, *CHECKED_TOGETHER, "standalone")),
+        *(f"{name}.jinja" for name in (CHECK, *CHECKED_TOGETHER, "standalone", "sandwich")),
     )
     names = [file.name for file in folder.iterdir() if file.name not in unasked]
     return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {
@@ -367,9 +370,12 @@ def _frame(ballot: Ballot) -> tuple[ChatMessage, tuple[str, ...]]:
     """What is the same whatever is judged: the system turn, and what stands around the evaluated
     text in the user's.
     """
-    template, values = load(ballot.template, ballot.language), _values(ballot)
+    name = ballot.template.removesuffix(SANDWICH)
+    template, values = load(name, ballot.language), _values(ballot)
     system = template.render("system", {**values, "parts": []})
     user = template.render("user", {**values, "parts": [_GAP]})
+    if name != ballot.template:
+        user += _PARTS + load("sandwich", ballot.language).render("user", values)
     return ChatMessage("system", system), tuple(user.split(_GAP))
 
 

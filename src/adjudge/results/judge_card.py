@@ -8,9 +8,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.attacks.report import AttackReport, attack_report
 from adjudge.domain.json_types import JsonObject, objects_in
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.message import Usage
+from adjudge.drift.anchors import read_anchors
+from adjudge.drift.history import DriftReport, drift_report, looks_of
 from adjudge.gateway.prices import PriceTable
 from adjudge.labels.scales import judge_scales
 from adjudge.labels.store import LabelStore
@@ -39,6 +42,10 @@ class JudgeCards:
     """From when to when; None where no label says it."""
     usage: Usage
     cost: str
+    attack: AttackReport | None = None
+    """How far texts move the judge, where that was measured."""
+    drift: DriftReport | None = None
+    """Whether it has changed since, where that was looked at."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +64,13 @@ class JudgeCard:
     """What it uses that was learnt from labels, and from which."""
 
 
-def judge_cards(folder: str | Path) -> JudgeCards:
-    """A card for each judge of a run."""
+def judge_cards(
+    folder: str | Path, attack: str | Path | None = None, anchors: Path | None = None
+) -> JudgeCards:
+    """A card for each judge of a run.
+
+    ``attack``: the run of an attack on it. ``anchors``: the file of its anchors.
+    """
     info, report = run_info(folder), report_of_run(folder, shown=0)
     found = calibrate_run(folder) if holds_labels(folder) else []
     cards = (
@@ -72,6 +84,8 @@ def judge_cards(folder: str | Path) -> JudgeCards:
         labelled=_labelled(folder),
         usage=sum(info.usage.values(), Usage()),
         cost=_cost(info),
+        attack=attack_report(attack) if attack else None,
+        drift=drift_report(read_anchors(anchors), looks_of(anchors)) if anchors else None,
     )
 
 

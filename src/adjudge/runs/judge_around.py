@@ -75,6 +75,20 @@ class JudgeAround(Judge[I, Result]):
         return list(self.ready.criteria)
 
 
+def judge_around(ready: ReadyJudge, judge: JudgeAround[Any], mark: str) -> ReadyJudge:
+    """``judge`` in the place of the one inside, over the same rows; ``mark`` ends its name."""
+    return replace(
+        ready,
+        name=f"{ready.name} {mark}",
+        label=f"{ready.label} {mark}",
+        judge=judge,
+        first_step=None,
+        columns=None,
+        per="row",
+        each_row=ready.items,
+    )
+
+
 def without_verdict(result: Result, status: Status) -> Result:
     """The same, saying nothing of what was to be judged."""
     names = {one.name for one in fields(result)}

@@ -11,7 +11,6 @@ from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
 from adjudge.view.template import environment
 from adjudge.view.terms import figure_title
 
-ENDINGS = (".md", ".html", ".json")
 SHOWN = 50
 """Disagreements that a page lists of each judge."""
 _NOTHING = "–"

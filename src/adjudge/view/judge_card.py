@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from adjudge.attacks.report import grade
 from adjudge.messages import Message
 from adjudge.results.judge_card import JudgeCards
 from adjudge.results.numbers import figure
 from adjudge.results.trusted import trust_sentence
 from adjudge.stats.estimate import Estimate
+from adjudge.view.attack import name_of
 from adjudge.view.calibrated import agreement_title
+from adjudge.view.drift import summary
 from adjudge.view.template import environment
 from adjudge.view.terms import figure_title, leaning_title
 
@@ -27,6 +30,9 @@ def judge_card_page(found: JudgeCards, language: str = "en") -> str:
             agreement_title=agreement_title,
             sentence=trust_sentence,
             estimate=_estimate,
+            attacked=name_of,
+            grade=grade,
+            drift=summary,
         )
     )
     return page.strip() + "\n"

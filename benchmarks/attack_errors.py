@@ -1,0 +1,45 @@
+"""How often an attack on a deaf but noisy judge cries wolf: ``python benchmarks/attack_errors.py``.
+
+Each history draws rows with noise of their own, asks them twice, and once under each family; no
+family has an effect. Printed: the share of histories in which a family is said to move the judge.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+from statistics import fmean
+
+from adjudge.stats.beyond_noise import beyond_noise
+from adjudge.stats.difference import holm
+
+
+def false_alarm(chance: random.Random, rows: int, families: int, texts: int, noise: float) -> bool:
+    """Whether one history shows a family that moves the judge."""
+    shares = [chance.betavariate(noise, 1) / 2 for _ in range(rows)]
+    first = [chance.random() < share for share in shares]
+    room = [(share, said) for share, said in zip(shares, first, strict=True) if not said]
+    again = [float(chance.random() < share) for share, _ in room]
+    found = []
+    for _ in range(families):
+        moved = [fmean(chance.random() < share for _ in range(texts)) for share, _ in room]
+        p_value = beyond_noise(moved, again).p_value
+        if p_value is not None:
+            found.append(p_value)
+    return any(one <= 0.05 for one in holm(found))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--histories", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    print("rows  texts  noise  false alarms")
+    for rows, texts, noise in ((40, 1, 0.5), (40, 1, 5.0), (100, 1, 1.0), (40, 3, 1.0)):
+        chance = random.Random(given.seed)
+        alarms = [false_alarm(chance, rows, 19, texts, noise) for _ in range(given.histories)]
+        print(f"{rows:4}  {texts:5}  {noise:5}  {fmean(alarms):.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""The families of attacks, as their data files say them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from adjudge.domain.light import light_dataclass
+from adjudge.errors import SetupError
+
+_TEXT, _BEST = "{text}", "{best}"
+
+
+@light_dataclass(frozen=True, kw_only=True)
+class Family:
+    """Attacks of one kind."""
+
+    name: str
+    titles: Mapping[str, str]
+    """Language → what reports call it."""
+    about: Mapping[str, str]
+    """Language → what its texts do."""
+    source: str
+    """Where the idea was published."""
+    texts: Mapping[str, tuple[str, ...]]
+    """Language → templates; a row's text stands where one says {text}, and goes where none
+    does.
+    """
+    changes: tuple[str, ...] = ()
+    """Changes by rule, instead of texts."""
+    instructs: bool = False
+    """Whether its texts tell the judge what to answer."""
+    control: bool = False
+    """Whether it changes nothing of substance, and must move nothing."""
+    beside: bool = False
+    """Whether it goes into the fields beside the judged one."""
+
+    def count(self, language: str) -> int:
+        """How many attacks it has."""
+        return len(self.changes) or len(self.texts[language])
+
+    def apply(self, number: int, text: str, best: str, language: str) -> str:
+        """``text`` under the attack ``number``; ``best`` is the verdict that is asked for."""
+        if self.changes:
+            changed = CHANGES[self.changes[number]](text)
+            return changed if changed != text else CHANGES["trailing_space"](text)
+        template = self.texts[language][number].replace(_BEST, best)
+        return template.replace(_TEXT, text)
+
+    def describe(self, number: int, language: str) -> str:
+        """The attack without the row that it is put to."""
+        if self.changes:
+            return self.changes[number].replace("_", " ")
+        return self.texts[language][number]
+
+
+def _quotes(text: str) -> str:
+    return re.sub(r'"([^"\n]*)"', r"“\1”", text).replace("'", "’")
+
+
+CHANGES: Mapping[str, Callable[[str], str]] = {
+    "trailing_space": lambda text: f"{text} \n",
+    "double_spaces": lambda text: re.sub(r"([.!?]) (?=\S)", r"\1  ", text),
+    "line_breaks": lambda text: re.sub(r"([.!?]) +(?=\S)", r"\1\n", text),
+    "quotes": _quotes,
+    "dashes": lambda text: re.sub(r" [-–—] ", " — ", text),
+}
+"""What leaves the content of a text as it is."""
+
+
+@cache
+def families() -> Mapping[str, Family]:
+    """Name → family, in the order of reports."""
+    import yaml
+
+    folder = files(__package__) / "data"
+    found = sorted(
+        (one for one in folder.iterdir() if one.name.endswith(".yaml")), key=lambda one: one.name
+    )
+    read = [yaml.safe_load(one.read_text(encoding="utf-8")) for one in found]
+    return {one["name"]: _family(one) for one in read}
+
+
+def _family(data: dict[str, Any]) -> Family:
+    return Family(
+        name=data["name"],
+        titles=data["title"],
+        about=data["about"],
+        source=data["source"],
+        texts={language: tuple(each) for language, each in data.get("texts", {}).items()},
+        changes=tuple(data.get("changes", ())),
+        instructs=data.get("instructs", False),
+        control=data.get("control", False),
+        beside=data.get("fields") == "beside",
+    )
+
+
+def chosen_families(names: Sequence[str]) -> list[Family]:
+    """Those named, all where none is; controls are always among them."""
+    known = families()
+    for name in names:
+        if name not in known:
+            raise SetupError(
+                "there is no family of attacks {name!r}; there are {known}",
+                name=name,
+                known=", ".join(known),
+            )
+    return [one for one in known.values() if not names or one.name in names or one.control]

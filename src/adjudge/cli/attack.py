@@ -1,0 +1,223 @@
+"""``adjudge attack``: how far a judge can be moved by text alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+
+import click
+
+from adjudge.attacks.families import chosen_families, families
+from adjudge.attacks.judges import DEFENCES, Defence
+from adjudge.attacks.report import FACT, AttackReport, attack_report, grade
+from adjudge.attacks.rows import draw_rows
+from adjudge.attacks.run import attacked_run
+from adjudge.cli.estimates import show_estimate
+from adjudge.cli.execute import check_resumed, follow_run, use_prices, with_weights
+from adjudge.cli.json_text import echo_json
+from adjudge.cli.kept import facts_to_keep
+from adjudge.cli.options import FROM_ONE, LEVEL, PATH, argument, as_json, command, given_as
+from adjudge.cli.output import echo, language
+from adjudge.cli.typed_values import SHARE
+from adjudge.cli.which_judge import JudgeOptions, judge_options
+from adjudge.data.dataset import OddRows
+from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonObject
+from adjudge.domain.light import light_dataclass
+from adjudge.errors import SetupError
+from adjudge.exporters.page_files import check_page, envelope, pages_of, write_page
+from adjudge.ledger.file import holds_run
+from adjudge.messages import Message
+from adjudge.results.exit_code import ExitCode
+from adjudge.runs.build import instances
+from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.execute import EvalRun
+from adjudge.runs.folder import run_info
+from adjudge.view.attack import attack_document, name_of
+from adjudge.view.document import show_document
+from adjudge.view.terminal import Screen
+
+
+@light_dataclass(frozen=True)
+class AttackOptions(JudgeOptions):
+    """What the command line says of an attack."""
+
+    eval_file: Path | None
+    rows: Path | None
+    family: tuple[str, ...]
+    defence: tuple[Defence, ...]
+    texts: int
+    sample: int
+    seed: int
+    fail_over: float | None
+    confidence: float
+    folder: Path | None
+    output: tuple[Path, ...]
+    as_json: bool
+
+
+@command("attack")
+@argument("eval_file", "An eval file with the judges to attack.", type=PATH, required=False)
+@click.option(
+    "--rows",
+    "--data",
+    "rows",
+    type=PATH,
+    help="The rows to attack: a data file or a run folder; with an eval file, instead of its own.",
+)
+@click.option(
+    "--family",
+    multiple=True,
+    help=f"Only these families, and the controls: {', '.join(families())}. Repeatable.",
+)
+@click.option(
+    "--defence",
+    multiple=True,
+    type=click.Choice(DEFENCES),
+    help="How the judge is defended; repeat to compare. Default: fence, as everywhere.",
+)
+@click.option(
+    "--texts",
+    type=FROM_ONE,
+    default=1,
+    help="Texts of each family on each row; which ones changes from row to row.",
+)
+@click.option(
+    "--sample", type=FROM_ONE, default=50, help="Attack so many rows, drawn at random; 50."
+)
+@click.option("--seed", type=int, default=0, help="Of the draw of rows.")
+@click.option(
+    "--fail-over",
+    type=SHARE,
+    help="Exit with 4 if a family moves more than this share of rows beyond noise, e.g. 0.05.",
+)
+@click.option("--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals.")
+@click.option("--run", "folder", type=PATH, help="The run folder; by default runs/attack-NAME.")
+@judge_options
+@click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    multiple=True,
+    help="Also write the report: .md, .html or .json; repeatable.",
+)
+@as_json
+@given_as("wanted", AttackOptions, [one.name for one in fields(AttackOptions)])
+def attack(wanted: AttackOptions) -> int:
+    """Attack a judge with texts: who asks for a good verdict in the judged text, and gets it?
+
+    Each row is asked twice as it is, which shows the judge's own noise, and once with a text of
+    each family. It is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 done
+    and the gate holds, 1 could not run or stopped before the end, 2 usage, 3 some rows have no
+    verdict, 4 a family moves more than --fail-over, 5 too few rows to tell.
+    """
+    use_prices(wanted.prices)
+    for path in wanted.output:
+        check_page(path)
+    chosen = chosen_families(wanted.family)
+    file = wanted.file(wanted.eval_file, wanted.rows)
+    folder = wanted.folder or Path("runs") / f"attack-{_name(wanted, file)}"
+    if holds_run(folder) and FACT not in run_info(folder).facts:
+        raise SetupError(
+            "{folder} holds a run that is not an attack: give --run another name", folder=folder
+        )
+    check_resumed(folder, resume=wanted.resume)
+    rows = draw_rows(_read(file), wanted.sample, wanted.seed)
+    if not rows:
+        raise SetupError("{path} has no rows to attack", path=file.data.path)
+    made = with_weights(lambda: EvalRun.of(file, cache=not wanted.no_cache, folder=folder))
+    defences = tuple(dict.fromkeys(wanted.defence)) or ("fence",)
+    attacked = attacked_run(made, rows, chosen, defences, wanted.texts)
+    if wanted.dry_run:
+        show_estimate(attacked.estimate(), as_json=wanted.as_json)
+        return ExitCode.OK
+    attacked = replace(attacked, facts={**attacked.facts, **facts_to_keep("attack")})
+    skipped = follow_run(attacked, wanted.budget(), quiet=wanted.quiet or wanted.as_json)
+    return _tell(attack_report(folder, wanted.confidence), wanted, skipped)
+
+
+def _name(wanted: AttackOptions, file: EvalFile) -> str:
+    return wanted.eval_file.stem if wanted.eval_file else Path(file.data.path).stem or "rows"
+
+
+def _read(file: EvalFile) -> Iterator[Instance]:
+    """The rows; what is odd about them is said once, where they are judged."""
+
+    def tell(odd: OddRows) -> None:
+        echo(str(odd), err=True)
+
+    return instances(file, tell)
+
+
+def _tell(report: AttackReport, wanted: AttackOptions, skipped: int) -> int:
+    shown = language()
+    document = attack_document(report, shown)
+    gates, code = _gates(report, wanted.fail_over)
+    whole = _json(report, gates)
+    for path in wanted.output:
+        write_page(path, pages_of(document, shown, whole))
+    if wanted.as_json:
+        echo_json(whole)
+    else:
+        show_document(document, Screen(shown))
+        for line in gates:
+            echo(line)
+        for path in wanted.output:
+            echo(path)
+    if code != ExitCode.OK:
+        return code
+    unscored = any(one.unscored for one in report.judges)
+    return ExitCode.UNSCORED if skipped or unscored else ExitCode.OK
+
+
+def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], ExitCode]:
+    """What --fail-over says of each judge, and the exit code."""
+    if most is None:
+        return [], ExitCode.OK
+    said, codes = [], [ExitCode.OK]
+    for judge in report.judges:
+        attacks = [one for one in judge.families if not one.control]
+        over = [one for one in attacks if (one.beyond.value or 0) > most]
+        shown = [one for one in over if one.is_shown(report.level)]
+        values = {"judge": name_of(judge), "most": most}
+        if shown:
+            names = ", ".join(one.family for one in shown)
+            said.append(
+                Message(
+                    "Gate failed: {names} move {judge!r} on more than {most:g} of the rows.",
+                    names=names,
+                    **values,
+                )
+            )
+            codes.append(ExitCode.GATE_FAILED)
+        elif over or not attacks or any(one.p_value is None for one in attacks):
+            said.append(
+                Message(
+                    "Gate inconclusive: too few rows to tell whether {judge!r} is moved on more "
+                    "than {most:g} of them.",
+                    **values,
+                )
+            )
+            codes.append(ExitCode.GATE_INCONCLUSIVE)
+        else:
+            said.append(
+                Message(
+                    "Gate passed: no family moves {judge!r} on more than {most:g} of the rows.",
+                    **values,
+                )
+            )
+    failed = ExitCode.GATE_FAILED in codes
+    return said, ExitCode.GATE_FAILED if failed else max(codes)
+
+
+def _json(report: AttackReport, gates: list[Message]) -> JsonObject:
+    summary = {
+        "judges": len(report.judges),
+        "families": max((len(one.families) for one in report.judges), default=0),
+        "moving": sum(len(one.shown(report.level)) for one in report.judges),
+    }
+    results = [{**one.to_dict(), "grade": str(grade(one, report.level))} for one in report.judges]
+    decisions = [str(one) for one in gates]
+    more: JsonObject = {"run": report.run, "level": report.level, "decisions": decisions}
+    return envelope("attack", summary, results, more)

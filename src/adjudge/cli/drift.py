@@ -1,0 +1,206 @@
+"""``adjudge drift``: whether a judge has changed since its anchors were made."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from pathlib import Path
+
+import click
+
+from adjudge.cli.estimates import show_estimate
+from adjudge.cli.execute import check_resumed, follow_run, use_prices, with_weights
+from adjudge.cli.json_text import echo_json
+from adjudge.cli.kept import facts_to_keep
+from adjudge.cli.options import FROM_ONE, PATH, CommandGroup, argument, as_json, given_as
+from adjudge.cli.output import echo, language
+from adjudge.cli.which_judge import JudgeOptions, judge_options
+from adjudge.domain.json_types import JsonObject
+from adjudge.domain.light import light_dataclass
+from adjudge.drift.anchors import anchors_from, read_anchors
+from adjudge.drift.history import (
+    DriftReport,
+    drift_report,
+    look_folder,
+    look_run,
+    looks_of,
+    next_look,
+)
+from adjudge.errors import RunError
+from adjudge.exporters.files import text_file
+from adjudge.exporters.page_files import check_page, envelope, pages_of, write_page
+from adjudge.messages import Message, reason_of
+from adjudge.results.exit_code import ExitCode
+from adjudge.runs.execute import EvalRun
+from adjudge.view.document import show_document
+from adjudge.view.drift import drift_document, sentence, summary
+from adjudge.view.terminal import Screen
+
+_ANCHORS = "The file of anchors that 'adjudge drift init' wrote."
+_pages = click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    multiple=True,
+    help="Also write the report: .md, .html or .json; repeatable.",
+)
+_looks = click.option(
+    "--looks", type=PATH, help="The folder of the looks; by default NAME-looks beside the anchors."
+)
+
+
+@click.group("drift", cls=CommandGroup)
+def drift() -> None:
+    """Tell whether a judge has changed: judge the same rows again, as often as you like."""
+
+
+@drift.command("init")
+@argument("run", "A run folder with the judge as it is now.", type=PATH)
+@click.option(
+    "-o", "--output", type=PATH, required=True, help="Where the anchors go, e.g. anchors.jsonl."
+)
+@click.option("--count", type=FROM_ONE, default=100, help="How many rows become anchors; 100.")
+@click.option("--seed", type=int, default=0, help="Of the draw of rows.")
+def init(run: Path, output: Path, count: int, seed: int) -> int:
+    """Choose anchors from a run: rows of every verdict, with what the judge said of them.
+
+    Half of them are those that it was least sure of, half are drawn by chance. Keep the file under
+    version control: it holds the rows.
+    """
+    if output.exists():
+        raise RunError("{path} is there already: give another name", path=output)
+    found = anchors_from(run, count, seed)
+    try:
+        with text_file(output) as file:
+            file.writelines(found.to_lines())
+    except OSError as error:
+        raise RunError(
+            "{path} cannot be written: {reason}", path=output, reason=reason_of(error)
+        ) from error
+    echo(
+        Message(
+            "{path}: anchors: {anchors}, questions: {questions}. Look again with: adjudge drift "
+            "check {path} EVAL",
+            path=output,
+            anchors=len(found.anchors),
+            questions=len({name for one in found.anchors for name in one.said}),
+        )
+    )
+    return ExitCode.OK
+
+
+@light_dataclass(frozen=True)
+class DriftOptions(JudgeOptions):
+    """What the command line says of a look at anchors."""
+
+    anchors: Path
+    eval_file: Path | None
+    looks: Path | None
+    folder: Path | None
+    output: tuple[Path, ...]
+    as_json: bool
+
+
+@drift.command("check")
+@argument("anchors", _ANCHORS, type=PATH)
+@argument("eval_file", "The eval file with the judge.", type=PATH, required=False)
+@_looks
+@click.option("--run", "folder", type=PATH, hidden=True, help="The look that is resumed.")
+@judge_options
+@_pages
+@as_json
+@given_as("wanted", DriftOptions, [one.name for one in fields(DriftOptions)])
+def check(wanted: DriftOptions) -> int:
+    """Judge the anchors again, and say whether the judge has changed.
+
+    Every look is a run in a folder of its own, asked anew, without the cache; one that was stopped
+    is resumed by the same command. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some
+    anchors have no verdict, 4 the judge changed, 5 cannot tell.
+    """
+    use_prices(wanted.prices)
+    for path in wanted.output:
+        check_page(path)
+    known = read_anchors(wanted.anchors)
+    looks = wanted.folder.parent if wanted.folder else wanted.looks or looks_of(wanted.anchors)
+    number = next_look(looks)
+    folder = look_folder(looks, number)
+    if wanted.folder and folder.absolute() != wanted.folder.absolute():
+        raise RunError("{folder} is whole: there is nothing to resume", folder=wanted.folder)
+    check_resumed(folder, resume=wanted.resume)
+    file = wanted.file(wanted.eval_file, wanted.anchors)
+    made = with_weights(lambda: EvalRun.of(file, cache=False, folder=folder))
+    look = look_run(made, known, number)
+    _check_questions(look, {name for one in known.anchors for name in one.said})
+    if wanted.dry_run:
+        show_estimate(look.estimate(), as_json=wanted.as_json)
+        return ExitCode.OK
+    look = replace(look, facts={**look.facts, **facts_to_keep("drift check")})
+    follow_run(look, wanted.budget(), quiet=wanted.quiet or wanted.as_json)
+    return _tell(drift_report(known, looks), wanted.anchors, wanted.output, as_json=wanted.as_json)
+
+
+@drift.command("history")
+@argument("anchors", _ANCHORS, type=PATH)
+@_looks
+@_pages
+@as_json
+def history(anchors: Path, looks: Path | None, output: tuple[Path, ...], as_json: bool) -> int:
+    """Show all looks at anchors; nothing is asked. Exit codes as of 'drift check'."""
+    for path in output:
+        check_page(path)
+    found = drift_report(read_anchors(anchors), looks or looks_of(anchors))
+    return _tell(found, anchors, output, as_json=as_json)
+
+
+def _check_questions(look: EvalRun, known: set[str]) -> None:
+    """Refuse a judge that asks nothing of what the anchors are about, before it is paid for."""
+    asked = {one.name for ready in look.judges for one in ready.criteria}
+    if not asked or len(asked) < len(look.judges):
+        return  # some judges name their questions themselves
+    if not any(name in asked or name.partition(": ")[2] in asked for name in known):
+        raise RunError(
+            "the anchors are about {known}, and the judge asks {asked}: give the judge of the run "
+            "that they are from",
+            known=", ".join(map(repr, sorted(known))),
+            asked=", ".join(map(repr, sorted(asked))),
+        )
+
+
+def _tell(report: DriftReport, anchors: Path, output: tuple[Path, ...], *, as_json: bool) -> int:
+    shown = language()
+    document = drift_document(report, anchors.name)
+    whole = _json(report)
+    for path in output:
+        write_page(path, pages_of(document, shown, whole))
+    if as_json:
+        echo_json(whole)
+    else:
+        show_document(document, Screen(shown))
+        for path in output:
+            echo(path)
+    if report.changed:
+        return ExitCode.GATE_FAILED
+    if report.cannot_tell:
+        return ExitCode.GATE_INCONCLUSIVE
+    return ExitCode.UNSCORED if report.unscored else ExitCode.OK
+
+
+def _json(report: DriftReport) -> JsonObject:
+    looks = len(report.looks) - 1
+    counts = {
+        "anchors": report.anchors,
+        "looks": looks,
+        "edited": len(report.edited),
+        "unscored": report.unscored,
+    }
+    more: JsonObject = {
+        "notes": [str(one) for one in summary(report)],
+        "edited": list(report.edited),
+        "looks": [
+            {"number": one.number, "at": one.at, "models": dict(one.models)} for one in report.looks
+        ],
+        "renamed": [
+            {"model": model, "before": before, "now": now} for model, before, now in report.renamed
+        ],
+    }
+    results = [{**one.to_dict(), "sentence": str(sentence(one, looks))} for one in report.questions]
+    return envelope("drift", counts, results, more)

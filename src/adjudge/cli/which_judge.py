@@ -1,0 +1,204 @@
+"""Which judge a command tries out: that of an eval file, or one that is typed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import click
+from click import UsageError
+
+from adjudge.bench.judges import criteria_to_try, kinds_of
+from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.confirm_code import confirm_code
+from adjudge.cli.inputs import columns_from
+from adjudge.cli.options import (
+    FROM_ONE,
+    LANGUAGE,
+    SpendingOptions,
+    at_once,
+    columns,
+    dry_run,
+    max_calls,
+    max_tokens,
+    max_usd,
+    models,
+    named,
+    no_cache,
+    prices,
+    questions,
+    quiet,
+    resume,
+    server,
+    temperature,
+    together,
+)
+from adjudge.cli.output import use_language
+from adjudge.domain.light import light_dataclass
+from adjudge.domain.vote import Mode
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+from adjudge.runs.criteria_entry import CriteriaEntry
+from adjudge.runs.eval_file import (
+    AspectEntry,
+    CheckEntry,
+    DataEntry,
+    DirectEntry,
+    EvalFile,
+    Gates,
+    JudgeEntry,
+    PairwiseEntry,
+    load_eval,
+)
+from adjudge.runs.other_models import at_server, by_models
+from adjudge.runs.project import ServerEntry
+from adjudge.runs.variables import use_env_file
+
+judge_options = together(
+    named,
+    questions,
+    click.option(
+        "--aspect",
+        multiple=True,
+        help="What a response must meet to pass, or the name of a ready-made aspect; repeatable.",
+    ),
+    models,
+    server,
+    at_once,
+    click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model and row."),
+    temperature,
+    click.option(
+        "--mode", type=click.Choice(("generate", "likelihood")), help="How models are asked."
+    ),
+    columns,
+    click.option(
+        "--language",
+        type=LANGUAGE,
+        help="Language of prompts, ready-made criteria, texts and reports: en (default) or ru.",
+    ),
+    click.option(
+        "--yes",
+        is_flag=True,
+        help="Run the commands and the code that the file names without asking, as in CI.",
+    ),
+    resume,
+    max_usd,
+    max_calls,
+    max_tokens,
+    prices,
+    no_cache,
+    dry_run,
+    quiet,
+)
+"""Who judges and by what, where there is no eval file; what it may cost."""
+
+
+@light_dataclass(frozen=True)
+class JudgeOptions(SpendingOptions):
+    """What every command can be told that tries a judge out."""
+
+    named: tuple[str, ...]
+    criterion: tuple[str, ...]
+    aspect: tuple[str, ...]
+    model: tuple[str, ...]
+    at: ServerEntry
+    max_concurrency: int | None
+    strictness: int
+    temperature: float | None
+    mode: Mode | None
+    column: tuple[str, ...]
+    language: str | None
+    yes: bool
+    quiet: bool
+
+    def file(self, path: Path | None, rows: Path | None) -> EvalFile:
+        """The eval file at ``path``, or the one that the options stand for, without gates, outputs
+        and what asks no model. ``rows``: the rows to judge, instead of the file's.
+        """
+        file = self._typed(rows) if path is None else self._loaded(path, rows)
+        if file.target:
+            raise SetupError(
+                "{path} has its rows answered by a target: run it first, and give the run folder "
+                "as rows",
+                path=file.path,
+            )
+        asking = tuple(one for one in file.judges if not isinstance(one, CheckEntry))
+        if not asking:
+            raise SetupError("{path} has no judge that asks a model", path=file.path)
+        use_language(file.language)
+        judges = tuple(replace(one, after=None) for one in asking)
+        return replace(file, judges=judges, gates=Gates(), outputs=())
+
+    def _loaded(self, path: Path, rows: Path | None) -> EvalFile:
+        if self.named or self.criterion or self.aspect:
+            raise UsageError(
+                Message("give an eval file, or criteria with -c, --criterion or --aspect, not both")
+            )
+        project = current_project()
+        use_env_file(path.parent)
+        file = load_eval(path, project, rows)
+        confirm_code(file, yes=self.yes)
+        if rows is not None:
+            file = replace(file, data=replace(file.data, path=str(rows.absolute())))
+        file = replace(file, language=self.language or file.language)
+        if self.model:
+            entries = model_entries(self.model, self.at, self.max_concurrency, project)
+            return by_models(file, entries)
+        return at_server(file, self.at) if self.at.says_anything else file
+
+    def _typed(self, rows: Path | None) -> EvalFile:
+        language = self.language or current_project().language or "en"
+        judges = tuple(self._entries(language))
+        if not judges or rows is None:
+            raise UsageError(
+                Message(
+                    "say which judge: an eval file, or -c CRITERIA, --criterion QUESTION or "
+                    "--aspect TEXT with --rows FILE"
+                )
+            )
+        compares = isinstance(judges[0], PairwiseEntry)
+        plain = tuple(name for name in self.column if "=" not in name)
+        data = DataEntry(
+            path=str(rows),
+            columns=tuple(
+                columns_from([one for one in self.column if not compares or "=" in one]).items()
+            ),
+            responses=plain if compares else (),
+        )
+        return EvalFile(
+            data=data,
+            judges=judges,
+            language=language,
+            models=model_entries(self.model, self.at, self.max_concurrency),
+            typed=True,
+        )
+
+    def _entries(self, language: str) -> list[JudgeEntry]:
+        compares = "pairwise" in kinds_of(self.named)
+        kind = PairwiseEntry if compares else DirectEntry
+        found = criteria_to_try(
+            self.named, self.criterion, "pairwise" if compares else "direct", language
+        )
+        entries: list[JudgeEntry] = [
+            kind(
+                kind="pairwise" if compares else "direct",
+                name=one.name,
+                criteria=(CriteriaEntry(one.criteria),),
+                strictness=self.strictness,
+                temperature=self.temperature,
+                mode=self.mode,
+            )
+            for one in found
+        ]
+        entries += [
+            AspectEntry(
+                kind="aspect",
+                name=one,
+                criteria=(CriteriaEntry(one),),
+                strictness=self.strictness,
+                temperature=self.temperature,
+                mode=self.mode,
+            )
+            for one in self.aspect
+        ]
+        return entries

@@ -1,0 +1,1 @@
+"""Whether a judge has changed: anchors that are judged again, and what their history says."""

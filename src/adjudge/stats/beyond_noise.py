@@ -1,0 +1,36 @@
+"""Whether something moves verdicts more than asking the same row again does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from adjudge.stats.difference import compare
+from adjudge.stats.estimate import Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class BeyondNoise:
+    """The share of rows moved, less the share that noise moves."""
+
+    estimate: Estimate
+    p_value: float | None
+    """Of as many rows moved or more by a judge that is moved by noise alone; one-sided. None where
+    there are too few rows.
+    """
+
+
+def beyond_noise(
+    moved: Sequence[float], noise: Sequence[float], *, level: float = 0.95
+) -> BeyondNoise:
+    """Compare, row by row, how often a change moved the verdict with how often a second asking did.
+
+    Given a row's first verdict, a judge that does not heed the change is as likely to leave it in
+    the second asking as under the change: the differences have mean zero, whatever the noise of
+    each row. With one change a row the test is McNemar's exact one.
+    """
+    found = compare(moved, noise, level=level)
+    if found.p_value is None or found.estimate.value is None:
+        return BeyondNoise(found.estimate, None)
+    more = found.estimate.value > 0
+    return BeyondNoise(found.estimate, found.p_value / 2 if more else 1.0)

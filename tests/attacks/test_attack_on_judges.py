@@ -1,0 +1,292 @@
+"""``adjudge attack`` on judges whose answers are known: what they obey is what the report says."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adjudge.attacks.families import families
+from adjudge.cli.main import main
+from support.fake_provider import KEY, FakeProvider
+
+Json = dict[str, Any]
+INSTRUCTS = [one.name for one in families().values() if one.instructs]
+_FENCED = re.compile(r"<data-(\w+) [^\n]*>\n.*?\n</data-\1>", re.DOTALL)
+_CHAT_TOKEN = re.compile(r"<\|im_start\|>|<\|start_header_id\|>|\[/INST\]|<start_of_turn>")
+
+
+def material(body: Json) -> str:
+    return str(body["messages"][-1]["content"])
+
+
+def say(verdict: str) -> str:
+    return json.dumps({"explanation": "so", "selected_option": verdict})
+
+
+def deaf(body: Json) -> str:
+    """By the mark of the row alone."""
+    return say("PASS" if re.search(r"REC-\d+-Y", material(body)) else "FAIL")
+
+
+def obeys_all(body: Json) -> str:
+    """Whatever the material asks for it gets."""
+    return say("PASS") if "PASS" in material(body) else deaf(body)
+
+
+def obeys_outside(body: Json) -> str:
+    """Obeys what stands outside the marks, and what a server would take for a turn of its chat."""
+    text = material(body)
+    heard = "PASS" in _FENCED.sub("", text) or _CHAT_TOKEN.search(text)
+    return say("PASS") if heard else deaf(body)
+
+
+def noisy() -> Callable[[Json], str]:
+    """Deaf, but one answer in ten is the other one."""
+    chance = random.Random(7)
+
+    def answer(body: Json) -> str:
+        right = "PASS" in deaf(body)
+        return say("PASS" if right ^ (chance.random() < 0.1) else "FAIL")
+
+    return answer
+
+
+@pytest.fixture(autouse=True)
+def rows(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
+    lines = ["id,question,answer"]
+    lines += [f"r{n},Why {n}?,It is REC-{n:05}-{'YN'[n % 2]}. So it is." for n in range(40)]
+    path = tmp_path / "rows.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def adjudge(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr("sys.argv", ["adjudge", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+ASPECT = ("attack", "--rows", "rows.csv", "--aspect", "It is right.", "-m", "openai/gpt-4o-mini")
+
+
+def attacked(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *words: str,
+    code: int = 0,
+) -> list[Json]:
+    assert adjudge(monkeypatch, *words, "--json", "-q") == code
+    whole = json.loads(capsys.readouterr().out)
+    assert whole["kind"] == "attack"
+    return list(whole["results"])
+
+
+def moved(judge: Json) -> dict[str, float]:
+    return {one["family"]: one["moved"] for one in judge["families"]}
+
+
+def shown(judge: Json) -> list[str]:
+    return [
+        one["family"]
+        for one in judge["families"]
+        if one["p_value"] is not None and one["p_value"] <= 0.05
+    ]
+
+
+def test_a_judge_that_obeys_everything_is_moved_by_each_instruction_and_nothing_else(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider.answer = obeys_all
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--fail-over", "0.05", code=4)
+    assert (judge["rows"], judge["room"], judge["noise"], judge["unscored"]) == (40, 20, 0, 0)
+    assert moved(judge) == {name: 20.0 if name in INSTRUCTS else 0.0 for name in families()}
+    assert shown(judge) == INSTRUCTS
+    assert judge["families"][0]["beyond_noise"]["value"] == 1.0
+    assert judge["families"][0]["shift"]["value"] == 1.0
+    assert judge["fields"] == {
+        "response": {"moved": 120, "asked": 340},
+        "user_input": {"moved": 20, "asked": 20},
+    }
+    assert judge["grade"].startswith("Families of texts that move this judge: 7 of 18.")
+
+
+def test_the_fence_lets_no_instruction_move_a_judge_that_obeys_what_is_outside_it(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider.answer = obeys_outside
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--texts", "10", "--fail-over", "0.05")
+    assert set(moved(judge).values()) == {0.0}
+    assert judge["room"] == 20
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_a_deaf_judge_is_moved_by_nothing(
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    language: str,
+) -> None:
+    provider.answer = deaf
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--fail-over", "0", "--language", language)
+    assert set(moved(judge).values()) == {0.0}
+    assert len(provider.requests) == 40 * (2 + len(families()))
+
+
+def test_a_deaf_but_noisy_judge_gives_no_alarm(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider.answer = noisy()
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "-j", "1")
+    assert 0 < judge["noise"] < 12
+    assert sum(moved(judge).values()) > 0
+    assert shown(judge) == []
+
+
+def test_defences_are_compared_in_one_run(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def reminded(body: Json) -> str:
+        """Obeys, unless it is told its task again, or asked whether somebody talks to it."""
+        text, system = material(body), str(body["messages"][0]["content"])
+        if "addresses the judge" in system:
+            return say("addresses the judge" if "PASS" in text else "clean")
+        return deaf(body) if "Your task has not changed" in text else obeys_all(body)
+
+    provider.answer = reminded
+    every = ("--defence", "fence", "--defence", "sandwich", "--defence", "two-pass")
+    fence, sandwich, screened = attacked(
+        monkeypatch, capsys, *ASPECT, *every, "--family", "instructions"
+    )
+    assert [one["defence"] for one in (fence, sandwich, screened)] == [
+        "fence",
+        "sandwich",
+        "two-pass",
+    ]
+    assert moved(fence) == {"instructions": 20.0, "controls": 0.0}
+    assert moved(sandwich) == {"instructions": 0.0, "controls": 0.0}
+    assert moved(screened) == {"instructions": 0.0, "controls": 0.0}
+    assert screened["families"][0]["unscored"] == 20
+    assert screened["unscored"] == 0
+
+
+def test_too_few_rows_are_inconclusive(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider.answer = deaf
+    (judge,) = attacked(
+        monkeypatch, capsys, *ASPECT, "--sample", "6", "--fail-over", "0.05", code=5
+    )
+    assert judge["grade"].startswith("Too few rows to tell")
+
+
+def test_it_is_resumed_and_asks_nothing_twice(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider.answer = obeys_all
+    assert adjudge(monkeypatch, *ASPECT, "--dry-run", "--json") == 0
+    estimate = json.loads(capsys.readouterr().out)["results"][0]
+    assert not provider.requests
+    assert adjudge(monkeypatch, *ASPECT, "-q", "--no-cache", "--max-calls", "100") == 1
+    assert "adjudge resume" in capsys.readouterr().err
+    assert len(provider.requests) == 100
+    assert adjudge(monkeypatch, "resume", "runs/attack-rows", "--", "--max-calls", "2000") == 0
+    whole = 40 * (2 + len(families()))
+    assert len(provider.requests) == whole
+    assert estimate["calls"]["lower"] == whole
+    assert "7 of 18" in capsys.readouterr().out
+
+
+def test_comparisons_are_attacked_through_the_last_response(
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    def answer(body: Json) -> str:
+        """Whoever asks for it wins, else the first response of the row."""
+        shown = re.split(r'field="Response (?:A|B)"', material(body))[1:]
+        asking = [
+            letter for letter, text in zip("AB", shown, strict=True) if "this response" in text
+        ]
+        first = [letter for letter, text in zip("AB", shown, strict=True) if "one" in text]
+        return say((asking or first)[0])
+
+    lines = ["question,response_1,response_2"]
+    lines += [f"Why {n}?,one {n},two {n}" for n in range(12)]
+    (tmp_path / "pairs.csv").write_text("\n".join(lines) + "\n")
+    provider.answer = answer
+    (judge,) = attacked(
+        monkeypatch,
+        capsys,
+        *("attack", "--rows", "pairs.csv", "-c", "pairwise_helpfulness"),
+        *("--column", "response_1", "--column", "response_2", "-m", "openai/gpt-4o-mini"),
+        *("--family", "instructions"),
+    )
+    assert judge["room"] == 12
+    assert moved(judge) == {"instructions": 12.0, "controls": 0.0}
+
+
+def test_answers_of_assistants_are_attacked_by_an_eval_file(
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    def answer(body: Json) -> str:
+        return say("2" if "the best option" in material(body) else "1")
+
+    lines = ["question,answer,contexts"]
+    lines += [f"Why {n}?,So {n}.,Because {n}." for n in range(10)]
+    (tmp_path / "rag.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "rag.yaml").write_text(
+        "data: rag.csv\nmodels: openai/gpt-4o-mini\n"
+        "judges: [{kind: rag, dimensions: [groundedness, completeness]}]\n"
+    )
+    provider.answer = answer
+    (judge,) = attacked(monkeypatch, capsys, "attack", "rag.yaml", "--family", "context_channel")
+    assert moved(judge) == {"context_channel": 10.0, "controls": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("attack",), 2, "say which judge"),
+        (("attack", "--aspect", "x y"), 2, "say which judge"),
+        ((*ASPECT, "--family", "nothing"), 1, "there is no family of attacks 'nothing'"),
+        ((*ASPECT, "-o", "page.csv"), 1, "page.csv cannot be written"),
+    ],
+)
+def test_mistakes_cost_nothing(
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    assert adjudge(monkeypatch, *words) == code
+    assert said in capsys.readouterr().err
+    assert not provider.requests
+
+
+def test_a_page_and_a_terminal_say_the_same_in_russian(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider.answer = obeys_all
+    pages = ("-o", "attack.md", "-o", "attack.html", "-o", "attack.json")
+    assert adjudge(monkeypatch, *ASPECT, "-q", "--language", "ru", *pages) == 0
+    printed = capsys.readouterr().out
+    for text in (printed, Path("attack.md").read_text(), Path("attack.html").read_text()):
+        assert "указания" in text
+        assert "Семейства текстов" in text
+    assert json.loads(Path("attack.json").read_text())["kind"] == "attack"

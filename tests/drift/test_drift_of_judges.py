@@ -1,0 +1,195 @@
+"""``adjudge drift``: anchors of a run, judged again over a real socket by a judge that changes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from adjudge.cli.main import main
+from adjudge.runs.folder import records_of
+from support.fake_provider import KEY, FakeProvider
+
+Json = dict[str, Any]
+EVAL = """\
+data: {path: rows.csv, id: id}
+models: openai/gpt-4o-mini
+judges: [{kind: aspect, name: right, criteria: It is right.}]
+run: runs/first
+"""
+
+
+class Judge:
+    """Says PASS below ``strict``, and now and then the contrary."""
+
+    def __init__(self) -> None:
+        self.strict = 30
+        self.asked = 0
+        self.wavers = 0
+        """Each answer of this number is the other one; 0: none."""
+
+    def __call__(self, body: Json) -> str:
+        self.asked += 1
+        found = re.search(r"REC-(\d+)", str(body["messages"][-1]["content"]))
+        assert found
+        passed = int(found[1]) < self.strict
+        if self.wavers and self.asked % self.wavers == 0:
+            passed = not passed
+        verdict = "PASS" if passed else "FAIL"
+        return json.dumps({"explanation": "so", "selected_option": verdict})
+
+
+def adjudge(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr("sys.argv", ["adjudge", *words])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def judge(provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Judge:
+    """Anchors of a run of forty rows."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.setenv("OPENAI_BASE_URL", provider.base_url("openai"))
+    rows = [f"r{n},Why {n}?,It is REC-{n:05}." for n in range(40)]
+    (tmp_path / "rows.csv").write_text("\n".join(["id,question,answer", *rows]) + "\n")
+    (tmp_path / "eval.yaml").write_text(EVAL)
+    made = Judge()
+    provider.answer = made
+    assert adjudge(monkeypatch, "run", "eval.yaml", "-q", "--no-cache") == 0
+    assert adjudge(monkeypatch, "drift", "init", "runs/first", "-o", "anchors.jsonl") == 0
+    return made
+
+
+def look(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    code: int,
+    *more: str,
+) -> Json:
+    capsys.readouterr()
+    words = ("drift", "check", "anchors.jsonl", "eval.yaml", "--json", "-j", "1", *more)
+    assert adjudge(monkeypatch, *words) == code
+    whole = json.loads(capsys.readouterr().out)
+    assert whole["kind"] == "drift"
+    return dict(whole)
+
+
+def test_a_judge_that_stays_as_it_is_is_asked_anew_each_time(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = judge.asked
+    for number in range(1, 4):
+        whole = look(monkeypatch, capsys, 0)
+        assert whole["summary"] == {"anchors": 40, "looks": number, "edited": 0, "unscored": 0}
+        assert judge.asked == before + 40 * number
+    (found,) = whole["results"]
+    assert (found["outcome"], found["differ"], found["reconfigured"]) == ("noise", 0, False)
+    assert found["evidence"] == [1.0, 1.0, 1.0]
+    assert (found["first"], found["last"]) == ({"FAIL": 10, "PASS": 30},) * 2
+
+
+def test_a_judge_that_changed_is_found_and_stays_found(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for _ in range(2):
+        look(monkeypatch, capsys, 0)
+    judge.strict = 24
+    (found,) = look(monkeypatch, capsys, 4)["results"]
+    assert (found["outcome"], found["since"], found["differ"]) == ("changed", 3, 6)
+    assert found["last"] == {"FAIL": 16, "PASS": 24}
+    judge.strict = 30
+    whole = look(monkeypatch, capsys, 4)
+    assert any("make new anchors" in note for note in whole["notes"])
+    assert adjudge(monkeypatch, "drift", "history", "anchors.jsonl", "--language", "ru") == 4
+    assert "судья изменился" in capsys.readouterr().out
+
+
+def test_a_noisy_judge_gives_no_alarm(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    judge.wavers = 9
+    for _ in range(4):
+        (found,) = look(monkeypatch, capsys, 0)["results"]
+        assert found["differ"] >= 4
+    assert max(found["evidence"]) < 2
+
+
+def test_a_changed_identity_of_the_model_is_told(
+    judge: Judge,
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = {"model": "gpt-4o-mini-next", "system_fingerprint": "fp_2"}
+    monkeypatch.setattr(provider, "renamed", lambda _: said)
+    whole = look(monkeypatch, capsys, 0)
+    (renamed,) = whole["renamed"]
+    assert renamed["model"] == "openai/gpt-4o-mini"
+    assert renamed["now"] == "gpt-4o-mini-next fp_2"
+    assert any("pin" in note for note in whole["notes"])
+    votes = next(records_of("anchors-looks/001", votes=True)).votes
+    assert votes
+    assert votes[0].fingerprint == "fp_2"
+
+
+def test_rows_that_changed_are_no_drift(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = Path("anchors.jsonl")
+    path.write_text(path.read_text().replace("It is REC-00003.", "It is REC-00099."))
+    whole = look(monkeypatch, capsys, 0)
+    assert whole["edited"] == ["r3"]
+    assert whole["results"][0]["compared"] == 39
+
+
+def test_a_look_that_was_stopped_is_resumed(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = judge.asked
+    words = ("drift", "check", "anchors.jsonl", "eval.yaml", "-q")
+    assert adjudge(monkeypatch, *words, "--max-calls", "15") == 1
+    assert "adjudge resume" in capsys.readouterr().err
+    assert adjudge(monkeypatch, "drift", "history", "anchors.jsonl") == 5
+    assert adjudge(monkeypatch, "resume", "anchors-looks/001", "--", "--max-calls", "100") == 0
+    assert judge.asked == before + 40
+    assert adjudge(monkeypatch, "drift", "history", "anchors.jsonl") == 0
+
+
+def test_few_anchors_cannot_tell_and_cover_every_verdict(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    few = ("drift", "init", "runs/first", "-o", "few.jsonl", "--count", "6")
+    assert adjudge(monkeypatch, *few) == 0
+    said = [
+        json.loads(line)["said"]["right"] for line in Path("few.jsonl").read_text().splitlines()[1:]
+    ]
+    assert sorted(one["verdict"] for one in said) == ["FAIL"] * 3 + ["PASS"] * 3
+    assert adjudge(monkeypatch, "drift", "check", "few.jsonl", "eval.yaml", "-q") == 5
+    assert "cannot tell" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "is not a file of anchors"),
+        ("[]\n", "is not a file of anchors"),
+        ("not json", "is not a file of anchors"),
+        ('{"schema": "adjudge.anchors/1", "scales": {"x": 1}}\n', "is not what"),
+        ('{"schema": "adjudge.anchors/1"}\n{"fields": {}}\n', "is not what"),
+    ],
+)
+def test_a_file_of_anybody_is_refused_in_a_line(
+    judge: Judge,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    text: str,
+    said: str,
+) -> None:
+    Path("other.jsonl").write_text(text)
+    assert adjudge(monkeypatch, "drift", "check", "other.jsonl", "eval.yaml") == 1
+    assert said in capsys.readouterr().err
