@@ -35,7 +35,7 @@ _LEAST = 4_000
 """Those that it looks through however long that takes; of texts, in which words are looked for, a
 quarter of that.
 """
-_LONG = 0.05
+PATIENCE = 0.05
 """Seconds after which it looks no further."""
 _PREVIEW = 160
 _BARS = 20
@@ -164,7 +164,7 @@ class _Search:
     found: list[int] = field(default_factory=list)
     looked_at: int = 0
     last: _Place | None = None
-    patience: float = _LONG
+    patience: float = PATIENCE
     began: float = field(default_factory=time.monotonic)
 
     ended: bool = False
@@ -175,7 +175,7 @@ class _Search:
         """Whether enough was found, or looked at, for one page."""
         least = _LEAST // 4 if self.filters.words else _LEAST
         is_long = self.looked_at >= least and time.monotonic() - self.began > self.patience
-        most = LOOKED_AT if self.patience == _LONG else LARGEST
+        most = LOOKED_AT if self.patience == PATIENCE else LARGEST
         return len(self.found) >= self.size or self.looked_at >= most or is_long
 
 
@@ -186,7 +186,7 @@ def page_of(
     *,
     judged: str = "",
     size: int = PAGE,
-    patience: float = _LONG,
+    patience: float = PATIENCE,
 ) -> Page:
     """A page of judgments behind ``after``.
 

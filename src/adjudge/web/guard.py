@@ -19,7 +19,7 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from adjudge.messages import Message, capitalize, render
+from adjudge.messages import Message, render
 from adjudge.web.server_access import (
     CLOSED,
     HARDENING,
@@ -245,13 +245,13 @@ def _cookies(headers: Headers, name: str) -> list[str]:
 
 def _stray(scope: Scope, headers: Headers) -> Response:
     """No key: a browser that was here before finds the way by itself."""
-    said = Message("open the address that adjudge view printed, with its token")
+    said = "open the address that adjudge view printed, with its token"
     if scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
         return PlainTextResponse(said, 403)
     language = "ru" if "ru" in _cookies(headers, LANGUAGE_COOKIE) else "en"
     texts = {
         "title": Message("This address leads nowhere any more"),
-        "said": capitalize(said),
+        "said": Message("To get in, open the address that adjudge view printed, with its token."),
         "hint": Message(
             "The page was started again, or this browser was never let in. Where it was ended, "
             "start it with: adjudge view"

@@ -180,14 +180,14 @@ def _compared(one: RunPlace, two: RunPlace) -> _Compared:
 
 def _difference(one: RunComparison) -> _Difference:
     shown = one.shown
-    limits = [None if end is None else one.on_the_scale(end) for end in (shown.lower, shown.upper)]
     return _Difference(
         one.judge,
         one.criteria,
         one.first,
         one.second,
         shown.value,
-        *limits,
+        None if shown.lower is None else one.on_the_scale(shown.lower),
+        None if shown.upper is None else one.on_the_scale(shown.upper),
         one.reach,
         one.rows,
         str(one.outcome.value),

@@ -20,6 +20,7 @@ from adjudge.domain.record import FLAGS, Flag
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
 from adjudge.ledger.browse import (
+    PATIENCE,
     STATUSES,
     Figures,
     Filters,
@@ -67,7 +68,7 @@ def show(request: Request) -> Response:
             filters,
             asked.get("after", ""),
             judged=_judged_field(configuration),
-            **({"patience": _PATIENCE} if part else {}),
+            patience=_PATIENCE if part else PATIENCE,
         )
     chosen = None if part else _number(asked, "row")
     data: JsonDict = {

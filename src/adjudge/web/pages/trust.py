@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.labels.criteria_notes import notes_in
 from adjudge.labels.store import Conflict, LabelStore
 from adjudge.results.trusted import trust_sentence
@@ -103,7 +103,7 @@ def _heat(table: Mapping[str, Mapping[str, int]]) -> JsonDict:
     the row in tenths.
     """
     said = list(dict.fromkeys([*table, *(name for row in table.values() for name in row)]))
-    rows = [
+    rows: list[JsonValue] = [
         {
             "people": option_title(truth),
             "total": sum(row.values()),
