@@ -63,16 +63,19 @@ function keepDraft() {
   } catch { unkept = now !== saved; }
 }
 let unkept = false;
+let asked = false;
 
 addEventListener("beforeunload", (event) => { if (unkept) event.preventDefault(); }); // only where nothing could be kept
 addEventListener("load", () => {
   const kept = localStorage.getItem(draft);
   if (!kept || kept === opened) return;
   document.querySelector("#restored").hidden = false;
-  fill(kept);
+  const restore = () => { fill(kept); setTimeout(() => asked || restore(), 50); }; // htmx may not be ready yet
+  restore();
 });
 form.addEventListener("input", keepDraft);
 document.addEventListener("htmx:before:request", (event) => {
+  asked ||= event.target.id === "restorer";
   if (!(event.target instanceof Element) || !event.target.closest("#case, #said, #tools") || event.target.id === "criteria-fields") return;
   const now = typed();
   if (undone.at(-1) !== now) undone.push(now);
