@@ -14,7 +14,7 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-LONGEST = 20_000
+LONGEST = 10_000
 """Characters of a text that is drawn; a longer one is shown as it is."""
 _DEEPEST = 20
 _LOOKS_LIKE = re.compile(
@@ -47,7 +47,7 @@ def _markdown(text: str) -> Markup:
     for token in tokens:
         if token.type.startswith("heading_"):  # the headings of the page are its own
             token.tag = "p"
-            token.attrs = {"class": "heading"}
+            token.attrs = {"class": "heading"} if token.nesting > 0 else {}
         elif token.type == "fence":
             token.info = ""
         else:
