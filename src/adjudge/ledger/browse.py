@@ -323,50 +323,46 @@ def _place_of(
 
 
 _LINE = (
-    "SELECT id, status, score, verdict, json_extract(result, '$.votes_valid'), "  # noqa: S608
-    "json_extract(result, '$.votes_requested'), flags, "
+    "SELECT id, status, score, verdict, flags, criterion, "  # noqa: S608 - texts of ours
+    "json_extract(result, '$.votes_valid', '$.votes_requested', '$.scores', '$.composite.rule'), "
     f"(SELECT CASE type WHEN 'array' THEN (SELECT group_concat(substr(value, 1, {_PREVIEW // 2}), "
     f"'{_BETWEEN}') FROM json_each(own.value)) ELSE substr(value, 1, {_PREVIEW}) END "
-    "FROM json_each(instance) AS own ORDER BY key = :field DESC LIMIT 1), "
-    "criterion, json_extract(result, '$.scores'), json_extract(result, '$.composite.rule') "
+    "FROM json_each(instance) AS own ORDER BY key = :field DESC LIMIT 1) "
     "FROM judgments WHERE judge = :judge AND number = :number"
 )
 
 
 def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) -> JudgmentLine:
     values = {"judge": judge, "number": number, "field": judged}
-    id, status, score, verdict, valid, requested, flags, begins, criterion, scores, rule = (
-        connection.execute(_LINE, values).fetchone()
-    )
+    id, status, score, verdict, flags, criterion, kept, begins = connection.execute(
+        _LINE, values
+    ).fetchone()
+    valid, requested, scores, rule = _parts(kept)
     return JudgmentLine(
         number + 1,
         id,
         status,
         score,
         verdict,
-        valid or 0,
-        requested or 0,
+        valid if isinstance(valid, int) else 0,
+        requested if isinstance(requested, int) else 0,
         tuple(flag for flag in FLAGS if flags & flag_bit(flag)),
         str(begins or ""),
         criterion,
-        _scores(scores),
+        {name: one for name, one in scores.items() if one is None or type(one) is int}
+        if isinstance(scores, dict)
+        else {},
         rule if isinstance(rule, str) else None,
     )
 
 
-def _scores(kept: object) -> dict[str, int | None]:
-    """Dimension → score, where a judgment has them."""
+def _parts(kept: str) -> list[object]:
+    """What a line shows of a result; nothing of one that nobody could read."""
     try:
-        found = json.loads(kept) if isinstance(kept, str) else None
+        found: list[object] = json.loads(kept)
     except (ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    return {
-        name: score
-        for name, score in found.items()
-        if score is None or (isinstance(score, int) and not isinstance(score, bool))
-    }
+        return [None] * 4
+    return found
 
 
 def find_row(connection: sqlite3.Connection, judge: str, wanted: str) -> int | None:
