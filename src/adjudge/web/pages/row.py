@@ -147,6 +147,17 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
             _vote(vote, prompt, systems, whole=whole)
             for vote, prompt in zip(votes, prompts, strict=True)
         ],
+        **_looked_into(found, shown, configuration),
+        "python": as_python(place, judge, row),
+        "same": same,
+    }
+
+
+def _looked_into(
+    found: JudgmentRecord, shown: JsonDict, configuration: JudgeConfiguration
+) -> JsonDict:
+    """What RAG judges, evidence and measures say of a row."""
+    return {
         "dimensions": _dimensions(found, configuration),
         "rule": rule_of(found) if rag_detail(found) else None,
         "evidence": {name: shown.get(name) for name in _OF_EVIDENCE}
@@ -155,8 +166,6 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         "measures": {name: shown.get(name) for name in _OF_MEASURES}
         if shown.get("measures")
         else None,
-        "python": as_python(place, judge, row),
-        "same": same,
     }
 
 
