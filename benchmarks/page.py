@@ -21,7 +21,7 @@ import time
 from pathlib import Path
 from urllib.parse import quote, urlsplit
 
-from adjudge.ledger.file import FILE, connect, migrate, write_meta
+from adjudge.ledger.file import FILE, connect, make_tables, write_meta
 from adjudge.ledger.rows import insert, with_checksum
 
 ROWS = 1_000_000
@@ -51,7 +51,7 @@ def make_run(folder: Path, rows: int, seed: int = 0) -> None:
     folder.mkdir(parents=True)
     choice = random.Random(seed)
     with connect(folder / FILE) as ledger:
-        migrate(ledger, folder / FILE)
+        make_tables(ledger, folder / FILE)
         ledger.execute("PRAGMA synchronous = OFF")
         criteria = {
             "name": "quality",
@@ -110,7 +110,17 @@ def made(choice: random.Random, number: int) -> tuple[tuple[object, ...], tuple[
     }
     fields = json.dumps({"question": text[:80], "response": text})
     judgment = with_checksum(
-        "quality", number, f"r{number}", fields, key, result["status"], score, json.dumps(result)
+        "quality",
+        number,
+        f"r{number}",
+        fields,
+        key,
+        result["status"],
+        score,
+        "quality",
+        None if failed else option,
+        0,
+        json.dumps(result),
     )
     said = (None, None) if failed else (option, text[:120])
     vote = with_checksum(
@@ -198,6 +208,7 @@ def measured(ask: Asking, rows: int) -> tuple[Measured, int]:
     found.take("an option that nobody chose", f"{run}?verdict=Nothing")
     found.take("scores from 0.75", f"{run}?min=0.75")
     found.take("a rare word", f"{run}?q=zebra")
+    found.take("one step of a search that goes on", f"{run}?q=zebra&part=list")
     following = str(ask.data(f"{run}?min=1")["next"])
     found.take("a page among the last scores", f"{run}?min=1&after={quote(following)}")
     found.take("a page by row, deep in the run", f"{run}?sort=row&after=0__{rows * 9 // 10}")

@@ -330,7 +330,7 @@ def test_what_is_being_written_moves_by_itself(
         second.goto(own.access.url)
         second.wait_for_selector("#runs :text('being written')")
         judged(tmp_path / "runs" / "growing", ["one", "two", "three"], lambda _: "PASS")
-        page.wait_for_selector("#figures dd:text-is('3')")
+        page.wait_for_selector("#figures dd:has-text('3 / 3')")
         second.wait_for_selector("#runs :text('complete')")
         second.close()
     assert troubles == []

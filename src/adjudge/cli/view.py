@@ -18,11 +18,13 @@ from adjudge.runs.project import find_project
 if TYPE_CHECKING:
     from adjudge.web.server import PageServer
 
+_USUAL = Path("runs")
+"""Where runs are kept unless somebody says otherwise; the first run may make it."""
 _NEEDED = ("starlette", "uvicorn")
 
 
 @command("view")
-@argument("folder", "A run folder, or a folder of runs.", type=PATH, default=Path("runs"))
+@argument("folder", "A run folder, or a folder of runs.", type=PATH, default=_USUAL)
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
 @click.option("--no-open", is_flag=True, help="Do not open a browser; the address is printed.")
 @click.option("--read-only", is_flag=True, help="Write nothing: no labels, no index in old runs.")
@@ -55,7 +57,7 @@ def view(
         raise SetupError(
             "the page needs {missing}: pip install 'adjudge[ui]'", missing=" and ".join(missing)
         )
-    if not folder.is_dir():
+    if not folder.is_dir() and (folder != _USUAL or folder.exists()):
         raise SetupError(
             "{folder} is not a folder: give a run folder, or a folder that contains runs",
             folder=folder,

@@ -8,6 +8,8 @@ page says where it stopped.
 
 from __future__ import annotations
 
+import json
+import re
 import sqlite3
 import time
 from array import array
@@ -33,13 +35,19 @@ _LEAST = 4_000
 """Those that it looks through however long that takes; of texts, in which words are looked for, a
 quarter of that.
 """
-_LONG = 0.05
+PATIENCE = 0.05
 """Seconds after which it looks no further."""
 _PREVIEW = 160
 _BARS = 20
 _MOST_SCORES = 100_000
 """Scores of whose mean an interval is computed: of more it is narrower than ±0.004."""
 _CASEFOLD = "casefolded"
+_DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
+_MOST_DIGITS = 15
+_MOST_ANSWERS = 300
+"""Kinds of answers of which a picture is drawn."""
+_BETWEEN = " | "
+"""Stands between the beginnings of compared responses."""
 _HAS_WORDS = (
     f"(instr({_CASEFOLD}(coalesce(id, '')), :words) OR "  # noqa: S608 - texts of ours
     f"EXISTS (SELECT 1 FROM json_tree(instance) WHERE type = 'text' "
@@ -60,9 +68,20 @@ class Filters:
     flag: Flag | None = None
     criteria: str | None = None
     """Of a judge that has several."""
+    dimension: str | None = None
+    """Of a RAG answer: a dimension and its score, as ``groundedness:0``."""
+    rule: str | None = None
+    """Of a RAG answer: the rule that made its composite."""
+    rows: frozenset[int] | None = None
+    """No others than these, from 1."""
     sort: Sort = "worst"
 
     def __post_init__(self) -> None:
+        if self.dimension is not None and not _DIMENSION.fullmatch(self.dimension):
+            raise SetupError(
+                "a dimension and its score are written as NAME:SCORE, not {given!r}",
+                given=self.dimension,
+            )
         for name, value, known in (
             ("status", self.status, STATUSES),
             ("flag", self.flag, FLAGS),
@@ -87,7 +106,12 @@ class JudgmentLine(NamedTuple):
     votes_requested: int
     flags: tuple[str, ...]
     begins: str
-    """How the judged text begins."""
+    """How the judged text begins; of compared responses, each of them."""
+    criterion: str
+    scores: Mapping[str, int | None]
+    """Of a RAG answer: dimension → score."""
+    rule: str | None
+    """Of a RAG answer: the rule that made its composite."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +164,7 @@ class _Search:
     found: list[int] = field(default_factory=list)
     looked_at: int = 0
     last: _Place | None = None
+    patience: float = PATIENCE
     began: float = field(default_factory=time.monotonic)
 
     ended: bool = False
@@ -149,8 +174,9 @@ class _Search:
     def is_over(self) -> bool:
         """Whether enough was found, or looked at, for one page."""
         least = _LEAST // 4 if self.filters.words else _LEAST
-        is_long = self.looked_at >= least and time.monotonic() - self.began > _LONG
-        return len(self.found) >= self.size or self.looked_at >= LOOKED_AT or is_long
+        is_long = self.looked_at >= least and time.monotonic() - self.began > self.patience
+        most = LOOKED_AT if self.patience == PATIENCE else LARGEST
+        return len(self.found) >= self.size or self.looked_at >= most or is_long
 
 
 def page_of(
@@ -160,10 +186,16 @@ def page_of(
     *,
     judged: str = "",
     size: int = PAGE,
+    patience: float = PATIENCE,
 ) -> Page:
-    """A page of judgments behind ``after``; ``judged``: the field whose beginning is shown."""
+    """A page of judgments behind ``after``.
+
+    ``judged``: the field whose beginning is shown; ``patience``: seconds after which what no index
+    holds is looked for no further.
+    """
     connection.create_function(_CASEFOLD, 1, lambda text: str(text).casefold(), deterministic=True)
-    search, begin = _Search(filters, size + 1), _Place.read(after) if after else _Place()
+    search = _Search(filters, size + 1, patience=patience)
+    begin = _Place.read(after) if after else _Place()
     segments = _segments(filters)
     for place in range(begin.segment, len(segments)):
         _look(
@@ -231,6 +263,8 @@ def _look(
             "words": filters.words.casefold(),
         },
         "criteria": filters.criteria,
+        "rule": filters.rule,
+        **_dimension_values(filters.dimension),
         **{
             "least": filters.least,
             "most": filters.most,
@@ -241,7 +275,7 @@ def _look(
     for number, score, matches in connection.execute(query, values):
         search.looked_at += 1
         search.last = _Place(place, score if segment.by_score else None, number)
-        if matches:
+        if matches and (filters.rows is None or number + 1 in filters.rows):
             search.found.append(number)
         if search.is_over:
             search.ended = True
@@ -265,7 +299,16 @@ def _matching(filters: Filters) -> str:
     wanted += ["status = :status"] if filters.status else []
     wanted += ["verdict IS :verdict"] if filters.verdict is not None else []
     wanted += ["criterion IS :criteria"] if filters.criteria is not None else []
+    wanted += ["json_extract(result, :dimension) = :reached"] if filters.dimension else []
+    wanted += ["json_extract(result, '$.composite.rule') = :rule"] if filters.rule else []
     return " AND ".join(f"({one})" for one in wanted) or "1"
+
+
+def _dimension_values(dimension: str | None) -> dict[str, object]:
+    if dimension is None:
+        return {}
+    name, _, score = dimension.partition(":")
+    return {"dimension": f'$.scores."{name}"', "reached": int(score)}
 
 
 def _place_of(
@@ -280,23 +323,75 @@ def _place_of(
 
 
 _LINE = (
-    "SELECT id, status, score, verdict, json_extract(result, '$.votes_valid'), "  # noqa: S608
-    "json_extract(result, '$.votes_requested'), flags, "
-    f"(SELECT substr(value, 1, {_PREVIEW}) FROM json_each(instance) ORDER BY key = :field "
-    "DESC LIMIT 1) "
+    "SELECT id, status, score, verdict, flags, criterion, "  # noqa: S608 - texts of ours
+    "json_extract(result, '$.votes_valid', '$.votes_requested', '$.scores', '$.composite.rule'), "
+    f"(SELECT CASE type WHEN 'array' THEN (SELECT group_concat(substr(value, 1, {_PREVIEW // 2}), "
+    f"'{_BETWEEN}') FROM json_each(own.value)) ELSE substr(value, 1, {_PREVIEW}) END "
+    "FROM json_each(instance) AS own ORDER BY key = :field DESC LIMIT 1) "
     "FROM judgments WHERE judge = :judge AND number = :number"
 )
 
 
 def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) -> JudgmentLine:
     values = {"judge": judge, "number": number, "field": judged}
-    id, status, score, verdict, valid, requested, flags, begins = connection.execute(
+    id, status, score, verdict, flags, criterion, kept, begins = connection.execute(
         _LINE, values
     ).fetchone()
-    named = tuple(flag for flag in FLAGS if flags & flag_bit(flag))
+    valid, requested, scores, rule = _parts(kept)
     return JudgmentLine(
-        number + 1, id, status, score, verdict, valid or 0, requested or 0, named, str(begins or "")
+        number + 1,
+        id,
+        status,
+        score,
+        verdict,
+        valid if isinstance(valid, int) else 0,
+        requested if isinstance(requested, int) else 0,
+        tuple(flag for flag in FLAGS if flags & flag_bit(flag)),
+        str(begins or ""),
+        criterion,
+        {name: one for name, one in scores.items() if one is None or type(one) is int}
+        if isinstance(scores, dict)
+        else {},
+        rule if isinstance(rule, str) else None,
     )
+
+
+def _parts(kept: str) -> list[object]:
+    """What a line shows of a result; nothing of one that nobody could read."""
+    try:
+        found: list[object] = json.loads(kept)
+    except (ValueError, RecursionError):
+        return [None] * 4
+    return found
+
+
+def find_row(connection: sqlite3.Connection, judge: str, wanted: str) -> int | None:
+    """The row with that id; else the one of that number, from 1."""
+    of_id = "SELECT number FROM judgments WHERE judge = ? AND id = ? ORDER BY number LIMIT 1"
+    if found := connection.execute(of_id, (judge, wanted)).fetchone():
+        return int(found[0]) + 1
+    number = int(wanted) if wanted.isdecimal() and len(wanted) < _MOST_DIGITS else 0
+    of_number = "SELECT number FROM judgments WHERE judge = ? AND number = ?"
+    found = connection.execute(of_number, (judge, number - 1)).fetchone()
+    return int(found[0]) + 1 if found else None
+
+
+def neighbours(
+    connection: sqlite3.Connection, judge: str, row: int
+) -> tuple[int | None, int | None]:
+    """The rows before and behind one, all from 1; None at the ends."""
+    query = "SELECT {}(number) + 1 FROM judgments WHERE judge = ? AND number {} ?"
+    before, behind = (
+        connection.execute(query.format(*which), (judge, row - 1)).fetchone()[0]
+        for which in (("max", "<"), ("min", ">"))
+    )
+    return before, behind
+
+
+def last_row(connection: sqlite3.Connection, judge: str) -> int:
+    """The highest number of a row, from 1; 0 where there is none."""
+    query = "SELECT max(number) + 1 FROM judgments WHERE judge = ?"
+    return connection.execute(query, (judge,)).fetchone()[0] or 0
 
 
 class Mean(NamedTuple):
@@ -322,6 +417,15 @@ class OrderFigures(NamedTuple):
     """Share that differs within one order: the noise floor."""
 
 
+class AnswerCount(NamedTuple):
+    """How often something was answered."""
+
+    answer: str
+    rows: int
+    score: float | None
+    """What it is worth, from 0 to 1; None where it has no score, or another range."""
+
+
 @dataclass(frozen=True)
 class Figures:
     """What one judge's judgments come to."""
@@ -334,8 +438,14 @@ class Figures:
     verdicts: Mapping[str, int]
     """How often each was decided, the most frequent first."""
     histogram: list[tuple[float, float, int]]
-    """(from, to, how many scores)."""
+    """(from, to, how many scores); none over several criteria."""
     order: OrderFigures | None = None
+    answers: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
+    """Criterion → its verdicts, the worst first."""
+    dimensions: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
+    """Of RAG answers: dimension → its scores, the lowest first."""
+    rules: Mapping[str, int] = field(default_factory=dict)
+    """Of RAG answers: rule of the composite → rows."""
 
 
 def figures_of(
@@ -363,9 +473,12 @@ def figures_of(
         _means(connection, judge) if several and whole else {},
         _verdicts(connection, judge) if whole else {},
         [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)]
-        if bars
+        if bars and not several
         else [],
         _order(connection, judge) if whole else None,
+        _answers(connection, judge) if whole else {},
+        _dimensions(connection, judge) if whole else {},
+        _rules(connection, judge) if whole else {},
     )
 
 
@@ -405,6 +518,47 @@ def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
         "ORDER BY 2 DESC LIMIT 30"
     )
     return {said: count for said, count in connection.execute(query, (judge,)) if said is not None}
+
+
+def _answers(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
+    query = (
+        "SELECT criterion, verdict, count(*), avg(score) FROM judgments "  # noqa: S608
+        "WHERE judge = ? AND status = 'scored' AND verdict IS NOT NULL "
+        f"GROUP BY criterion, verdict ORDER BY criterion, avg(score), verdict LIMIT {_MOST_ANSWERS}"
+    )
+    found: dict[str, list[AnswerCount]] = {}
+    for criterion, said, count, score in connection.execute(query, (judge,)):
+        found.setdefault(criterion, []).append(AnswerCount(said, count, _worth(score)))
+    return found
+
+
+def _dimensions(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
+    query = (
+        "SELECT own.key, own.value, count(*), avg(worth.value) FROM judgments, "  # noqa: S608
+        "json_each(result, '$.scores') AS own "
+        "JOIN json_each(result, '$.normalized') AS worth ON worth.key = own.key "
+        "WHERE judge = ? AND own.type = 'integer' AND "
+        "(json_extract(result, '$.fallback') IS NULL OR EXISTS (SELECT 1 FROM "
+        "json_each(result, '$.agreements') AS sure WHERE sure.key = own.key "
+        "AND sure.value IS NOT NULL)) "
+        f"GROUP BY own.key, own.value ORDER BY own.key, own.value LIMIT {_MOST_ANSWERS}"
+    )
+    found: dict[str, list[AnswerCount]] = {}
+    for name, score, count, worth in connection.execute(query, (judge,)):
+        found.setdefault(name, []).append(AnswerCount(str(score), count, _worth(worth)))
+    return found
+
+
+def _rules(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
+    query = (
+        "SELECT json_extract(result, '$.composite.rule') AS rule, count(*) FROM judgments "
+        "WHERE judge = ? AND rule IS NOT NULL GROUP BY rule ORDER BY 2 DESC LIMIT 30"
+    )
+    return {str(rule): count for rule, count in connection.execute(query, (judge,))}
+
+
+def _worth(score: float | None) -> float | None:
+    return score if score is not None and 0 <= score <= 1 else None
 
 
 def _order(connection: sqlite3.Connection, judge: str) -> OrderFigures | None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from markupsafe import Markup
 
+from adjudge.view.template import environment
+
 _WIDTH, _HEIGHT = 640, 230
 _SIDE, _BOTTOM, _TOP = 18, 32, 28
+_FLOW_WIDTH, _FLOW_HEIGHT, _FLOW_SIDE, _FLOW_GAP, _FLOW_NAME = 560, 180, 150, 12, 16
 
 
 def histogram(counts: Sequence[int], edges: Sequence[str], title: str) -> Markup:
@@ -31,11 +36,16 @@ def histogram(counts: Sequence[int], edges: Sequence[str], title: str) -> Markup
 
 
 def distribution(
-    counts: Sequence[int], labels: Sequence[str], title: str, steps: Sequence[float] | None = None
+    counts: Sequence[int],
+    labels: Sequence[str],
+    title: str,
+    steps: Sequence[float | None] | None = None,
+    links: Sequence[str] | None = None,
 ) -> Markup:
     """One bar in parts, the worst score on the left; an empty one where nothing was scored.
 
-    ``steps``: how good each part is, from 0 to 1; by default they rise evenly.
+    ``steps``: how good each part is, from 0 to 1, None where nobody says; by default they rise
+    evenly. ``links``: where each part leads.
     """
     shades = (
         steps
@@ -43,21 +53,231 @@ def distribution(
         else [place / max(1, len(counts) - 1) for place in range(len(counts))]
     )
     body = Markup("").join(
-        _step(place, counts, labels, shades[place]) for place, count in enumerate(counts) if count
+        _linked(_step(place, counts, labels, shades[place]), links[place], labels[place], count)
+        if links
+        else _step(place, counts, labels, shades[place])
+        for place, count in enumerate(counts)
+        if count
     )
-    told = _told(title, counts, labels)
     return Markup(
-        '<svg class="distribution" role="img" aria-label="{}" width="100%" height="20">{}</svg>'
-    ).format(told, body)
+        '<svg class="distribution" role="{}" aria-label="{}" width="100%" height="20">{}</svg>'
+    ).format("group" if links else "img", _told(title, counts, labels), body)
 
 
-def _step(place: int, counts: Sequence[int], labels: Sequence[str], shade: float) -> Markup:
+def step_class(shade: float | None, place: int = 0) -> str:
+    """The class that colours something by how good it is, in tenths; by its place where nobody says
+    how good it is.
+    """
+    return f"p{place % 6}" if shade is None else f"s{round(10 * min(max(shade, 0.0), 1.0))}"
+
+
+def _linked(body: Markup, link: str, label: str, count: int) -> Markup:
+    return Markup('<a href="{}" aria-label="{}">{}</a>').format(link, f"{label}: {count}", body)
+
+
+def _step(place: int, counts: Sequence[int], labels: Sequence[str], shade: float | None) -> Markup:
     box = Markup(
-        '<rect class="step" style="--step:{:.3f}" x="{:.2f}%" y="0" width="{:.2f}%" '
+        '<rect class="step {}" x="{:.2f}%" y="0" width="{:.2f}%" '
         'height="100%"><title>{}</title></rect>'
     )
     before, share = (100 * part / sum(counts) for part in (sum(counts[:place]), counts[place]))
-    return box.format(shade, before, share, f"{labels[place]}: {counts[place]} ({share:.0f} %)")
+    told = f"{labels[place]}: {counts[place]} ({share:.0f} %)"
+    return box.format(step_class(shade, place), before, share, told)
+
+
+class Range(NamedTuple):
+    """A number and where it may lie."""
+
+    value: float | None
+    lower: float | None = None
+    upper: float | None = None
+
+
+def interval(one: Range, told: str, low: float = 0.0, high: float = 1.0) -> Markup:
+    """A dot for the number and a bar for where it may lie, on a line from ``low`` to ``high``.
+
+    Lines of one scale stand under each other in a table; its cells say the numbers.
+    """
+    parts = [Markup('<line class="axis" x1="0%" x2="100%" y1="9" y2="9"/>')]
+    if low < 0 < high:
+        parts.append(
+            Markup('<line class="axis" x1="{0:.2f}%" x2="{0:.2f}%" y1="1" y2="17"/>').format(
+                _percent(0.0, low, high)
+            )
+        )
+    if one.lower is not None and one.upper is not None:
+        parts.append(
+            Markup('<line class="range" x1="{:.2f}%" x2="{:.2f}%" y1="9" y2="9"/>').format(
+                _percent(one.lower, low, high), _percent(one.upper, low, high)
+            )
+        )
+    if one.value is not None:
+        parts.append(
+            Markup('<circle class="bar" cx="{:.2f}%" cy="9" r="4.5"/>').format(
+                _percent(one.value, low, high)
+            )
+        )
+    return Markup(
+        '<svg class="interval" role="img" aria-label="{0}" width="100%" height="18">'
+        "<title>{0}</title>{1}</svg>"
+    ).format(told, Markup("").join(parts))
+
+
+class Move(NamedTuple):
+    """How many rows went from one answer to another."""
+
+    before: str
+    after: str
+    rows: int
+
+
+def flow(moves: Sequence[Move], shades: Mapping[str, float | None], title: str) -> Markup:
+    """Answers before on the left and after on the right, joined by bands as thick as there are
+    rows; ``shades``: how good each answer is, the best on top.
+    """
+    total = sum(one.rows for one in moves)
+    order = sorted(
+        dict.fromkeys(name for one in moves for name in (one.before, one.after)),
+        key=lambda name: (-(shade if (shade := shades.get(name)) is not None else -1.0), name),
+    )
+    places = {name: place for place, name in enumerate(order)}
+    sides = [
+        Counter({name: sum(one.rows for one in moves if one[side] == name) for name in order})
+        for side in (0, 1)
+    ]
+    scale = _FLOW_HEIGHT / max(total, 1)
+    starts = [_starts(side, order, scale) for side in sides]
+    filled: list[Counter[str]] = [Counter(), Counter()]
+    bands = []
+    for one in sorted(moves, key=lambda move: (places[move.before], places[move.after])):
+        tops = [
+            starts[side][name] + filled[side][name] * scale
+            for side, name in enumerate((one.before, one.after))
+        ]
+        for side, name in enumerate((one.before, one.after)):
+            filled[side][name] += one.rows
+        bands.append(_band(one, tops, one.rows * scale, step_class(shades.get(one.after))))
+    bars = [
+        _flow_bar(side, name, sides[side][name], starts[side][name], scale, shades.get(name))
+        for side in (0, 1)
+        for name in order
+        if sides[side][name]
+    ]
+    height = _FLOW_HEIGHT + _FLOW_GAP * max(len(order) - 1, 0) + 8
+    told = f"{title}: " + ", ".join(f"{one.before} → {one.after} {one.rows}" for one in moves)
+    return Markup(
+        '<svg class="flow" role="img" aria-label="{}" viewBox="0 0 {} {:.0f}">{}</svg>'
+    ).format(told, _FLOW_WIDTH, height, Markup("").join([*bands, *bars]))
+
+
+def _starts(counts: Mapping[str, int], order: Sequence[str], scale: float) -> dict[str, float]:
+    """Where each answer begins, from the top."""
+    found, top = {}, 4.0
+    for name in order:
+        found[name] = top
+        top += counts[name] * scale + _FLOW_GAP
+    return found
+
+
+def _band(one: Move, tops: Sequence[float], thick: float, colour: str) -> Markup:
+    left, right = _FLOW_SIDE + 12, _FLOW_WIDTH - _FLOW_SIDE - 12
+    middle = (left + right) / 2
+    path = (
+        f"M{left} {tops[0]:.1f} C{middle} {tops[0]:.1f} {middle} {tops[1]:.1f} {right} "
+        f"{tops[1]:.1f} V{tops[1] + thick:.1f} C{middle} {tops[1] + thick:.1f} {middle} "
+        f"{tops[0] + thick:.1f} {left} {tops[0] + thick:.1f} Z"
+    )
+    kind = "same" if one.before == one.after else "moved"
+    return Markup('<path class="band {} {}" d="{}"><title>{}</title></path>').format(
+        kind, colour, path, f"{one.before} → {one.after}: {one.rows}"
+    )
+
+
+def _flow_bar(
+    side: int, name: str, count: int, top: float, scale: float, shade: float | None
+) -> Markup:
+    left = _FLOW_WIDTH - _FLOW_SIDE - 12 if side else _FLOW_SIDE
+    bar = Markup('<rect class="step {}" x="{}" y="{:.1f}" width="12" height="{:.1f}"/>').format(
+        step_class(shade), left, top, max(count * scale, 1.0)
+    )
+    place = (left + 18, "start") if side else (left - 6, "end")
+    text = Markup('<text x="{}" y="{:.1f}" text-anchor="{}">{}</text>').format(
+        place[0],
+        top + max(count * scale, 1.0) / 2 + 4,
+        place[1],
+        f"{name if len(name) <= _FLOW_NAME else name[: _FLOW_NAME - 1] + '…'} {count}",
+    )
+    return bar + text
+
+
+class Bin(NamedTuple):
+    """Rows whose stated probability is about the same."""
+
+    stated: float
+    rows: int
+    true: Range
+
+
+def reliability(bins: Sequence[Bin], title: str) -> Markup:
+    """Stated probability to the right, the share that people confirm upwards: a good judge's points
+    lie on the slanted line. A point is as large as it has rows, with its interval.
+    """
+
+    def x(value: float) -> float:
+        return 34 + 226 * value
+
+    def y(value: float) -> float:
+        return 246 - 226 * value
+
+    most = max((one.rows for one in bins), default=1)
+    parts = [
+        Markup('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(*ends)
+        for ends in (
+            (x(0), y(0), x(1), y(0)),
+            (x(0), y(0), x(0), y(1)),
+            (x(0), y(0), x(1), y(1)),
+        )
+    ]
+    parts += [
+        Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(*one)
+        for one in (
+            (x(0), 262, "middle", "0"),
+            (x(1), 262, "middle", "1"),
+            (26, y(0) + 4, "end", "0"),
+            (26, y(1) + 4, "end", "1"),
+        )
+    ]
+    for one in bins:
+        told = f"{one.stated:.2f} → {one.true.value or 0:.2f} ({one.rows})"
+        if one.true.lower is not None and one.true.upper is not None:
+            parts.append(
+                Markup(
+                    '<line class="range" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>'
+                ).format(x(one.stated), y(one.true.lower), y(one.true.upper))
+            )
+        if one.true.value is not None:
+            parts.append(
+                Markup(
+                    '<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}</title>'
+                    "</circle>"
+                ).format(x(one.stated), y(one.true.value), 3 + 5 * one.rows / most, told)
+            )
+    told = f"{title}: " + ", ".join(
+        f"{one.stated:.2f} → {one.true.value or 0:.2f} ({one.rows})" for one in bins
+    )
+    return Markup(
+        '<svg class="square" role="img" aria-label="{}" viewBox="0 0 280 270">{}</svg>'
+    ).format(told, Markup("").join(parts))
+
+
+def plot_style() -> str:
+    """The style sheet of the pictures."""
+    return environment("en", html=True).get_template("plots.css").render()
+
+
+def _percent(value: float, low: float, high: float) -> float:
+    """Where a value lies between two, in percent; what lies outside stands at the end."""
+    return 100 * min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
 
 
 def _bar(place: int, count: int, highest: int, width: float, span: str) -> Markup:

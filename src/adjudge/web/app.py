@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -12,7 +14,7 @@ from starlette.types import ASGIApp
 from adjudge.errors import AdjudgeError
 from adjudge.messages import Message
 from adjudge.service.run_index import NoSuchRun
-from adjudge.web.guard import Guard
+from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (
     benchmarks,
@@ -31,7 +33,7 @@ from adjudge.web.pages import (
     start,
     trust,
 )
-from adjudge.web.site import LANGUAGE_COOKIE, Site, assets, site_of
+from adjudge.web.site import THEME_COOKIE, THEMES, Site, assets, site_of
 
 _PAGES = (
     runs,
@@ -58,6 +60,7 @@ def application(site: Site) -> ASGIApp:
         routes=[
             *(route for page in _PAGES for route in page.ROUTES),
             Route("/language", choose_language),
+            Route("/theme", choose_theme),
             Route("/static/{name:path}", static),
         ],
         exception_handlers={AdjudgeError: _explain, HTTPException: _refuse},
@@ -80,11 +83,20 @@ def static(request: Request) -> Response:
 
 def choose_language(request: Request) -> Response:
     """Remember the language and go back to where the reader was."""
+    return _chosen(request, LANGUAGE_COOKIE, LANGUAGES)
+
+
+def choose_theme(request: Request) -> Response:
+    """The same of light and dark."""
+    return _chosen(request, THEME_COOKIE, THEMES)
+
+
+def _chosen(request: Request, cookie: str, known: Sequence[str]) -> Response:
     chosen, back = request.query_params.get("set", ""), request.query_params.get("back", "")
     is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
     answer = RedirectResponse(back if is_ours else f"{request.scope['root_path']}/", 303)
-    if chosen in LANGUAGES:
-        answer.set_cookie(LANGUAGE_COOKIE, chosen, samesite="strict", httponly=True, path="/")
+    if chosen in known:
+        answer.set_cookie(cookie, chosen, samesite="strict", httponly=True, path="/")
     return answer
 
 

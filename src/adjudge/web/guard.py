@@ -19,6 +19,7 @@ from starlette.datastructures import Headers
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from adjudge.messages import Message, render
 from adjudge.web.server_access import (
     CLOSED,
     HARDENING,
@@ -29,6 +30,7 @@ from adjudge.web.server_access import (
     sealed,
 )
 
+LANGUAGE_COOKIE = "adjudge_language"
 TOKEN_HEADER = "x-adjudge-token"  # noqa: S105 - a name
 _FIXED = {
     **HARDENING,
@@ -44,8 +46,17 @@ _GO_ON = """<!doctype html>
 <p><a href="{0}">adjudge</a></p>
 """
 _STRAY = """<!doctype html>
+<html lang="{language}">
 <meta charset="utf-8"><title>adjudge</title>
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<style nonce="{nonce}">
+:root {{ color-scheme: light dark; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; margin: 12vh auto; max-width: 36rem; }}
+body {{ padding: 0 1rem; }}
+</style>
+<h1>{title}</h1>
 <p>{said}</p>
+<p>{hint}</p>
 <script nonce="{nonce}">
 const place = localStorage.getItem("adjudge");
 const wanted = location.pathname.replace(/^\\/[0-9a-f]{{32}}(?=\\/|$)/, "");
@@ -123,8 +134,8 @@ class Access(ServerAccess):
 def policy(nonce: str) -> str:
     """The Content-Security-Policy of a page."""
     return (
-        f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; style-src 'self'; img-src "
-        "'self' data:; connect-src 'self'; "
+        f"default-src 'none'; script-src 'self' 'nonce-{nonce}'; "
+        f"style-src 'self' 'nonce-{nonce}'; img-src 'self' data:; connect-src 'self'; "
         "form-action 'self'; frame-ancestors 'none'; base-uri 'none'; "
         "require-trusted-types-for 'script'; trusted-types htmx"
     )
@@ -237,7 +248,18 @@ def _stray(scope: Scope, headers: Headers) -> Response:
     said = "open the address that adjudge view printed, with its token"
     if scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
         return PlainTextResponse(said, 403)
-    return HTMLResponse(_STRAY.format(said=said, nonce=scope["state"]["nonce"]), 403)
+    language = "ru" if "ru" in _cookies(headers, LANGUAGE_COOKIE) else "en"
+    texts = {
+        "title": Message("This address leads nowhere any more"),
+        "said": Message("To get in, open the address that adjudge view printed, with its token."),
+        "hint": Message(
+            "The page was started again, or this browser was never let in. Where it was ended, "
+            "start it with: adjudge view"
+        ),
+    }
+    shown = {name: escape(render(text, language)) for name, text in texts.items()}
+    page = _STRAY.format(**shown, language=language, nonce=scope["state"]["nonce"])
+    return HTMLResponse(page, 403)
 
 
 def _sealed(send: Send, nonce: str) -> Send:

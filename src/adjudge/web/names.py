@@ -58,6 +58,11 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     },
     "severity": {"error": term("page", "error"), "warning": term("page", "warning")},
     "state": {"complete": term("run", "complete"), "not finished": Message("not finished")},
+    "stand": {
+        "agree": Message("people agree"),
+        "differ": Message("people differ"),
+        "open": Message("people undecided"),
+    },
     "status": {
         "scored": term("page", "scored"),
         "abstained": term("page", "abstained"),

@@ -28,7 +28,18 @@ from adjudge.results.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.view.evidence import evidence_html, evidence_style
 from adjudge.view.pages import measures_html
-from adjudge.web.guard import Access
+from adjudge.view.plots import (
+    Move,
+    Range,
+    distribution,
+    flow,
+    interval,
+    plot_style,
+    reliability,
+    step_class,
+)
+from adjudge.view.terms import field_title, rule_title
+from adjudge.web.guard import LANGUAGE_COOKIE, Access
 from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
@@ -36,7 +47,8 @@ from adjudge.web.names import LANGUAGES, name_of, state_of
 from adjudge.web.playground.trial import Trials
 from adjudge.web.spending import Spending
 
-LANGUAGE_COOKIE = "adjudge_language"
+THEME_COOKIE = "adjudge_theme"
+THEMES = ("light", "dark")
 _HOME = files("adjudge.web")
 _TYPES = {
     ".js": "text/javascript; charset=utf-8",
@@ -76,7 +88,7 @@ def assets() -> Mapping[str, Asset]:
     )
     contents = {
         **{name: (static / name).read_bytes() for name in names},
-        "evidence.css": evidence_style().encode(),
+        "drawing.css": (plot_style() + evidence_style()).encode(),
     }
     return {name: Asset.of(name, content) for name, content in contents.items()}
 
@@ -155,6 +167,8 @@ class Site:
                 nonce=request.state.nonce,
                 form_token=self.access.form_token,
                 read_only=self.read_only,
+                theme=theme_of(request),
+                here_is=_section(request),
             )
         )
         return HTMLResponse(_bytes(text), status)
@@ -188,10 +202,31 @@ def templates(language: str) -> jinja2.Environment:
         asset=_asset_address,
         query=_query,
         day=_day,
+        distribution=distribution,
         evidence=evidence_html,
+        field_title=field_title,
+        flow=flow,
+        interval=interval,
+        move_of=Move,
+        range_of=Range,
+        reliability=reliability,
+        rule_title=rule_title,
+        step_class=step_class,
         measures=measures_html,
     )
     return made
+
+
+def _section(request: Request) -> str:
+    """Which entry of the top bar a page belongs to."""
+    first = str(request.url.path).removeprefix(request.scope["root_path"]).split("/")[1:2]
+    return "runs" if first in ([""], ["run"], ["compare"]) else "".join(first).split("-")[0]
+
+
+def theme_of(request: Request) -> str:
+    """Light or dark as chosen in the page; else nothing, and the browser decides."""
+    chosen = request.cookies.get(THEME_COOKIE, "")
+    return chosen if chosen in THEMES else ""
 
 
 def site_of(request: Request) -> Site:

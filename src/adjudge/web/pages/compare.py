@@ -16,9 +16,10 @@ from adjudge.errors import SetupError
 from adjudge.labels.store import LabelStore
 from adjudge.results.compared import comparison_lines
 from adjudge.runs.diff import JudgedRow, JudgmentSummary, Pair, RunDiff, run_diff
-from adjudge.trust.comparison import compare_runs
+from adjudge.trust.comparison import RunComparison, compare_runs
+from adjudge.web.forms import whole
 from adjudge.web.library import RunPlace
-from adjudge.web.site import site_of
+from adjudge.web.site import Site, site_of
 
 TABS = (
     "changed",
@@ -31,7 +32,9 @@ TABS = (
     "only_b",
 )
 _SHOWN = 200
-"""Rows of a tab; all of them are counted."""
+"""Rows of a page of a tab."""
+_HELD = 5_000
+"""Rows of each tab that are kept; for those behind them the runs are read again."""
 _MOST_MOVES = 30
 Labels = Mapping[tuple[str, str], str | None]
 
@@ -48,6 +51,7 @@ def show(request: Request) -> Response:
     found = site.library.kept(
         one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two)
     )
+    first = whole(asked.get("from", "")) or 0
     held_back = not found.same_judges and asked.get("anyway") != "1"
     data = {
         "a": {"id": one.id, "name": one.name},
@@ -59,9 +63,32 @@ def show(request: Request) -> Response:
         "lines": [] if held_back else found.lines,
         "counts": {} if held_back else found.counts,
         "moves": [] if held_back else [plain(one) for one in found.moves],
-        "rows": [] if held_back else [plain(one) for one in found.rows[tab]],
+        "first": first,
+        "shown": _SHOWN,
+        "rows": []
+        if held_back
+        else [plain(one) for one in _page(site, one, two, found, tab, first)],
+        "differences": [] if held_back else [plain(one) for one in found.differences],
+        "worth": found.worth,
     }
     return site.answer(request, "compare.html.jinja", data)
+
+
+def _page(
+    site: Site, one: RunPlace, two: RunPlace, found: _Compared, tab: str, first: int
+) -> list[_Rows]:
+    """Rows of a tab from ``first`` on."""
+    if first + _SHOWN <= _HELD or found.counts[tab] <= _HELD:
+        return found.rows[tab][first : first + _SHOWN]
+    what = f"compare {two.id} {site.library.version(two)} {tab} {first}"
+    return site.library.kept(one, what, lambda: _further(one, two, tab, first))
+
+
+def _further(one: RunPlace, two: RunPlace, tab: str, first: int) -> list[_Rows]:
+    with run_diff(one.folder, two.folder) as found:
+        tabs = _Tabs({**_labels(one), **_labels(two)}, {tab: first}, _SHOWN)
+        tabs.fill(found)
+    return tabs.rows[tab]
 
 
 @dataclass(frozen=True)
@@ -75,13 +102,33 @@ class _Compared:
     counts: dict[str, int]
     moves: list[_Move]
     rows: dict[str, list[_Rows]]
-    """Tab → the rows that it shows."""
+    """Tab → its first rows."""
+    differences: list[_Difference]
+    worth: dict[str, dict[str, float]]
+    """Criterion → verdict → the mean of its scores, where they lie from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class _Difference:
+    """B less A by one criterion, as it is drawn."""
+
+    judge: str
+    criteria: str
+    first: float | None
+    second: float | None
+    value: float | None
+    lower: float | None
+    upper: float | None
+    reach: float
+    rows: int
+    outcome: str
 
 
 @dataclass(frozen=True)
 class _Move:
     """How many rows went from one outcome to another."""
 
+    criteria: str
     a: str
     b: str
     verdicts: tuple[bool, bool]
@@ -122,11 +169,29 @@ def _compared(one: RunPlace, two: RunPlace) -> _Compared:
             [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
             {tab: tabs.counts[tab] for tab in TABS},
             [
-                _Move(a.text, b.text, (a.is_verdict, b.is_verdict), count)
-                for (a, b), count in tabs.moves.most_common(_MOST_MOVES)
+                _Move(criteria, a.text, b.text, (a.is_verdict, b.is_verdict), count)
+                for (criteria, a, b), count in tabs.moves.most_common(_MOST_MOVES)
             ],
             tabs.rows,
+            [_difference(one) for one in comparisons],
+            tabs.worth(),
         )
+
+
+def _difference(one: RunComparison) -> _Difference:
+    shown = one.shown
+    return _Difference(
+        one.judge,
+        one.criteria,
+        one.first,
+        one.second,
+        shown.value,
+        None if shown.lower is None else one.on_the_scale(shown.lower),
+        None if shown.upper is None else one.on_the_scale(shown.upper),
+        one.reach,
+        one.rows,
+        str(one.outcome.value),
+    )
 
 
 class _Said(NamedTuple):
@@ -140,22 +205,42 @@ class _Said(NamedTuple):
 class _Tabs:
     """Sorts rows into tabs, some of which a row is in at once."""
 
-    def __init__(self, labels: Labels) -> None:
+    def __init__(
+        self, labels: Labels, first: Mapping[str, int] | None = None, most: int = _HELD
+    ) -> None:
         self._labels = labels
+        self._first, self._most = first or {}, most
+        self._scores: dict[tuple[str, str], tuple[float, int]] = {}
         self.counts: Counter[str] = Counter()
-        self.moves: Counter[tuple[_Said, _Said]] = Counter()
+        self.moves: Counter[tuple[str, _Said, _Said]] = Counter()
         self.rows: dict[str, list[_Rows]] = {tab: [] for tab in TABS}
 
     def fill(self, found: RunDiff) -> None:
         for line in found.lines():
             for pair in found.pairs(line):
-                self.moves[_said(pair.before.summary), _said(pair.after.summary)] += 1
+                said = [_said(one.summary) for one in (pair.before, pair.after)]
+                self.moves[pair.before.criteria, said[0], said[1]] += 1
+                for one, text in zip((pair.before, pair.after), said, strict=True):
+                    self._score(one.criteria, text, one.summary.score)
                 for tab in self._tabs_of(pair):
                     self._add(tab, pair.before, pair.after)
         for row in found.only_in(0):
             self._add("only_a", row, None)
         for row in found.only_in(1):
             self._add("only_b", None, row)
+
+    def _score(self, criteria: str, said: _Said, score: float | None) -> None:
+        if said.is_verdict and score is not None:
+            total, count = self._scores.get((criteria, said.text), (0.0, 0))
+            self._scores[criteria, said.text] = (total + score, count + 1)
+
+    def worth(self) -> dict[str, dict[str, float]]:
+        """Criterion → verdict → the mean of its scores."""
+        found: dict[str, dict[str, float]] = {}
+        for (criteria, said), (total, count) in self._scores.items():
+            if 0 <= total / count <= 1:
+                found.setdefault(criteria, {})[said] = total / count
+        return found
 
     def _tabs_of(self, pair: Pair) -> Iterator[str]:
         before, after = pair.before.summary, pair.after.summary
@@ -181,7 +266,7 @@ class _Tabs:
 
     def _add(self, tab: str, before: JudgedRow | None, after: JudgedRow | None) -> None:
         self.counts[tab] += 1
-        if len(self.rows[tab]) < _SHOWN:
+        if self.counts[tab] > self._first.get(tab, 0) and len(self.rows[tab]) < self._most:
             self.rows[tab].append(_Rows(_row(before), _row(after)))
 
 

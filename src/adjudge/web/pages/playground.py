@@ -63,6 +63,13 @@ class Link(NamedTuple):
     text: str
 
 
+class SavedCase(NamedTuple):
+    """What the form goes on from once it was saved."""
+
+    case: str
+    base: int
+
+
 def posted(answer: Posted) -> Callable[[Request], Awaitable[Response]]:
     """A page that is sent the form; refused where nothing may be written."""
 
@@ -84,6 +91,7 @@ def said(
     title: str = "",
     files: Sequence[TextFile] = (),
     link: Link | None = None,
+    saved: SavedCase | None = None,
     status: int = 200,
 ) -> Response:
     """A message beside the form, with files to take away."""
@@ -93,6 +101,7 @@ def said(
         "title": title,
         "files": [one._asdict() for one in files],
         "link": link and link._asdict(),
+        "saved": saved and saved._asdict(),
     }
     return site_of(request).answer(
         request, "playground_said.html.jinja", {**data, "kind": kind}, status

@@ -25,6 +25,7 @@ from adjudge.web.forms import whole
 from adjudge.web.pages.playground import (
     Form,
     Link,
+    SavedCase,
     TextFile,
     form_answer,
     posted,
@@ -59,7 +60,7 @@ def save(request: Request, form: Form) -> Response:
         f"{request.scope['root_path']}/playground?{urlencode({'case': name, 'version': number})}",
         Message("Go on from this version"),
     )
-    return said(request, message, link=link)
+    return said(request, message, link=link, saved=SavedCase(name, number))
 
 
 def save_criteria(request: Request, form: Form) -> Response:

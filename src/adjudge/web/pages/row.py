@@ -13,14 +13,20 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.domain.json_types import JsonDict
-from adjudge.domain.record import JudgmentRecord, VoteRecord
+from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.domain.record import Fields, JudgmentRecord, PairwiseDetail, VoteRecord
 from adjudge.errors import RunError
-from adjudge.ledger.browse import judges_in, same_text
-from adjudge.ledger.file import FILE
+from adjudge.ledger.browse import judges_in, neighbours, same_text
+from adjudge.ledger.file import FILE, read_meta
 from adjudge.ledger.records import records
+from adjudge.rag.dimensions import kept_dimensions
+from adjudge.rag.rows import MAY_BE_ABSENT
+from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.results.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
+from adjudge.web.people import people_said
+from adjudge.web.rendered import render_text
 from adjudge.web.site import Site, site_of
 
 _LOOKED_THROUGH = 20_000_000
@@ -31,6 +37,7 @@ _MOST_QUOTES = 200
 """Quotations that are looked for in the texts of a row: the first ones of its explanations."""
 _MOST_PARTS = 4_000
 """Of one text, marked and unmarked: behind them nothing is marked."""
+_FIRST, _LAST = ("user_input", "history", "contexts"), "response"
 _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,300})»|`([^`\n]{4,300})`')
 _OF_A_VOTE = ("model", "outcome", "option", "explanation", "reason", "persona")
 _OF_EVIDENCE = ("judge", "row", "fields", "evidence")
@@ -51,6 +58,9 @@ _SHOWN_APART = (
     "measures",
     "parts",
     "blame",
+    "scores",
+    "normalized",
+    "explanations",
 )
 
 
@@ -94,6 +104,9 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
                 row=row,
                 judge=judge,
             )
+        judges = judges_of(read_meta(connection).get("configuration"))
+        configuration = judges.get(judge, JudgeConfiguration())
+        before, behind = neighbours(connection, judge, row)
         prompts = shown_prompts(connection, judge, row - 1)
         same = (
             same_text(connection, judge, row - 1)
@@ -105,8 +118,13 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
     explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     shown = replace(found, votes=None).to_dict()
+    people = people_said(place, found)
+    systems = found.detail.system_names if isinstance(found.detail, PairwiseDetail) else ()
     return {
         "row": row,
+        "before": before,
+        "behind": behind,
+        "people": people and people.to_dict(),
         "id": found.id,
         "judge": judge,
         "criteria": found.criterion,
@@ -117,8 +135,8 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         "reason": _begins(found.reason),
         "fields": [
             one
-            for name, value in found.fields.items()
-            for one in _texts(name, value, quotes, whole=whole)
+            for name in _in_reading_order(found.fields)
+            for one in _texts(name, found.fields[name], quotes, systems, whole=whole)
         ],
         "more": {
             name: value
@@ -126,17 +144,48 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
             if name not in _SHOWN_APART and value not in (None, [], {}, False)
         },
         "votes": [
-            _vote(vote, prompt, whole=whole) for vote, prompt in zip(votes, prompts, strict=True)
+            _vote(vote, prompt, systems, whole=whole)
+            for vote, prompt in zip(votes, prompts, strict=True)
         ],
+        **_looked_into(found, shown, configuration),
+        "python": as_python(place, judge, row),
+        "same": same,
+    }
+
+
+def _looked_into(
+    found: JudgmentRecord, shown: JsonDict, configuration: JudgeConfiguration
+) -> JsonDict:
+    """What RAG judges, evidence and measures say of a row."""
+    return {
+        "dimensions": _dimensions(found, configuration),
+        "rule": rule_of(found) if rag_detail(found) else None,
         "evidence": {name: shown.get(name) for name in _OF_EVIDENCE}
         if shown.get("evidence")
         else None,
         "measures": {name: shown.get(name) for name in _OF_MEASURES}
         if shown.get("measures")
         else None,
-        "python": as_python(place, judge, row),
-        "same": same,
     }
+
+
+def _dimensions(record: JudgmentRecord, configuration: JudgeConfiguration) -> list[JsonDict]:
+    """Of a RAG answer: every dimension with its score and why."""
+    if rag_detail(record) is None:
+        return []
+    found = [(one, score_of(record, one.name)) for one in kept_dimensions(configuration.dimensions)]
+    return [
+        {
+            "name": one.name,
+            "title": one.title,
+            "score": score,
+            "maximum": one.maximum,
+            "label": one.labels[score] if score is not None and score < len(one.labels) else "",
+            "worth": None if score is None else one.normalized(score),
+            "why": explanation_of(record, one.name),
+        }
+        for one, score in found
+    ]
 
 
 def quoted_in(texts: Sequence[object]) -> Iterator[str]:
@@ -146,16 +195,37 @@ def quoted_in(texts: Sequence[object]) -> Iterator[str]:
             yield next(part for part in match.groups() if part)
 
 
+def _in_reading_order(fields: Fields) -> list[str]:
+    """What was asked first, what was judged last; what is empty is left out."""
+    filled = [name for name, value in fields.items() if name not in MAY_BE_ABSENT or any(value)]
+    return [
+        *(name for name in _FIRST if name in filled),
+        *(name for name in filled if name not in (*_FIRST, _LAST)),
+        *(name for name in filled if name == _LAST),
+    ]
+
+
 def _texts(
-    name: str, value: str | Sequence[str], quotes: set[str], *, whole: bool
+    name: str,
+    value: str | Sequence[str],
+    quotes: set[str],
+    systems: Sequence[str],
+    *,
+    whole: bool,
 ) -> Iterator[JsonDict]:
+    """A field's texts; of compared responses, under the names of their systems."""
     several = not isinstance(value, str)
+    named = systems if several and len(value) == len(systems) else ()
     for place, text in enumerate(value if several else [value], 1):
         shown = str(text) if whole else str(text)[:LONGEST]
         cut = len(str(text)) - len(shown)
         yield {
-            "name": f"{name} {place}" if several else name,
-            "parts": marked(shown, quotes),
+            "name": named[place - 1] if named else f"{name} {place}" if several else name,
+            "field": name,
+            "parts": (parts := marked(shown, quotes)),
+            "rendered": None
+            if cut or any(is_quoted for _, is_quoted in parts)
+            else render_text(shown),
             "left_out": cut,
         }
 
@@ -180,12 +250,16 @@ def marked(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:
     return [part for part in [*parts, (text[end:], False)] if part[0]]
 
 
-def _vote(vote: VoteRecord, prompt: ShownPrompt | None, *, whole: bool) -> JsonDict:
+def _vote(
+    vote: VoteRecord, prompt: ShownPrompt | None, systems: Sequence[str], *, whole: bool
+) -> JsonDict:
     text = vote.text or ""
     return {
         **{name: _begins(getattr(vote, name)) for name in _OF_A_VOTE},
+        "said": _named(vote.option, systems),
         "sample": vote.sample,
         "order": None if vote.order is None else list(vote.order),
+        "shown": _shown_order(vote.order, systems),
         "probability": vote.probability,
         "distribution": dict(vote.distribution or {}),
         "tokens": [vote.usage.prompt_tokens, vote.usage.completion_tokens],
@@ -196,6 +270,20 @@ def _vote(vote: VoteRecord, prompt: ShownPrompt | None, *, whole: bool) -> JsonD
         "left_out": 0 if whole else max(0, len(text) - LONGEST),
         "prompt": _prompt(prompt, whole=whole) if prompt else None,
     }
+
+
+def _named(option: str | None, systems: Sequence[str]) -> str | None:
+    """What a vote says; of compared responses, the name of the better one and not its place."""
+    if option is None or not systems or not option.isdecimal():
+        return _begins(option)
+    return systems[int(option)] if int(option) < len(systems) else option
+
+
+def _shown_order(order: Sequence[int] | None, systems: Sequence[str]) -> list[str]:
+    """The order in which compared responses were shown, by name."""
+    if order is None or sorted(order) != list(range(len(systems))):
+        return []
+    return [systems[place] for place in order]
 
 
 def _begins(value: str | None) -> str | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
+from urllib.parse import urlencode
 
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from adjudge.domain.json_types import JsonDict, JsonObject
@@ -17,37 +20,57 @@ from adjudge.domain.record import FLAGS, Flag
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
 from adjudge.ledger.browse import (
+    PATIENCE,
     STATUSES,
     Figures,
     Filters,
+    JudgmentLine,
     Sort,
     figures_of,
+    find_row,
     judges_in,
+    last_row,
     page_of,
 )
 from adjudge.ledger.file import read_meta
+from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
+from adjudge.web.forms import whole
 from adjudge.web.library import RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data, row_record
+from adjudge.web.people import STANDS, PeopleSaid, people_by_row
 from adjudge.web.site import Site, site_of
+
+_PATIENCE = 0.4
+"""Seconds for which one step of a search goes on that continues by itself."""
+_PASSING = ("part", "searched", "go")
+"""What an address says for one step alone."""
 
 
 def show(request: Request) -> Response:
     """The list, and the row that the address names."""
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
-    large = is_large(place)
+    large, part = is_large(place), asked.get("part") == "list"
     with reading(place.folder) as connection:
         judges = judges_in(connection)
         judge = _judge(asked, judges)
-        facts = read_meta(connection)
-        filters = _in_good_order(filters_of(asked, judge), is_large=large)
+        if wanted := asked.get("go", "").strip():
+            return _gone_to(request, place, judge, find_row(connection, judge, wanted), wanted)
+        facts, total = read_meta(connection), last_row(connection, judge)
         known = judges_of(facts.get("configuration"))
         configuration = known.get(judge, JudgeConfiguration())
-        judged = _judged_field(configuration)
-        page = page_of(connection, filters, asked.get("after", ""), judged=judged)
-    chosen = _number(asked, "row")
+        people = people_by_row(site.library, place, judge)
+        filters = _in_good_order(filters_of(asked, judge, people), is_large=large)
+        page = page_of(
+            connection,
+            filters,
+            asked.get("after", ""),
+            judged=_judged_field(configuration),
+            patience=_PATIENCE if part else PATIENCE,
+        )
+    chosen = None if part else _number(asked, "row")
     data: JsonDict = {
         "run": {
             "id": place.id,
@@ -62,21 +85,49 @@ def show(request: Request) -> Response:
         "judges": judges,
         "judge": judge,
         "criteria_names": [str(one.get("name")) for one in configuration.criteria],
-        "asked": dict(asked),
+        "dimensions": _dimensions(configuration),
+        "asked": {name: value for name, value in asked.items() if name not in _PASSING},
         "statuses": STATUSES,
         "flags": list(FLAGS),
-        "figures": None if large else figures_data(site, place, judge),
-        "rows": [line._asdict() for line in page.lines],
+        "figures": None if large or part else figures_data(site, place, judge),
+        "rows": [_line_data(line, people) for line in page.lines],
+        "people": dict(Counter(one.stand for one in people.values())),
         "next": page.next,
         "looked_at": page.looked_at,
+        "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
+        "total": total,
         "sort": filters.sort,
         "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
         "chosen": row_data(site, place, judge, int(chosen), whole=False)
         if chosen is not None
         else None,
     }
+    if part:
+        return site.answer(request, "run_list.html.jinja", data)
     record = row_record(place, judge, int(chosen)) if chosen is not None else None
     return site.answer(request, "run.html.jinja", data, record=record)
+
+
+def _gone_to(
+    request: Request, place: RunPlace, judge: str, row: int | None, wanted: str
+) -> Response:
+    if row is None:
+        raise SetupError("the run has no row {wanted!r}: neither an id nor a number", wanted=wanted)
+    query = urlencode({"judge": judge, "row": row})
+    return RedirectResponse(f"{request.scope['root_path']}/run/{place.id}?{query}#row", 303)
+
+
+def _line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
+    said = people.get(line.row)
+    return {**line._asdict(), "people": said and said.to_dict()}
+
+
+def _dimensions(configuration: JudgeConfiguration) -> list[JsonDict]:
+    """Of a RAG judge: what each dimension is called, and each of its scores."""
+    return [
+        {"name": one.name, "title": one.title, "maximum": one.maximum, "labels": list(one.labels)}
+        for one in kept_dimensions(configuration.dimensions)
+    ]
 
 
 def show_figures(request: Request) -> Response:
@@ -85,11 +136,16 @@ def show_figures(request: Request) -> Response:
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     with reading(place.folder) as connection:
         judge = _judge(asked, judges_in(connection))
+        known = judges_of(read_meta(connection).get("configuration"))
     kept = {name: value for name, value in asked.items() if name != "judge"}
     data = {
         "run": {"id": place.id},
         "judge": judge,
         "asked": kept,
+        "criteria_names": [
+            str(one.get("name")) for one in known.get(judge, JudgeConfiguration()).criteria
+        ],
+        "dimensions": _dimensions(known.get(judge, JudgeConfiguration())),
         "live": site.library.is_live(place),
         "figures": figures_data(site, place, judge),
     }
@@ -109,13 +165,22 @@ def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
         filters.verdict is not None
         or filters.flag is not None
         or filters.criteria is not None
+        or filters.dimension is not None
+        or filters.rule is not None
         or filters.words
     )
     return replace(filters, sort="row") if is_large and looked_for else filters
 
 
-def filters_of(asked: QueryParams, judge: str) -> Filters:
+def filters_of(
+    asked: QueryParams, judge: str, people: Mapping[int, PeopleSaid] | None = None
+) -> Filters:
     """What an address asks for."""
+    stand = asked.get("people") or None
+    if stand not in (None, *STANDS):
+        raise SetupError(
+            "people must be one of {known}, not {stand!r}", known=", ".join(STANDS), stand=stand
+        )
     return Filters(
         judge=judge,
         status=asked.get("status") or None,
@@ -125,6 +190,11 @@ def filters_of(asked: QueryParams, judge: str) -> Filters:
         flag=cast("Flag | None", asked.get("flag") or None),
         criteria=asked.get("criteria") or None,
         words=asked.get("q", "").strip(),
+        dimension=asked.get("dimension") or None,
+        rule=asked.get("rule") or None,
+        rows=frozenset(row for row, one in (people or {}).items() if one.stand == stand)
+        if stand
+        else None,
         sort=cast("Sort", asked.get("sort") or "worst"),
     )
 
@@ -142,6 +212,11 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> JsonDict:
         "usd": site.library.about(place).usd,
         "identity": identity,
         "verdicts": dict(found.verdicts),
+        "answers": {name: [one._asdict() for one in each] for name, each in found.answers.items()},
+        "dimensions": {
+            name: [one._asdict() for one in each] for name, each in found.dimensions.items()
+        },
+        "rules": dict(found.rules),
         "histogram": [
             {
                 "from": low,

@@ -8,12 +8,17 @@ from starlette.routing import Route
 
 from adjudge.web.site import site_of
 
+_MOST_NAMES = 50
+
 
 def show(request: Request) -> Response:
     """Every run, the newest first."""
     site = site_of(request)
     wanted = request.query_params.get("q", "").strip()
     places = [place for place in site.library.scan() if wanted.casefold() in place.name.casefold()]
+    if request.query_params.get("part") == "names":
+        named = [{"id": place.id, "name": place.name} for place in places[:_MOST_NAMES]]
+        return site.answer(request, "run_names.html.jinja", {"runs": named})
     shown = [
         {**site.library.glance(place), "live": site.library.is_live(place)} for place in places
     ]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from typing import cast
 
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.labels.criteria_notes import notes_in
 from adjudge.labels.store import Conflict, LabelStore
 from adjudge.results.trusted import trust_sentence
@@ -16,14 +19,14 @@ from adjudge.stats.estimate import Estimate
 from adjudge.trust.calibration import Calibration, calibrate_run
 from adjudge.view.calibrated import (
     calibration_lines,
-    confusion_table,
     estimates_of,
     limits_text,
     people_lines,
     value_text,
 )
-from adjudge.view.terms import figure_title
-from adjudge.web.library import RunPlace
+from adjudge.view.terms import figure_title, option_title
+from adjudge.web.library import RunPlace, is_large
+from adjudge.web.people import reliability_of
 from adjudge.web.site import site_of
 
 
@@ -39,9 +42,10 @@ def show(request: Request) -> Response:
 def _report(place: RunPlace) -> JsonDict:
     conflicts = list(LabelStore(place.folder).conflicts())
     return {
-        "calibrations": [_data(one) for one in calibrate_run(place.folder)],
+        "calibrations": [_data(one, place) for one in calibrate_run(place.folder)],
         "conflicts": [_conflict(one) for one in conflicts[:100]],
         "conflict_count": len(conflicts),
+        "conflicts_by": Counter(one.criteria for one in conflicts if one.is_open),
         "notes": [asdict(one) for one in notes_in(place.folder)],
     }
 
@@ -51,19 +55,24 @@ def _conflict(one: Conflict) -> JsonDict:
     return {"criteria": one.criteria, "id": one.labels[0].id or one.row, "said": answers}
 
 
-def _data(one: Calibration) -> JsonDict:
+def _data(one: Calibration, place: RunPlace) -> JsonDict:
     agreed = one.agreement if one.agreement and one.agreement.count else None
+    estimates = [_figure(name, found) for name, found in estimates_of(one)]
+    figures = [
+        _figure(figure_title(name), found)
+        for name, found in (agreed.figures.items() if agreed else ())
+    ]
     return {
         "sentence": trust_sentence(one),
         "refused": one.refusal is not None,
         "lines": list(calibration_lines(one)),
         "people": list(people_lines(agreed)) if agreed else [],
-        "estimates": [_figure(name, found) for name, found in estimates_of(one)],
-        "confusion": confusion_table(one) if one.confusion.table else None,
-        "figures": [
-            _figure(figure_title(name), found)
-            for name, found in (agreed.figures.items() if agreed else ())
-        ],
+        "estimates": estimates,
+        "scale": _scale(estimates),
+        "confusion": _heat(one.confusion.table) if one.confusion.table else None,
+        "figures": figures,
+        "figures_scale": _scale(figures),
+        "reliability": [] if is_large(place) else reliability_of(place, one.judge, one.criteria),
         "data": one.to_dict(),
     }
 
@@ -74,7 +83,44 @@ def _figure(name: str, found: Estimate) -> JsonDict:
         "value": value_text(found),
         "limits": limits_text(found),
         "count": found.count,
+        "range": {"value": found.value, "lower": found.lower, "upper": found.upper},
     }
+
+
+def _scale(figures: Iterable[JsonDict]) -> tuple[float, float]:
+    """The ends of what figures are drawn on: 0 and 1, further where one of them lies outside."""
+    ends = [
+        float(end)
+        for one in figures
+        for end in cast("JsonDict", one["range"]).values()
+        if isinstance(end, int | float)
+    ]
+    return min([0.0, *ends]), max([1.0, *ends])
+
+
+def _heat(table: Mapping[str, Mapping[str, int]]) -> JsonDict:
+    """What people say in the rows, what the judge says in the columns; each cell with its share of
+    the row in tenths.
+    """
+    said = list(dict.fromkeys([*table, *(name for row in table.values() for name in row)]))
+    rows: list[JsonValue] = [
+        {
+            "people": option_title(truth),
+            "total": sum(row.values()),
+            "cells": [
+                {
+                    "count": row.get(name, 0),
+                    "agree": name == truth,
+                    "tenth": round(10 * row.get(name, 0) / (sum(row.values()) or 1)),
+                    "people": truth,
+                    "judge": name,
+                }
+                for name in said
+            ],
+        }
+        for truth, row in table.items()
+    ]
+    return {"judge": [option_title(name) for name in said], "rows": rows}
 
 
 ROUTES = (Route("/run/{run}/trust", show),)

@@ -18,14 +18,18 @@ _LONGEST = 4_000
 
 
 def trial_data(trial: Trial, left: float) -> JsonDict:
-    """Everything that has come so far."""
+    """Everything that has come so far.
+
+    Whether it has ended is read first: what comes between is shown by the next look.
+    """
+    ended = trial.ended
     compared, before = trial.compared(), trial.compared_before()
     rows = [_row(trial, number) for number in range(len(trial.case.rows))]
     notes = dict.fromkeys(note for _, one in sorted(trial.results.items()) for note in one.notes)
     return {
         "trial": {
             "id": trial.id,
-            "ended": trial.ended,
+            "ended": ended,
             "done": len(trial.results) + len(trial.bad),
             "total": len(trial.case.rows),
             "cast": trial.cast,
@@ -40,7 +44,7 @@ def trial_data(trial: Trial, left: float) -> JsonDict:
         "left": left,
         "compared": plain(compared),
         "before": plain(before),
-        "change": trial.change(),
+        "change": trial.change() if ended else "",
         "rows": rows,
     }
 

@@ -4,6 +4,8 @@
 // Where the pages are, for addresses without it. No other server on this machine can read what is kept here.
 localStorage.setItem("adjudge", document.body.dataset.root);
 
+for (const one of document.querySelectorAll("[data-open]")) one.hidden = false;
+
 const lines = () => [...document.querySelectorAll("[data-line]")];
 const isTyping = (target) => target.closest("input, select, textarea, [contenteditable]") !== null;
 
@@ -22,11 +24,40 @@ function choose(line) {
   for (const other of lines()) other.classList.toggle("chosen", other === line);
 }
 
+function openDialog(name) {
+  const dialog = document.querySelector(name);
+  if (dialog.open) return;
+  dialog.showModal();
+  const field = dialog.querySelector("input");
+  if (field) { field.value = ""; field.focus(); field.dispatchEvent(new CustomEvent("opened")); }
+}
+
+// Markdown as it was written: chosen once, and so for every row.
+function showRaw(raw) {
+  sessionStorage.setItem("raw", raw ? "1" : "");
+  drawTexts();
+}
+
+function drawTexts() {
+  const raw = sessionStorage.getItem("raw") === "1";
+  for (const one of document.querySelectorAll(".rendered")) one.hidden = raw;
+  for (const one of document.querySelectorAll(".source")) one.hidden = !raw;
+  for (const one of document.querySelectorAll("[data-raw]")) {
+    one.hidden = !document.querySelector(".rendered");
+    one.setAttribute("aria-pressed", raw);
+  }
+}
+drawTexts();
+
 document.addEventListener("click", (event) => {
   const line = event.target.closest("[data-line]");
   if (line && event.target.closest("a")) choose(line);
   const link = event.target.closest("[data-link]");
   if (link) navigator.clipboard.writeText(new URL(link.dataset.link, location.href).href);
+  const opener = event.target.closest("[data-open]");
+  if (opener) openDialog(opener.dataset.open);
+  const raw = event.target.closest("[data-raw]");
+  if (raw) showRaw(raw.getAttribute("aria-pressed") !== "true");
   const copy = event.target.closest("[data-copy]");
   if (copy) navigator.clipboard.writeText(document.querySelector(copy.dataset.copy).textContent);
 });
@@ -49,6 +80,11 @@ document.addEventListener("keydown", (event) => {
   if (button && !button.disabled) {
     event.preventDefault();
     button.dataset.focus ? button.focus() : button.click();
+  } else if (event.target.closest("dialog")) {
+    return;
+  } else if (event.key === "?" || event.key === "/") {
+    event.preventDefault();
+    openDialog(event.key === "?" ? "#help" : "#switch");
   } else if (key === "j" || key === "k") {
     move(key === "j" ? 1 : -1);
   } else if (key === "n" && document.querySelector("#next")) {
@@ -57,6 +93,7 @@ document.addEventListener("keydown", (event) => {
 });
 
 document.addEventListener("htmx:after:swap", () => {
+  drawTexts();
   const row = document.querySelector(".split > #row");
   if (row && !matchMedia("(min-width: 70rem)").matches) row.scrollIntoView({ block: "start" });
 });
@@ -65,4 +102,8 @@ document.addEventListener("htmx:after:swap", () => {
 document.addEventListener("htmx:error", (event) => {
   if (event.detail?.error instanceof TypeError) document.querySelector("#unheard").hidden = false;
 });
-document.addEventListener("htmx:after:request", () => { document.querySelector("#unheard").hidden = true; });
+document.addEventListener("htmx:after:request", (event) => {
+  document.querySelector("#unheard").hidden = true;
+  // A server that was started again on the same port does not know this page.
+  if (event.detail?.ctx?.response?.raw?.status === 403) document.querySelector("#stale").hidden = false;
+});

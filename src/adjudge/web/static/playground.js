@@ -35,8 +35,72 @@ function send(values) {
   sender.dispatchEvent(new CustomEvent("send"));
 }
 
+// What is typed is kept in this browser until it is saved: a reload, a closed tab or a wrong button lose nothing.
+const form = document.querySelector("#case");
+const draft = `draft ${location.pathname.slice(document.body.dataset.root.length)}${location.search}`;
+const typed = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "new_field"));
+const opened = typed();
+const undone = [];
+let saved = opened;
+
+function fill(text) {
+  const restorer = document.querySelector("#restorer");
+  restorer.replaceChildren(...JSON.parse(text).map(([name, value]) => {
+    const field = document.createElement("input");
+    field.type = "hidden"; field.name = name; field.value = value;
+    return field;
+  }));
+  restorer.dispatchEvent(new CustomEvent("send"));
+}
+
+function keepDraft() {
+  const now = typed();
+  document.querySelector("#undo").disabled = !undone.length;
+  try {
+    if (now === opened || now === saved) localStorage.removeItem(draft);
+    else localStorage.setItem(draft, now);
+    unkept = false;
+  } catch { unkept = now !== saved; }
+}
+let unkept = false;
+let asked = false;
+
+addEventListener("beforeunload", (event) => { if (unkept) event.preventDefault(); }); // only where nothing could be kept
+addEventListener("load", () => {
+  const kept = localStorage.getItem(draft);
+  if (!kept || kept === opened) return;
+  document.querySelector("#restored").hidden = false;
+  const restore = () => { fill(kept); setTimeout(() => asked || restore(), 50); }; // htmx may not be ready yet
+  restore();
+});
+form.addEventListener("input", keepDraft);
+document.addEventListener("htmx:before:request", (event) => {
+  asked ||= event.target.id === "restorer";
+  if (!(event.target instanceof Element) || !event.target.closest("#case, #said, #tools") || event.target.id === "criteria-fields") return;
+  const now = typed();
+  if (undone.at(-1) !== now) undone.push(now);
+  undone.splice(0, undone.length - 50);
+});
+document.addEventListener("click", (event) => {
+  if (event.target.closest("#undo")) {
+    const now = typed();
+    let before = undone.pop();
+    while (before === now) before = undone.pop();
+    if (before) fill(before);
+  }
+  if (event.target.closest("#afresh")) { localStorage.removeItem(draft); unkept = false; location.reload(); }
+});
+
 document.addEventListener("htmx:after:swap", () => {
   follow();
+  const said = document.querySelector("[data-saved-case]");
+  if (said) {
+    form.querySelector("[name=case]").value = said.dataset.savedCase;
+    form.querySelector("[name=base]").value = said.dataset.savedBase;
+    said.removeAttribute("data-saved-case");
+    saved = typed();
+  }
+  keepDraft();
   const wanted = document.querySelector("[data-focus-now]");
   if (wanted) { wanted.removeAttribute("data-focus-now"); wanted.focus(); }
 });

@@ -1,0 +1,148 @@
+"""What people said of a run's rows, beside what the judge said of them.
+
+For pages that show verdicts; where people label, nothing of this is sent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from adjudge.domain.json_types import JsonDict
+from adjudge.domain.label import Label
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.labels.store import LabelStore
+from adjudge.ledger.file import holds_labels
+from adjudge.ledger.records import records
+from adjudge.messages import term
+from adjudge.runs.folder import reading
+from adjudge.stats.intervals import wilson
+from adjudge.view.plots import Bin, Range
+from adjudge.web.library import Library, RunPlace, is_large
+
+Stand = Literal["agree", "differ", "open"]
+STANDS: tuple[Stand, ...] = ("differ", "agree", "open")
+"""Whether people say what the judge says; ``open`` where they or it do not decide."""
+_BINS = 10
+_FEWEST = 20
+"""Rows with a stated probability and a label, below which a picture of them would say nothing."""
+Labels = Mapping[tuple[str, str], Sequence[Label]]
+
+
+class PersonSaid(NamedTuple):
+    """One label, as a page shows it."""
+
+    annotator: str
+    answer: str
+    note: str
+
+
+class PeopleSaid(NamedTuple):
+    """What everybody said of one row."""
+
+    said: tuple[PersonSaid, ...]
+    stand: Stand
+
+    def to_dict(self) -> JsonDict:
+        return {"stand": self.stand, "said": [one._asdict() for one in self.said]}
+
+
+def people_by_row(library: Library, place: RunPlace, judge: str) -> Mapping[int, PeopleSaid]:
+    """Row, from 1 → what people said of it; nothing of a run too large to be read through."""
+    if is_large(place) or not holds_labels(place.folder):
+        return {}
+    return library.kept(place, f"people {judge}", lambda: _by_row(place, judge), at_once=True)
+
+
+def people_said(place: RunPlace, record: JudgmentRecord) -> PeopleSaid | None:
+    """The same of one row, however large the run."""
+    if not holds_labels(place.folder):
+        return None
+    return _of_record(_labels(place, record.criterion), record)
+
+
+def reliability_of(place: RunPlace, judge: str, criteria: str) -> list[Bin]:
+    """How often people confirm verdicts of about the same stated probability; none where too few
+    rows have one and a label.
+    """
+    labels = _labels(place, criteria)
+    seen: dict[int, list[tuple[float, bool]]] = {}
+    with reading(place.folder) as connection:
+        for one in records(connection, judge=judge, votes=True):
+            found = _of_record(labels, one) if one.criterion == criteria else None
+            stated = _stated(one)
+            if found and found.stand != "open" and stated is not None:
+                place_of = min(int(stated * _BINS), _BINS - 1)
+                seen.setdefault(place_of, []).append((stated, found.stand == "agree"))
+    if sum(map(len, seen.values())) < _FEWEST:
+        return []
+    return [_bin(rows) for _, rows in sorted(seen.items())]
+
+
+def _bin(rows: Sequence[tuple[float, bool]]) -> Bin:
+    true, count = sum(agrees for _, agrees in rows), len(rows)
+    limits = wilson(true, count)
+    return Bin(
+        sum(stated for stated, _ in rows) / count,
+        count,
+        Range(true / count, limits.lower, limits.upper),
+    )
+
+
+def _stated(record: JudgmentRecord) -> float | None:
+    """The probability of the verdict, over the votes that state one."""
+    found = [
+        chance
+        for vote in record.votes or ()
+        if record.verdict is not None
+        and (chance := (vote.distribution or {}).get(record.verdict)) is not None
+    ]
+    return sum(found) / len(found) if found else None
+
+
+def _by_row(place: RunPlace, judge: str) -> dict[int, PeopleSaid]:
+    labels = _labels(place)
+    with reading(place.folder) as connection:
+        return {
+            one.row: found
+            for one in records(connection, judge=judge)
+            if (found := _of_record(labels, one))
+        }
+
+
+def _labels(place: RunPlace, criteria: str | None = None) -> dict[tuple[str, str], list[Label]]:
+    found: dict[tuple[str, str], list[Label]] = {}
+    for one in LabelStore(place.folder).current(criteria):
+        if one.state in ("given", "unsure"):
+            found.setdefault((one.criteria, one.row), []).append(one)
+    return found
+
+
+def _of_record(labels: Labels, record: JudgmentRecord) -> PeopleSaid | None:
+    given = labels.get((record.criterion, record.identity), ())
+    if not given:
+        return None
+    said = tuple(PersonSaid(one.annotator, _answer(one, record), one.note) for one in given)
+    answers = Counter(
+        answer for one, (_, answer, _) in zip(given, said, strict=True) if one.state == "given"
+    )
+    return PeopleSaid(said, _stand(answers, record))
+
+
+def _stand(answers: Mapping[str, int], record: JudgmentRecord) -> Stand:
+    """By what most people say; numbers beside numbers are not right or wrong."""
+    most = max(answers.values(), default=0)
+    first = [answer for answer, count in answers.items() if count == most]
+    if len(first) != 1 or record.verdict is None or record.status != "scored":
+        return "open"
+    return "agree" if first[0] == record.verdict else "differ"
+
+
+def _answer(label: Label, record: JudgmentRecord) -> str:
+    if label.state != "given":
+        return term("page", "unsure")
+    if isinstance(label.winner, int) and isinstance(record.detail, PairwiseDetail):
+        names = record.detail.system_names
+        return names[label.winner] if label.winner < len(names) else str(label.winner)
+    return f"{label.score:g}" if label.score is not None else str(label.answer)

@@ -1,0 +1,63 @@
+"""Evaluated text as a reader would see it: Markdown as headings, lists, tables and code, JSON with
+its lines.
+
+The text is anybody's. No HTML of it passes, and links and images stay the characters they are, so
+nothing runs, nothing is fetched and nothing leads away.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+LONGEST = 10_000
+"""Characters of a text that is drawn; a longer one is shown as it is."""
+_DEEPEST = 20
+_LOOKS_LIKE = re.compile(
+    r"^(#{1,6} |[-*+] |\d+[.)] |> |```|~~~|\|.*\|)|\*\*\S|__\S|`[^`\n]+`", re.MULTILINE
+)
+"""What plain prose has none of."""
+
+
+def render_text(text: str) -> Markup | None:
+    """The text drawn; None where it is plain, or too long."""
+    if len(text) > LONGEST:
+        return None
+    return _json(text) or (_markdown(text) if _LOOKS_LIKE.search(text) else None)
+
+
+def _json(text: str) -> Markup | None:
+    if text.strip()[:1] not in ("{", "["):
+        return None
+    try:
+        found = json.loads(text)
+        shown = json.dumps(found, ensure_ascii=False, indent=2)
+    except (ValueError, RecursionError):
+        return None
+    return Markup("<pre>{}</pre>").format(shown) if "\n" in shown and shown != text else None
+
+
+def _markdown(text: str) -> Markup:
+    reader = _reader()
+    tokens = reader.parse(text)
+    for token in tokens:
+        if token.type.startswith("heading_"):  # the headings of the page are its own
+            token.tag = "p"
+            token.attrs = {"class": "heading"} if token.nesting > 0 else {}
+        elif token.type == "fence":
+            token.info = ""
+        else:
+            token.attrs = {"start": start} if (start := token.attrs.get("start")) else {}
+    return Markup(reader.renderer.render(tokens, reader.options, {}))  # noqa: S704 - it escapes
+
+
+@cache
+def _reader() -> MarkdownIt:
+    made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST}).enable(
+        ["table", "strikethrough"]
+    )
+    return made.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])

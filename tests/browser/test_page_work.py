@@ -1,0 +1,231 @@
+"""The commonest jobs on the page, in a real browser: find the bad rows, understand one, compare two
+runs, try a criterion. Pictures show what the JSON says, and evaluated text stays text.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adjudge import AspectCritic, Instance
+from support.labels import judged, model
+from support.page import Page as Server
+from support.page import served
+from support.playground import judging, playground
+from support.trust import labelled, labels_of, population, run_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: make test-browser"
+)
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
+)
+ROWS = population(120)
+MARKDOWN = """# Returns
+
+**Thirty** days, see [the rules](javascript:document.title='taken'):
+
+1. print ![label](http://127.0.0.1:9/label.png)
+2. send <img src=x onerror="document.title='taken'">
+
+| item | days |
+|---|---:|
+| shoes | 30 |
+
+```html
+<script>document.title = 'taken'</script>
+```
+
+<http://127.0.0.1:9/auto> <script>document.title = 'taken'</script>
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    root = tmp_path_factory.mktemp("runs")
+    run_of(root / "dates", ROWS)
+    labelled(root / "dates", labels_of(ROWS[:60], annotator="bob"))
+    judged(
+        root / "again",
+        [text for text, _, _ in ROWS],
+        lambda prompt: "FAIL" if "row 1" in prompt else "PASS",
+    )
+    AspectCritic("It is kind.", model(lambda _: "PASS"), name="kind").evaluate(
+        [Instance({"user_input": "How?", "response": MARKDOWN})], run=root / "markdown"
+    )
+    with served(root, home=root) as found:
+        yield found
+
+
+def at(browser: Browser, server: Server, path: str) -> Page:
+    page = browser.new_context().new_page()
+    page.goto(server.access.url)
+    page.goto(server.address(path), wait_until="networkidle")
+    return page
+
+
+def test_a_part_of_a_bar_shows_its_rows_and_their_number_is_that_of_the_json(
+    browser: Browser, server: Server
+) -> None:
+    run = server.run("dates")
+    answers = server.data(run)["figures"]["answers"]["dates"]
+    page = at(browser, server, run)
+    drawn = page.locator("svg.distribution a").evaluate_all(
+        "parts => parts.map(part => part.getAttribute('aria-label'))"
+    )
+    assert drawn == [f"{one['answer']}: {one['rows']}" for one in answers]
+    page.locator("svg.distribution a").first.click()
+    page.wait_for_url("**verdict=FAIL**")
+    shown = page.locator("[data-line] td:nth-of-type(2)").all_inner_texts()
+    assert set(shown) == {"FAIL"}
+    page.locator(".chip.on").click()
+    page.wait_for_load_state()
+    assert "verdict" not in page.url
+    page.context.close()
+
+
+def test_pictures_of_trust_and_of_a_comparison_say_what_the_json_says(
+    browser: Browser, server: Server
+) -> None:
+    run = server.run("dates")
+    (found,) = server.data(f"{run}/trust")["calibrations"]
+    page = at(browser, server, f"{run}/trust")
+    cells = page.locator("td.heat").all_inner_texts()
+    assert [int(cell.split()[-1]) for cell in cells] == [
+        cell["count"] for row in found["confusion"]["rows"] for cell in row["cells"]
+    ]
+    plots = page.locator("svg.interval").evaluate_all(
+        "plots => plots.map(plot => plot.getAttribute('aria-label'))"
+    )
+    assert plots[0].startswith(f"{found['estimates'][0]['range']['value']:.3f}")
+    a, b = run.removeprefix("/run/"), server.run("again").removeprefix("/run/")
+    moves = server.data(f"/compare?a={a}&b={b}")["moves"]
+    page.goto(server.address(f"/compare?a={a}&b={b}"))
+    told = page.locator("svg.flow").get_attribute("aria-label") or ""
+    for move in moves:
+        assert f"{move['a']} → {move['b']} {move['count']}" in told
+    page.context.close()
+
+
+def test_markdown_is_drawn_and_nothing_of_it_runs_or_is_fetched(
+    browser: Browser, server: Server
+) -> None:
+    page = at(browser, server, "/")
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(server.address(f"{server.run('markdown')}/row/1"), wait_until="networkidle")
+    drawn = page.locator(".rendered").last
+    assert drawn.locator("strong").inner_text() == "Thirty"
+    assert drawn.locator("ol li").count() == 2
+    assert drawn.locator("td").all_inner_texts() == ["shoes", "30"]
+    assert "<script>" in drawn.locator("pre").inner_text()
+    assert drawn.locator("a, img, script, [style], [onerror]").count() == 0
+    assert "[the rules](javascript:" in drawn.inner_text()
+    assert page.title() != "taken"
+    assert not [one for one in asked if ":9/" in one]
+    page.get_by_role("button", name="Raw text").click()
+    assert page.locator(".source").last.inner_text().startswith("# Returns")
+    assert not drawn.is_visible()
+    page.context.close()
+
+
+def test_rows_are_walked_by_keys_and_the_way_back_is_short(
+    browser: Browser, server: Server
+) -> None:
+    page = at(browser, server, server.run("dates"))
+    before = page.evaluate("history.length")
+    for _ in range(5):
+        page.keyboard.press("j")
+        page.wait_for_timeout(100)
+    page.wait_for_selector("#row h2")
+    assert page.evaluate("history.length") == before
+    assert "row=" in page.url
+    page.goto(server.address(f"{server.run('dates')}/row/2"))
+    page.keyboard.press("j")
+    page.wait_for_url("**/row/3?*")
+    page.keyboard.press("k")
+    page.wait_for_url("**/row/2?*")
+    page.context.close()
+
+
+def test_help_and_the_list_of_runs_open_by_a_key(browser: Browser, server: Server) -> None:
+    page = at(browser, server, "/")
+    page.keyboard.press("?")
+    assert page.locator("#help").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#help").is_visible()
+    page.keyboard.press("/")
+    page.wait_for_selector("#names a")
+    page.keyboard.type("mark")
+    playwright.expect(page.locator("#names a")).to_have_count(1)
+    page.locator("#names a").click()
+    page.wait_for_url("**/run/markdown-*")
+    page.get_by_role("link", name="Dark").click()
+    page.wait_for_selector("html[data-theme=dark]")
+    page.context.close()
+
+
+def test_rows_are_reached_by_few_tabs(browser: Browser, server: Server) -> None:
+    page = at(browser, server, server.run("dates"))
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    for _ in range(2):
+        page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.closest('[data-line]') !== null")
+    page.context.close()
+
+
+def test_a_draft_outlives_a_reload_a_wrong_button_and_two_saves(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with judging(), playground(tmp_path) as server:
+        page = at(browser, server, "/playground")
+        page.fill("[name=description]", "Is it a question of taste?")
+        page.locator("#kind").select_option("pairwise")
+        page.wait_for_selector("[name='option.name']", state="hidden")
+        page.locator("#kind").select_option("direct")
+        page.wait_for_selector("[name='option.name']:visible")
+        assert page.locator("[name='option.name']").first.input_value() == "Concise"
+        page.reload(wait_until="networkidle")
+        page.wait_for_selector("#restored:visible")
+        field, rows = page.locator("textarea[name=description]"), page.locator("[name='row.id']")
+        playwright.expect(field).to_have_value("Is it a question of taste?")
+        count = rows.count()
+        page.locator("#add-row").click()
+        playwright.expect(rows).to_have_count(count + 1)
+        page.locator("#undo").click()
+        playwright.expect(rows).to_have_count(count)
+        for number in (1, 2):
+            page.locator("#save").click()
+            page.wait_for_selector(f"#said :text('Saved as version {number}')")
+        page.context.close()
+
+
+def test_a_server_that_was_started_again_is_told_on_the_page_that_stayed_open(
+    browser: Browser, tmp_path: Path
+) -> None:
+    judged(tmp_path / "one", ["text", "other"], lambda _: "FAIL")
+    with served(tmp_path) as first:
+        page = at(browser, first, first.run("one"))
+        page.route("**/row/*", lambda route: route.fulfill(status=403, body="no"))
+        page.locator("[data-line] a").first.click()
+        page.wait_for_selector("#stale:visible")
+        page.context.close()
