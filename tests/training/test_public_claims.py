@@ -103,7 +103,7 @@ def test_nothing_that_is_measured_with_is_trained_on(monkeypatch: pytest.MonkeyP
     ]
     monkeypatch.setattr(build, "labelled", lambda *_: [*others, *same])
     monkeypatch.setattr(build, "passages", lambda *_: [measured[0].document])
-    trained, kept = build.claims(Mirror(Path()), measured, random.Random(0))
+    trained, kept = build.claims(Mirror(Path()), measured, random.Random(0), random.Random(0))
     sentences = {fingerprint(one.sentence) for one in trained}
     assert trained and not sentences & {fingerprint(one.sentence) for one in kept}
     assert fingerprint(measured[0].text) not in sentences
@@ -140,7 +140,7 @@ def test_answers_are_looked_up_sentence_by_sentence_in_chunks(tmp_path: Path) ->
 
 def test_an_adapter_lies_between_two() -> None:
     one, other = ({"a": np.full((2, 3), value, np.float32)} for value in (0.0, 1.0))
-    assert np.allclose(mix(one, other, 0.25)["a"], 0.25)
+    assert np.allclose(mix(one, [other], 0.25)["a"], 0.25)
 
 
 def test_scores_are_means_of_the_best_chunks_and_auc_counts_ties_half() -> None:
