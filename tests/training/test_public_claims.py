@@ -145,11 +145,14 @@ def test_an_adapter_lies_between_two() -> None:
 
 def test_scores_are_means_of_the_best_chunks_and_auc_counts_ties_half() -> None:
     pytest.importorskip("torch", reason="requirements/training.txt is not installed")
-    from training.claims.measure import answer_scores, auc
+    from training.claims.measure import answer_scores, auc, best_odds, flag_figures
 
     _, lookups = build.look_up([Answer("one", "a " * (CHUNK + 1), "It rains. It pours.", True)])
-    found: Any = answer_scores(lookups, np.arange(4), np.array([1.0, 3.0, -2.0, -4.0]))
+    best: Any = best_odds(lookups, np.arange(4), np.array([1.0, 3.0, -2.0, -4.0]))
+    found: Any = answer_scores(lookups, best)
     assert found.tolist() == [0.5]
+    flags = flag_figures(lookups, best)["all"]
+    assert flags["look here, share"] == 1 and flags["look here, unsupported"] == 0
     values = np.array([0.0, 1.0, 1.0, 2.0], np.float32)
     assert auc(values, np.array([False, False, True, True])) == 0.875
 

@@ -3,8 +3,9 @@
     python -m training.claims.build --mirror FOLDER --out OUT [--seed 1] [--made 2]
 
 FOLDER has the repositories that ``repositories.py`` names, each as OWNER+NAME/repo. Writes
-OUT/claims.npz (trained on, and a part kept for validation), OUT/answers.npz and OUT/lookups.npz
-(only measured with). No sentence and no document of what is measured with is trained on.
+OUT/claims.npz (trained on, and a part kept for validation), OUT/answers.npz and
+OUT/answers_lookups.npz (only measured with), and the same by the name of development (choices are
+made by it). No sentence and no document of what is measured with is trained on.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.judges.evidence_pool import support_criteria
 from adjudge.local.weights.store import find
 from training.build import tokenised
-from training.claims.answers import answers
+from training.claims.answers import answers, development
 from training.claims.labelled import labelled, passages
 from training.claims.lookups import Lookups, chunks_of, lexical, save_lookups, sentences_of
 from training.claims.made import made
@@ -72,9 +73,10 @@ def main() -> None:
     trained, kept = claims(mirror, measured, rng, random.Random(args.made) if args.made else rng)
     rows = [*_rows(trained, args.made or args.seed), *(_kept_row(*one) for one in enumerate(kept))]
     save(args.out / "claims.npz", tokenised(rows, weights))
-    looked, lookups = look_up(measured)
-    save(args.out / "answers.npz", tokenised(looked, weights))
-    save_lookups(args.out / "lookups.npz", lookups)
+    for name, some in (("development", development(mirror, measured)), ("answers", measured)):
+        looked, lookups = look_up(some)
+        save(args.out / f"{name}.npz", tokenised(looked, weights))
+        save_lookups(args.out / f"{name}_lookups.npz", lookups)
     _report(trained, kept, measured, lookups)
 
 
