@@ -41,7 +41,7 @@ def said(**odds: float) -> Any:
     return script
 
 
-def flagged(model: ScriptedModel, **row: object) -> Any:
+def flagged(model: ScriptedModel, **row: Any) -> Any:
     (result,) = EvidenceJudge(model, method="flags").evaluate([{**ROW, **row}])
     return result
 

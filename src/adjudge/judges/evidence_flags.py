@@ -49,11 +49,14 @@ def odds_of(votes: Sequence[Vote]) -> float | None:
     """
     if not votes or not all(vote.verdict for vote in votes):
         return None
-    best: dict[str, float] = {}
-    for vote in votes:
-        read = json.loads(vote.text or "{}")["logprobs"]
-        best[vote.model] = max(best.get(vote.model, read[YES] - read[NO]), read[YES] - read[NO])
+    best = {vote.model: odds_in(vote) for vote in sorted(votes, key=odds_in)}
     return sum(best.values()) / len(best)
+
+
+def odds_in(vote: Vote) -> float:
+    """Log-odds of Yes, as they were read."""
+    read = json.loads(vote.text or "{}")["logprobs"]
+    return float(read[YES] - read[NO])
 
 
 def flag_of(odds: float, *, lacking: bool) -> Flag:

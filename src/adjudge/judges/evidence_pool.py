@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from math import exp
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.evidence import (
@@ -24,7 +23,7 @@ from adjudge.domain.json_types import JsonObject
 from adjudge.domain.results import Status
 from adjudge.domain.verdict import Quote, Verdict
 from adjudge.domain.vote import Vote
-from adjudge.judges.evidence_flags import flag_of, odds_of
+from adjudge.judges.evidence_flags import flag_of, odds_in, odds_of
 from adjudge.messages import Message
 from adjudge.pooling.majority import majority, status_of
 from adjudge.prompts.render import check_language
@@ -236,7 +235,7 @@ def _flagged(plain: SentenceSupport, votes: Sequence[Vote], looked: Looked) -> S
         flag=flag,
         support=NOT_FOUND if flag == UNSUPPORTED else None,
         evidence=tuple(_chosen_by_program(plain.text, looked.fragments)),
-        explanation=f"p = {1 / (1 + exp(-odds)):.2f}",
+        explanation=max(votes, key=odds_in).how_sure,
     )
 
 
