@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument(
         "--four-bit", action="store_true", help="what xllamacpp reads: the pulled file as it is"
     )
-    parser.add_argument("--precision", choices=("mixed", "int8", "fp32"), default="mixed")
+    parser.add_argument("--precision", choices=("mixed", "int8", "fp32"), default="int8")
     args = parser.parse_args()
     os.environ["ADJUDGE_LOCAL_PRECISION"] = args.precision
     ballots = fixed_set(args.data, args.count)

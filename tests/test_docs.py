@@ -21,10 +21,12 @@ import pytest
 import yaml
 
 import adjudge
-from adjudge import Request, ScriptedModel, rag, runs, strategy, trust
+from adjudge import Reply, Request, ScriptedModel, rag, runs, strategy, trust
 from adjudge.agents.expected import read_expected
 from adjudge.catalog.criteria import read_criteria
 from adjudge.cli.main import app
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.message import Capabilities, LogprobCalibration
 from adjudge.gateway import open as opening
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.registry import find, is_url
@@ -103,10 +105,12 @@ def of(*languages: str) -> list[Block]:
     return [block for block in BLOCKS if block.language in languages]
 
 
-def _answer(request: Request) -> str:
+def _answer(request: Request) -> str | Reply:
     """The first option, the number 3, or a program, as the request asks; of many sentences that
     they are not found.
     """
+    if request.labels:
+        return Reply(request.labels[0], logprobs=(FrozenDict(dict.fromkeys(request.labels, -1.0)),))
     asked = json.dumps(request.schema or {})
     if '"sentences"' in asked:
         numbers = range(1, request.prompt.text.count('field="sentences ') + 1)
@@ -127,6 +131,15 @@ def _answer(request: Request) -> str:
     return "```python\noutput = 55\n```" if "output = …" in request.prompt.text else "A text."
 
 
+class Embedded(ScriptedModel):
+    """As the embedded model is, whose flags are fitted."""
+
+    capabilities = Capabilities(
+        logprobs=True, calibration=FrozenDict({"yes_no": LogprobCalibration(1.0, 0.0, 0.5)})
+    )
+
+
+EMBEDDED = "local/embedded"
 NAMED = opening._by_server
 
 
@@ -137,7 +150,8 @@ def _scripted(id: str, *_: object) -> ScriptedModel:
     spec, model = (
         (None, id) if is_url(id) or id.startswith("local/") or id == "scripted" else find(id)
     )
-    return ScriptedModel(_answer, name=f"{spec.name}/{model}" if spec else model)
+    kind = Embedded if id == EMBEDDED else ScriptedModel
+    return kind(_answer, name=f"{spec.name}/{model}" if spec else model)
 
 
 @pytest.fixture
@@ -157,7 +171,7 @@ def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
         monkeypatch.setenv(name, "not-a-key")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("adjudge.gateway.open._by_server", _scripted)
-    monkeypatch.setattr("adjudge.gateway.open.default_model", lambda: "local/embedded")
+    monkeypatch.setattr("adjudge.gateway.open.default_model", lambda: EMBEDDED)
     monkeypatch.setattr("adjudge.strategy.runtime.find_sandbox", lambda name=None: NoSandbox())
     return tmp_path
 

@@ -15,13 +15,15 @@ from itertools import chain, count, islice
 
 import numpy as np
 import torch
-import torch.nn.functional as F
+from numpy.typing import NDArray
 from torch import Tensor
 
-from training.data import Examples, Ints, Translations, batches, rows_of
+from training.data import MOST_LABELS, Examples, Ints, Translations, batches, rows_of
 from training.model import Llama, padded
 
-_NOTHING = -1
+Shares = NDArray[np.float32]
+_ROUNDS = 1000
+"""More than any training goes through."""
 _ROUNDING = 0.05
 _TAIL = 3
 """Of a translation's width at most this part is English."""
@@ -29,28 +31,53 @@ _TAIL = 3
 
 @dataclass(frozen=True)
 class Batch:
-    """``ids``: texts; ``at``: places in them; ``truth``: the tokens behind these places, -1 where
-    there is none to learn.
+    """``ids``: texts; ``at``: places in them; ``truth``: tokens that may stand behind each of these
+    places, ``shares``: how far each is right; zeros where there is nothing to learn.
     """
 
     ids: Ints
     at: Ints
     truth: Ints
+    shares: Shares
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Batches of one shape are replayed alike."""
-        return (*self.ids.shape, *self.at.shape)
+        return (*self.ids.shape, *self.truth.shape)
+
+    @property
+    def parts(self) -> list[Tensor]:
+        return [torch.from_numpy(part) for part in (self.ids, self.at, self.truth, self.shares)]
 
 
-def judged(examples: Examples, tokens: int, seed: int) -> Iterator[Batch]:
-    """Prompts with the right answer behind each; one round over all that is trained on."""
+def judged(examples: Examples, shares: Shares, tokens: int, seed: int) -> Iterator[Batch]:
+    """Prompts with their labels behind each; one round over all that is trained on.
+
+    ``shares``: how far each label of each example is right.
+    """
     for width, places in batches(examples.of("train"), examples.lengths, tokens, seed):
-        rows = rows_of(width, tokens)
-        at, truth = np.zeros((rows, 1), np.int64), np.full((rows, 1), _NOTHING)
-        at[: len(places), 0] = examples.lengths[places] - 1
-        truth[: len(places), 0] = examples.labels[places, examples.truth[places]]
-        yield Batch(padded(examples.tokens(places), width, rows), at, truth)
+        rows, count = rows_of(width, tokens), len(places)
+        at, truth, right = _nothing(rows, 1, MOST_LABELS)
+        at[:count, 0] = examples.lengths[places] - 1
+        truth[:count, 0] = np.maximum(examples.labels[places], 0)
+        right[:count, 0] = shares[places]
+        yield Batch(padded(examples.tokens(places), width, rows), at, truth, right)
+
+
+def right_answers(examples: Examples) -> Shares:
+    """All of it to the right label of each example."""
+    found = np.zeros(examples.labels.shape, np.float32)
+    asked = np.flatnonzero(examples.truth >= 0)
+    found[asked, examples.truth[asked]] = 1
+    return found
+
+
+def _nothing(rows: int, places: int, labels: int) -> tuple[Ints, Ints, Shares]:
+    return (
+        np.zeros((rows, places), np.int64),
+        np.zeros((rows, places, labels), np.int64),
+        np.zeros((rows, places, labels), np.float32),
+    )
 
 
 def translated(translations: Translations, tokens: int, seed: int) -> Iterator[Batch]:
@@ -59,12 +86,13 @@ def translated(translations: Translations, tokens: int, seed: int) -> Iterator[B
         np.arange(len(translations.lengths)), translations.lengths, tokens, seed
     ):
         rows, most = rows_of(width, tokens), width // _TAIL
-        at, truth = np.zeros((rows, most), np.int64), np.full((rows, most), _NOTHING)
+        at, truth, right = _nothing(rows, most, 1)
         for row, text in enumerate(translations.tokens(places)):
             tail = min(most, int(translations.tails[places[row]]))
             at[row, :tail] = np.arange(len(text) - tail - 1, len(text) - 1)
-            truth[row, :tail] = text[len(text) - tail :]
-        yield Batch(padded(translations.tokens(places), width, rows), at, truth)
+            truth[row, :tail, 0] = text[len(text) - tail :]
+            right[row, :tail] = 1
+        yield Batch(padded(translations.tokens(places), width, rows), at, truth, right)
 
 
 @dataclass(frozen=True)
@@ -77,17 +105,24 @@ class Mix:
     translating: float
     claims: Examples | None = None
     claiming: float = 0.0
+    taught: Shares | None = None
+    """How far each label of the questions is right, where that is not the truth alone."""
+    seed: int = 0
 
     def endless(self) -> Iterator[tuple[str, Batch]]:
         """Batches of all sorts, round after round, each with the name of its sort."""
-        random = np.random.default_rng(0)
+        random = np.random.default_rng(self.seed)
+        claims = self.claims or self.examples
+        stated = right_answers(claims)
+        taught = right_answers(self.examples) if self.taught is None else self.taught
         sorts = {
             "translating": (lambda seed: translated(self.translations, self.tokens, seed)),
-            "claiming": (lambda seed: judged(self.claims or self.examples, self.tokens, seed)),
-            "judging": (lambda seed: judged(self.examples, self.tokens, seed)),
+            "claiming": (lambda seed: judged(claims, stated, self.tokens, seed)),
+            "judging": (lambda seed: judged(self.examples, taught, self.tokens, seed)),
         }
         batches = {
-            name: chain.from_iterable(map(rounds, count())) for name, rounds in sorts.items()
+            name: chain.from_iterable(map(rounds, count(self.seed * _ROUNDS)))
+            for name, rounds in sorts.items()
         }
         shares = (self.translating, self.claiming, 1 - self.translating - self.claiming)
         while True:
@@ -117,7 +152,7 @@ class Steps:
             model.through = model.plain
 
     def __call__(self, batch: Batch) -> Tensor:
-        inputs = [torch.from_numpy(part) for part in (batch.ids, batch.at, batch.truth)]
+        inputs = batch.parts
         if not self._fast:
             return self._loss([part.to(self._model.embeddings.device) for part in inputs])
         if batch.shape not in self._recorded:
@@ -143,9 +178,7 @@ class Steps:
         recorded = self(batch), self._norm()
         compiled, self._model.through = self._model.through, self._model.plain
         plain = (
-            self._loss(
-                [torch.from_numpy(part).cuda() for part in (batch.ids, batch.at, batch.truth)]
-            ),
+            self._loss([part.cuda() for part in batch.parts]),
             self._norm(),
         )
         self._model.through = compiled
@@ -178,13 +211,12 @@ class Steps:
         return static, graph, loss
 
     def _loss(self, inputs: list[Tensor]) -> Tensor:
-        ids, at, truth = inputs
+        ids, at, truth, shares = inputs
         torch._foreach_zero_([weight.grad for weight in self._trained])
         with torch.autocast(
             ids.device.type, torch.bfloat16, enabled=ids.is_cuda, cache_enabled=False
         ):
-            loss = F.nll_loss(
-                self._model(ids, at).flatten(0, 1), truth.flatten(), ignore_index=_NOTHING
-            )
+            logs = self._model(ids, at).gather(-1, truth)
+            loss = -(logs * shares).sum() / shares.sum()
         loss.backward()
         return loss.detach()

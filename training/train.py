@@ -32,7 +32,7 @@ from training.model import Llama
 from training.rounding import look_again, prepare
 from training.scoring import label_logprobs, readings
 from training.splits import ANSWERS, SPLITS
-from training.steps import Mix, Steps
+from training.steps import Mix, Steps, right_answers
 
 SIZE = 16
 """The rank that the changes have on average."""
@@ -59,6 +59,9 @@ class Plan:
     """Share of the steps that translate."""
     claiming: float = 0.0
     """Share of the steps on claims."""
+    taught: float = 0.0
+    """How far questions are learned from what the model says of them before, not from the truth."""
+    seed: int = 0
     plain: bool = False
 
 
@@ -81,6 +84,8 @@ def main() -> None:
         args.tokens,
         args.translating,
         args.claiming,
+        args.taught,
+        args.seed,
         plain=args.plain,
     )
     claims = load(args.claims / "claims.npz") if args.claims else None
@@ -127,6 +132,13 @@ def _arguments() -> argparse.Namespace:
         "--claiming", type=float, default=0.0, help="share of the steps that are claims"
     )
     parser.add_argument(
+        "--taught",
+        type=float,
+        default=0.0,
+        help="how far questions are learned from what the model says of them before",
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the order of what is trained on")
+    parser.add_argument(
         "--rounding", action="store_true", help="compute in eight bits, as the runtime does"
     )
     parser.add_argument("--minutes", type=float, default=8)
@@ -160,6 +172,11 @@ def train(
     """Of a question only the answer is learned, of a translation every word, over the whole
     vocabulary.
     """
+    taught = right_answers(examples)
+    if plan.taught:
+        places = examples.of("train")
+        said = np.exp(label_logprobs(model, examples, places))
+        taught[places] = (1 - plan.taught) * taught[places] + plan.taught * said
     model.train()
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     print(
@@ -170,7 +187,16 @@ def train(
     optimiser = torch.optim.AdamW(
         trained, plan.rate, _BETAS, weight_decay=0.0, fused=trained[0].is_cuda
     )
-    mix = Mix(examples, translations, plan.tokens, plan.translating, claims, plan.claiming)
+    mix = Mix(
+        examples,
+        translations,
+        plan.tokens,
+        plan.translating,
+        claims,
+        plan.claiming,
+        taught,
+        plan.seed,
+    )
     gradients = Steps(model, trained, fast=trained[0].is_cuda and not plan.plain)
     gradients.prepare(mix.shapes())
     start, losses = time.monotonic(), defaultdict(list)

@@ -103,7 +103,7 @@ def test_nothing_that_is_measured_with_is_trained_on(monkeypatch: pytest.MonkeyP
     ]
     monkeypatch.setattr(build, "labelled", lambda *_: [*others, *same])
     monkeypatch.setattr(build, "passages", lambda *_: [measured[0].document])
-    trained, kept = build.claims(Mirror(Path()), measured, random.Random(0))
+    trained, kept = build.claims(Mirror(Path()), measured, random.Random(0), random.Random(0))
     sentences = {fingerprint(one.sentence) for one in trained}
     assert trained and not sentences & {fingerprint(one.sentence) for one in kept}
     assert fingerprint(measured[0].text) not in sentences
@@ -140,16 +140,19 @@ def test_answers_are_looked_up_sentence_by_sentence_in_chunks(tmp_path: Path) ->
 
 def test_an_adapter_lies_between_two() -> None:
     one, other = ({"a": np.full((2, 3), value, np.float32)} for value in (0.0, 1.0))
-    assert np.allclose(mix(one, other, 0.25)["a"], 0.25)
+    assert np.allclose(mix(one, [other], 0.25)["a"], 0.25)
 
 
 def test_scores_are_means_of_the_best_chunks_and_auc_counts_ties_half() -> None:
     pytest.importorskip("torch", reason="requirements/training.txt is not installed")
-    from training.claims.measure import answer_scores, auc
+    from training.claims.measure import answer_scores, auc, best_odds, flag_figures
 
     _, lookups = build.look_up([Answer("one", "a " * (CHUNK + 1), "It rains. It pours.", True)])
-    found: Any = answer_scores(lookups, np.arange(4), np.array([1.0, 3.0, -2.0, -4.0]))
+    best: Any = best_odds(lookups, np.arange(4), np.array([1.0, 3.0, -2.0, -4.0]))
+    found: Any = answer_scores(lookups, best)
     assert found.tolist() == [0.5]
+    flags = flag_figures(lookups, best)["all"]
+    assert flags["look here, share"] == 1 and flags["look here, unsupported"] == 0
     values = np.array([0.0, 1.0, 1.0, 2.0], np.float32)
     assert auc(values, np.array([False, False, True, True])) == 0.875
 

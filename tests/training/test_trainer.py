@@ -193,17 +193,20 @@ def test_changes_of_unlike_rank_are_filled_up_and_saved_without_that(
 def test_batches_of_both_sorts_learn_the_tokens_behind_the_places(two_layers: Path) -> None:
     from training.data import Translations
     from training.model import Llama
-    from training.steps import Steps, judged, translated
+    from training.steps import Steps, judged, right_answers, translated
 
     made = examples([40, 25, 61, 33])
-    (batch,) = [one for one in judged(made, 256, 0) if one.ids.shape[1] == 48]
+    right = right_answers(made)
+    (batch,) = [one for one in judged(made, right, 256, 0) if one.ids.shape[1] == 48]
     assert batch.ids.shape == (5, 48) and batch.at[0, 0] == 39
-    assert batch.truth[:, 0].tolist() == [made.labels[0, made.truth[0]], -1, -1, -1, -1]
+    assert batch.truth[0, 0, made.truth[0]] == made.labels[0, made.truth[0]]
+    assert batch.shares[0, 0, made.truth[0]] == 1 and batch.shares.sum() == 1
     texts = Translations(
         np.arange(70, dtype=np.uint16), np.array([40, 30], np.int32), np.array([6, 5], np.int32)
     )
     found = {one.ids.shape[1]: one for one in translated(texts, 96, 0)}
-    assert found[48].truth[0, :7].tolist() == [34, 35, 36, 37, 38, 39, -1]
+    assert found[48].truth[0, :7, 0].tolist() == [34, 35, 36, 37, 38, 39, 0]
+    assert found[48].shares[0, :7, 0].tolist() == [1, 1, 1, 1, 1, 1, 0]
     assert found[48].ids[0, found[48].at[0, :6] + 1].tolist() == [34, 35, 36, 37, 38, 39]
     model = Llama(two_layers).train()
     trained = [weight for weight in model.parameters() if weight.requires_grad]

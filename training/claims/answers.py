@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from training.claims.records import Answer
 from training.claims.repositories import Mirror, plain
@@ -33,6 +33,7 @@ RAG = (
     "HAGRID",
 )
 """Answers of real systems (AttributionBench)."""
+_RAG_PARTS = ("test_ood_all_subset_balanced", "test_all_subset_balanced_sampled500")
 OVERLAPPING = (
     *(f"summedits_{domain}" for domain in _DOMAINS),
     "bump",
@@ -41,6 +42,8 @@ OVERLAPPING = (
     "foolmetwice",
 )
 """Sets whose false sentences are in nearly the same words as true ones."""
+SUMMARIES = ("qags_cnndm", "qags_xsum", "xsumfaith", "defacto")
+STATEMENTS = ("wice", "wice_cut", "begin", "dialfact")
 RELATED = ("wice", "wice_cut", "defacto", "begin", "foolmetwice", "symmetric")
 """Sets of which another part is trained on."""
 
@@ -51,8 +54,14 @@ def answers(mirror: Mirror, rng: random.Random) -> list[Answer]:
     return [one for part in parts for one in part if one.document.strip() and one.text.strip()]
 
 
-def _rag(mirror: Mirror) -> Iterator[Answer]:
-    for part in ("test_ood_all_subset_balanced", "test_all_subset_balanced_sampled500"):
+def development(mirror: Mirror, measured: Sequence[Answer]) -> list[Answer]:
+    """Answers of real systems that choices are made by, about other documents."""
+    known = {one.group for one in measured}
+    return [one for one in _rag(mirror, ("dev_all_subset_balanced",)) if one.group not in known]
+
+
+def _rag(mirror: Mirror, parts: Sequence[str] = _RAG_PARTS) -> Iterator[Answer]:
+    for part in parts:
         for row in mirror.lines("OSU-NLP-Group/AttributionBench", f"data/{part}.jsonl"):
             told = " ".join(row["references"])
             if row["src_dataset"] in RAG and len(told.split()) < _LONGEST:

@@ -1,10 +1,11 @@
 """Make the claims: sentences and sources of public sets as prompts of the package, tokenised.
 
-    python -m training.claims.build --mirror FOLDER --out OUT [--seed 1]
+    python -m training.claims.build --mirror FOLDER --out OUT [--seed 1] [--made 2]
 
 FOLDER has the repositories that ``repositories.py`` names, each as OWNER+NAME/repo. Writes
-OUT/claims.npz (trained on, and a part kept for validation), OUT/answers.npz and OUT/lookups.npz
-(only measured with). No sentence and no document of what is measured with is trained on.
+OUT/claims.npz (trained on, and a part kept for validation), OUT/answers.npz and
+OUT/answers_lookups.npz (only measured with), and the same by the name of development (choices are
+made by it). No sentence and no document of what is measured with is trained on.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.judges.evidence_pool import support_criteria
 from adjudge.local.weights.store import find
 from training.build import tokenised
-from training.claims.answers import answers
+from training.claims.answers import answers, development
 from training.claims.labelled import labelled, passages
 from training.claims.lookups import Lookups, chunks_of, lexical, save_lookups, sentences_of
 from training.claims.made import made
@@ -57,6 +58,11 @@ def main() -> None:
     parser.add_argument("--mirror", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--made",
+        type=int,
+        help="seed of what is made by rule, drawn anew beside the same sentences",
+    )
     parser.add_argument("--weights", type=Path, help="a GGUF file of the model")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -64,12 +70,13 @@ def main() -> None:
     mirror.check()
     weights = args.weights or find("smollm2-135m")
     measured = answers(mirror, rng)
-    trained, kept = claims(mirror, measured, rng)
-    rows = [*_rows(trained, args.seed), *(_kept_row(*one) for one in enumerate(kept))]
+    trained, kept = claims(mirror, measured, rng, random.Random(args.made) if args.made else rng)
+    rows = [*_rows(trained, args.made or args.seed), *(_kept_row(*one) for one in enumerate(kept))]
     save(args.out / "claims.npz", tokenised(rows, weights))
-    looked, lookups = look_up(measured)
-    save(args.out / "answers.npz", tokenised(looked, weights))
-    save_lookups(args.out / "lookups.npz", lookups)
+    for name, some in (("development", development(mirror, measured)), ("answers", measured)):
+        looked, lookups = look_up(some)
+        save(args.out / f"{name}.npz", tokenised(looked, weights))
+        save_lookups(args.out / f"{name}_lookups.npz", lookups)
     _report(trained, kept, measured, lookups)
 
 
@@ -77,9 +84,9 @@ def main() -> None:
 
 
 def claims(
-    mirror: Mirror, measured: Sequence[Answer], rng: random.Random
+    mirror: Mirror, measured: Sequence[Answer], rng: random.Random, rules: random.Random
 ) -> tuple[list[Claim], list[Claim]]:
-    """What is trained on, and what is kept for validation."""
+    """What is trained on, and what is kept for validation. ``rules`` draws what is made by rule."""
     clean = _Clean(measured)
     people = _distinct(one for one in labelled(mirror, rng) if clean(one))
     kept = _kept(people, rng)
@@ -108,7 +115,7 @@ def claims(
         ]
         for language, texts in documents.items()
     }
-    trained = [*left, *filter(fits, made(left, fitting, rng))]
+    trained = [*left, *filter(fits, made(left, fitting, rules))]
     rng.shuffle(trained)
     trained.sort(key=lambda one: one.fragments)  # like documents together: they are packed better
     return trained, kept
@@ -225,14 +232,18 @@ def _fields(
 
 
 def look_up(measured: Sequence[Answer]) -> tuple[list[Row], Lookups]:
-    """Every sentence of every answer in every chunk of its source."""
+    """Every sentence of every answer in every chunk of its source.
+
+    Without the question that is answered: sentences of answers are told better so, on a part of
+    AttributionBench that nothing is measured with.
+    """
     rows: list[Row] = []
     places: list[tuple[int, int]] = []
     sentence_count = 0
     for answer_place, one in enumerate(measured):
         for sentence in sentences_of(one.text):
             for chunk in chunks_of(one.document):
-                case = _stated([chunk], one.question, sentence, one.supported)
+                case = _stated([chunk], "", sentence, one.supported)
                 (prompt,) = shown(case, "en")
                 made_of = Made(one.name, "held_out", case, "en")
                 rows.append(Row(made_of, prompt, one.name, len(places)))

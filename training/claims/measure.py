@@ -19,8 +19,9 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from adjudge.judges.evidence_flags import DOUBTFUL, SURE
 from training.adapters import factors, start_from
-from training.claims.answers import OVERLAPPING, RAG, RELATED
+from training.claims.answers import OVERLAPPING, RAG, RELATED, STATEMENTS, SUMMARIES
 from training.claims.lookups import LEXICAL, Lookups, load_lookups
 from training.data import Examples, load
 from training.model import Llama
@@ -29,7 +30,7 @@ from training.scoring import label_logprobs
 
 Floats = NDArray[np.float64]
 _DRAWS = 1000
-_SURE = 2.0
+_BEYOND = 2.0
 """Log-odds from which on a verdict counts as sure."""
 
 
@@ -62,20 +63,19 @@ def measure(model: Llama, folder: Path, path: Path) -> None:
     kept = load(folder / "claims.npz")
     places = kept.of("validation")
     kept_odds = odds(model, kept, places)
-    lookups = load_lookups(folder / "lookups.npz")
-    examples = load(folder / "answers.npz")
-    scores = answer_scores(
-        lookups, examples.item, odds(model, examples, np.arange(len(examples.item)))
-    )
+    lookups, best = _looked_up(model, folder, "answers")
+    scores = answer_scores(lookups, best)
     figures = {
         "validation": _kept_figures(kept, places, kept_odds),
         **answer_figures(lookups, scores),
+        "flags": flag_figures(lookups, best),
+        "flags, development": flag_figures(*_looked_up(model, folder, "development")),
     }
     path.write_text(json.dumps(figures, indent=1))
     np.savez_compressed(
         path.with_suffix(".npz"), validation=kept_odds.astype(np.float32), answers=scores
     )
-    for name in ("validation", "means", "sure"):
+    for name in ("validation", "means", "sure", "flags", "flags, development"):
         print(path.stem, name, json.dumps(figures[name]), flush=True)
 
 
@@ -86,12 +86,62 @@ def odds(model: Llama, examples: Examples, places: NDArray[np.int64]) -> Floats:
     return found
 
 
-def answer_scores(lookups: Lookups, items: NDArray[np.int32], found: Floats) -> NDArray[np.float32]:
-    """An answer's sentences in the chunk that fits each best, on average."""
-    best = np.full(int(lookups.sentence.max()) + 1, -np.inf)
+def _looked_up(model: Llama, folder: Path, name: str) -> tuple[Lookups, Floats]:
+    lookups = load_lookups(folder / f"{name}_lookups.npz")
+    examples = load(folder / f"{name}.npz")
+    found = odds(model, examples, np.arange(len(examples.item)))
+    return lookups, best_odds(lookups, examples.item, found)
+
+
+def best_odds(lookups: Lookups, items: NDArray[np.int32], found: Floats) -> Floats:
+    """Of every sentence, in the chunk that fits it best; -inf where none was read."""
+    best: Floats = np.full(int(lookups.sentence.max()) + 1, -np.inf)
     np.maximum.at(best, lookups.sentence[items], found)
-    first = np.unique(lookups.sentence, return_index=True)[1]
-    answer_of, read = lookups.answer[first], np.isfinite(best)
+    return best
+
+
+def _answer_of(lookups: Lookups) -> NDArray[np.int32]:
+    return lookups.answer[np.unique(lookups.sentence, return_index=True)[1]]
+
+
+def flag_figures(lookups: Lookups, best: Floats) -> dict[str, dict[str, float]]:
+    """How often answers are flagged by their worst sentence, and how often that is right."""
+    read = np.isfinite(best)
+    worst = np.full(len(lookups.name), np.inf)
+    np.minimum.at(worst, _answer_of(lookups)[read], best[read])
+    names = lookups.names[lookups.name]
+    groups = {
+        "all": np.ones(len(names), bool),
+        "RAG answers": np.isin(names, RAG),
+        "high overlap": np.isin(names, OVERLAPPING),
+        "summaries": np.isin(names, SUMMARIES),
+        "statements": np.isin(names, STATEMENTS),
+    }
+    return {
+        name: _flags(worst[part], lookups.supported[part])
+        for name, part in groups.items()
+        if part.any()
+    }
+
+
+def _flags(worst: Floats, supported: NDArray[np.bool_]) -> dict[str, float]:
+    low, high = worst < SURE, worst >= DOUBTFUL
+    between = ~low & ~high
+    found = {
+        "answers": float(len(worst)),
+        "unsupported, share": low.mean(),
+        "unsupported, right": (~supported[low]).mean() if low.any() else np.nan,
+        "look here, share": between.mean(),
+        "look here, unsupported": (~supported[between]).mean() if between.any() else np.nan,
+        "nothing found, share": high.mean(),
+        "nothing found, supported": supported[high].mean() if high.any() else np.nan,
+    }
+    return {name: round(float(value), 4) for name, value in found.items()}
+
+
+def answer_scores(lookups: Lookups, best: Floats) -> NDArray[np.float32]:
+    """An answer's sentences in the chunk that fits each best, on average."""
+    answer_of, read = _answer_of(lookups), np.isfinite(best)
     totals = np.bincount(answer_of[read], best[read], len(lookups.name))
     counts = np.bincount(answer_of[read], minlength=len(lookups.name))
     return (totals / np.maximum(counts, 1)).astype(np.float32)
@@ -129,7 +179,7 @@ def answer_figures(lookups: Lookups, scores: NDArray[np.float32]) -> dict[str, o
 
 
 def _sure(scores: NDArray[np.float32], supported: NDArray[np.bool_]) -> dict[str, float]:
-    low, high = scores < -_SURE, scores > _SURE
+    low, high = scores < -_BEYOND, scores > _BEYOND
     return {
         "unsupported, share": round(float(low.mean()), 4),
         "unsupported, right": round(float((~supported[low]).mean()), 4),

@@ -144,12 +144,12 @@ class RagOptions:
     )
     evidence: Method | None = option(
         "--evidence",
-        type=click.Choice(["each", "joint", "rules"]),
+        type=click.Choice(["each", "joint", "rules", "flags"]),
         is_flag=False,
         flag_value="each",
         help=(
             "Look every sentence up in the fragments: one call for each (the default), one for all "
-            "(joint), or none (rules)."
+            "(joint), none (rules), or what the embedded model points at (flags)."
         ),
     )
     claims: bool = option(

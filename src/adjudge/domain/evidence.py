@@ -19,6 +19,12 @@ NOT_FOUND: Support = "not found"
 SUPPORTS: tuple[Support, ...] = (SUPPORTED, CONTRADICTED, NOT_FOUND)
 POINTS = (1.0, 0.0, 0.0)
 """What each is worth: the share of supported sentences is the mean."""
+Flag = Literal["unsupported", "look here", "nothing found against it"]
+UNSUPPORTED: Flag = "unsupported"
+LOOK_HERE: Flag = "look here"
+NOTHING_AGAINST: Flag = "nothing found against it"
+FLAGS: tuple[Flag, ...] = (UNSUPPORTED, LOOK_HERE, NOTHING_AGAINST)
+"""What a small model can say of a sentence: never that it is supported."""
 INVENTED = "invented_quotes"
 """Under which name a vote tells how many quotes it gave that stand in no such fragment."""
 

@@ -38,6 +38,9 @@ class SentenceRecord:
     explanation: str | None
     reason: str | None
     claims: tuple[SentenceRecord, ...] | None = None
+    flag: Annotated[
+        str | None, "of the method flags: unsupported, look here or nothing found against it"
+    ] = None
 
 
 @light_dataclass(frozen=True, kw_only=True)

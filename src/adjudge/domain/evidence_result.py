@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED
+from adjudge.domain.evidence import CONTRADICTED, NOT_FOUND, SUPPORTED, Flag
 from adjudge.domain.evidence_record import (
     EvidenceDetail,
     EvidenceFields,
@@ -45,6 +45,8 @@ class SentenceSupport(Span):
     """Why there is no verdict."""
     claims: tuple[SentenceSupport, ...] = ()
     """What a model says that the sentence claims, where that was asked for."""
+    flag: Flag | None = None
+    """What the method "flags" says of it."""
 
     @property
     def is_claim(self) -> bool:
@@ -66,6 +68,7 @@ class SentenceSupport(Span):
             explanation=self.explanation,
             reason=self.reason,
             claims=tuple(one.record() for one in self.claims) or None,
+            flag=self.flag,
         )
 
 
@@ -90,6 +93,13 @@ class EvidenceResult(Result):
     def count(self, support: str | None) -> int:
         """How many claims are so; None: without a verdict."""
         return sum(one.support == support for one in self.claims)
+
+    @property
+    def unanswered(self) -> int:
+        """Claims without a verdict, where there is to be one."""
+        if self.method == "flags":
+            return sum(one.flag is None for one in self.claims)
+        return 0 if self.method == "rules" else self.count(None)
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -130,7 +140,7 @@ class EvidenceResult(Result):
             supported=self.count(SUPPORTED),
             contradicted=self.count(CONTRADICTED),
             not_found=self.count(NOT_FOUND),
-            unanswered=0 if self.method == "rules" else self.count(None),
+            unanswered=self.unanswered,
             invented_quotes=self.invented,
             sentences=tuple(one.record() for one in self.sentences),
             fields=EvidenceFields(text=self.text_field, sources=self.source_field),

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
 from adjudge.aio.event_loop import same_as, sync_edge
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.each import shared_out
 from adjudge.domain.evidence import (
     INVENTED,
@@ -29,6 +29,7 @@ from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
+from adjudge.judges.evidence_flags import NO, YES, stretches
 from adjudge.judges.evidence_pool import (
     Looked,
     claims_of,
@@ -53,8 +54,8 @@ from adjudge.prompts.render import sentence_wordings, wording
 from adjudge.reading.fragments import fragments_in
 from adjudge.reading.sentences import sentences
 
-Method = Literal["each", "joint", "rules"]
-METHODS: tuple[Method, ...] = ("each", "joint", "rules")
+Method = Literal["each", "joint", "rules", "flags"]
+METHODS: tuple[Method, ...] = ("each", "joint", "rules", "flags")
 Split = Literal["sentences", "claims"]
 SPLITS: tuple[Split, ...] = ("sentences", "claims")
 _ONE, _SEVERAL, _CLAIMS = "sentence", "sentences", "claims"
@@ -76,7 +77,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         model: another name of ``models``.
         method: "each": one question a sentence; "joint": one for all sentences, 20 at most, for
             models that write; "rules": no model is asked, and numbers, dates, units, names and
-            quotations that no source contains are marked.
+            quotations that no source contains are marked; "flags": the embedded model says what
+            is surely unsupported and where to look, with what the sources lack.
         split: "sentences": by rule; "claims": a model says first what each sentence claims.
         text_field: what is looked up.
         source_field: the field that holds the fragments.
@@ -117,6 +119,14 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         super().__post_init__()
         check_mode(self.mode, self.panel)
         for name, model in self.panel.items():
+            if self.method == "flags" and (
+                self.split == _CLAIMS or not model.capabilities.calibration
+            ):
+                raise SetupError(
+                    "method='flags' is fitted to sentences and the embedded model, "
+                    "local/smollm2-135m: {name} or split='claims' cannot be used with it",
+                    name=name,
+                )
             if (self.mode or model.mode) == "likelihood" and (
                 self.method == "joint" or self.split == _CLAIMS
             ):
@@ -270,6 +280,12 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             for ballot in (
                 [self._joint_ballot(looked, some, model, sample) for some in shared_out(several)]
                 if self.method == "joint"
+                else [
+                    self._flag_ballot(part, one, model, sample)
+                    for part in stretches(looked.fragments)
+                    for one in several
+                ]
+                if self.method == "flags"
                 else [self._ballot(looked, one, model, sample) for one in several]
             )
         ]
@@ -283,6 +299,13 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return self.ballot_for(
             self._criteria(_ONE), instance, question, "evidence", model, sample, self.mode
         )
+
+    def _flag_ballot(self, fragments: Sequence[str], claim: str, model: str, sample: int) -> Ballot:
+        """Yes or No, without the question that is answered: sentences are told better so."""
+        asked = replace(yes_no_criteria(self.criteria.description), to_evaluate_field=_ONE)
+        question = SupportQuestion((YES, NO), POINTS[:2], sources=self.source_field)
+        instance = Instance({self.source_field: fragments, _ONE: claim})
+        return self.ballot_for(asked, instance, question, "evidence", model, sample, "likelihood")
 
     def _joint_ballot(
         self, looked: Looked, claims: Sequence[str], model: str, sample: int

@@ -8,13 +8,22 @@ from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.evidence import NOT_FOUND, POINTS, SUPPORTED, SUPPORTS, Grounded
+from adjudge.domain.evidence import (
+    FLAGS,
+    NOT_FOUND,
+    POINTS,
+    SUPPORTED,
+    SUPPORTS,
+    UNSUPPORTED,
+    Grounded,
+)
 from adjudge.domain.evidence_result import EvidenceResult, SentenceSupport, worst
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.results import Status
 from adjudge.domain.verdict import Quote, Verdict
 from adjudge.domain.vote import Vote
+from adjudge.judges.evidence_flags import flag_of, odds_in, odds_of
 from adjudge.messages import Message
 from adjudge.pooling.majority import majority, status_of
 from adjudge.prompts.render import check_language
@@ -117,13 +126,27 @@ _RULES = Message(
 )
 
 
+_FLAGS = Message(
+    "flags of a small model, with what the fragments lack: where to look, not what is true"
+)
+
+
 def _summed(result: EvidenceResult, votes: Sequence[Vote]) -> EvidenceResult:
     explanation, claims = _summary(result), len(result.claims)
     if result.method == "rules":
         marked = result.count(NOT_FOUND)
         score = 1 - marked / claims if claims else 1.0
         return replace(result, score=score, explanation=explanation, notes=(_RULES,))
-    complete = result.count(None) == 0
+    complete = result.unanswered == 0
+    if result.method == "flags":
+        free = 1 - result.count(NOT_FOUND) / claims if claims else 1.0
+        return replace(
+            result,
+            status=Status.SCORED if complete else status_of(votes, complete),
+            score=free if complete else None,
+            explanation=explanation,
+            notes=(_FLAGS,),
+        )
     status = status_of(votes, complete) if not complete else Status.SCORED
     agreements = [one.agreement for one in result.claims if one.agreement is not None]
     return replace(
@@ -144,6 +167,18 @@ def _summary(result: EvidenceResult) -> Message:
             "{marked} of {claims} name something that stands in no fragment",
             marked=found.not_found,
             claims=claims,
+        )
+    if result.method == "flags":
+        unsupported, look_here, rest = (
+            sum(one.flag == flag for one in result.claims) for flag in FLAGS
+        )
+        return Message(
+            "{unsupported} of {claims} surely unsupported, {look_here} to be looked at, nothing "
+            "found against {rest}",
+            unsupported=unsupported,
+            claims=claims,
+            look_here=look_here,
+            rest=rest,
         )
     return Message(
         "{supported} of {claims} supported, {contradicted} contradicted, {not_found} not found",
@@ -183,7 +218,25 @@ def _sentence(
         return replace(
             plain, unseen=unseen, support=NOT_FOUND if unseen else None, by_rule=bool(unseen)
         )
+    if method == "flags":
+        votes = [vote for vote, _ in about.get(one.text, ())]
+        return _flagged(replace(plain, unseen=unseen), votes, looked)
     return replace(_supported(plain, about.get(one.text, ()), looked, criteria), unseen=unseen)
+
+
+def _flagged(plain: SentenceSupport, votes: Sequence[Vote], looked: Looked) -> SentenceSupport:
+    """With the passage that is most like the sentence, whatever is said of it."""
+    odds = odds_of(votes)
+    if odds is None:
+        return replace(plain, reason=next((vote.reason for vote in votes if vote.reason), None))
+    flag = flag_of(odds, lacking=bool(plain.unseen))
+    return replace(
+        plain,
+        flag=flag,
+        support=NOT_FOUND if flag == UNSUPPORTED else None,
+        evidence=tuple(_chosen_by_program(plain.text, looked.fragments)),
+        explanation=max(votes, key=odds_in).how_sure,
+    )
 
 
 def _supported(

@@ -155,11 +155,11 @@ def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelSca
 
 
 def _of_sentences(judge: JudgeConfiguration) -> Iterator[LabelScale]:
-    """Of a text that models looked up in its sources: what its sentences come to. Rules alone give
-    no verdict.
+    """Of a text that models looked up in its sources: what its sentences come to. Rules and flags
+    give no verdict.
     """
     settings = judge.settings
-    if judge.kind != "EvidenceJudge" or settings.get("method") == "rules":
+    if judge.kind != "EvidenceJudge" or settings.get("method") in ("rules", "flags"):
         return
     from adjudge.judges.evidence_pool import (
         text_criteria,

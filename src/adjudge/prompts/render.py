@@ -263,7 +263,7 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
     shared, _, own = last.content.partition(_CUT)
     if _is_part(ballot):
         *_, (_, judged) = unfenced(_shown(ballot))
-        before_judged = own.rindex(judged)
+        before_judged = len(own[: own.rindex(judged)].rstrip(" "))
         shared, own = shared + own[:before_judged], own[before_judged:]
     return Prompt((*before, ChatMessage(last.role, shared + own)), shared=len(shared))
 

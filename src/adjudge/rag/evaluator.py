@@ -113,8 +113,9 @@ class RagEvaluator(AskSettings, RagPlans):
             (a RunError), or "random" (scores by chance, marked as such and left out of every
             aggregate).
         evidence: look every sentence of the answer up in the fragments: "each" (one question a
-            sentence) or "joint" (one for all of them), which also decide groundedness, or "rules"
-            (no model; groundedness is asked about as ever).
+            sentence) or "joint" (one for all of them), which also decide groundedness, "rules"
+            (no model) or "flags" (what the embedded model points at); with these groundedness is
+            asked about as ever.
         claims: have a model say first what each sentence claims, and look that up.
         rewrite_questions: have follow-up questions made self-contained where a row has a
             conversation, and judge relevance by those; the result says by which question.
@@ -168,7 +169,7 @@ class RagEvaluator(AskSettings, RagPlans):
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
         object.__setattr__(self, "_judge", self._direct())
         object.__setattr__(self, "_looks_up", self._evidence_judge() if self.evidence else None)
-        if self.claims and self.evidence in (None, "rules"):
+        if self.claims and self.evidence not in ("each", "joint"):
             raise SetupError(
                 "claims are looked up by a model: give evidence='each' or evidence='joint' as well"
             )

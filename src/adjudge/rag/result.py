@@ -151,7 +151,9 @@ class RagResult(Result):
             for name, one in self.judged.items()
         }
         by_sentence = (
-            self.evidence.model_scales if self.evidence and self.evidence.method != "rules" else {}
+            self.evidence.model_scales
+            if self.evidence and self.evidence.method in ("each", "joint")
+            else {}
         )
         found = {
             name: majority(said, self.judged[name].criteria)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from adjudge.domain.evidence import FLAGS, Flag
 from adjudge.domain.evidence_record import EvidenceDetail, EvidenceRecord
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
@@ -15,13 +16,16 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message, join
 
 COUNTED = ("claims", "supported", "contradicted", "not_found", "unanswered")
-Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"]
+Mark = Literal["supported", "contradicted", "not found", "unanswered", "unchecked"] | Flag
 MARKS: Mapping[Mark, Message] = {
     "supported": Message("supported"),
     "contradicted": Message("contradicted"),
     "not found": Message("not found"),
     "unanswered": Message("no verdict"),
     "unchecked": Message("nothing found by rule; not asked"),
+    "unsupported": Message("unsupported (sure)"),
+    "look here": Message("look here"),
+    "nothing found against it": Message("nothing found against it"),
 }
 
 
@@ -45,14 +49,22 @@ class EvidenceSummary:
     with_contradicted: int
     invented: Mapping[str, int] = field(default_factory=dict)
     """Model → quotes that do not exist."""
+    flags: Mapping[Flag, int] = field(default_factory=dict)
+    """How many sentences have each flag, where they were flagged."""
 
     def sentence(self, name: str) -> Message:
         """What the sentences came to, in a line."""
         counts = (
             (Message("sentences that claim something"), self.claims),
-            (MARKS["supported"], self.supported),
-            (MARKS["contradicted"], self.contradicted),
-            (MARKS["not found"], self.not_found),
+            *(
+                ((MARKS[flag], self.flags.get(flag, 0)) for flag in FLAGS)
+                if self.flags
+                else (
+                    (MARKS["supported"], self.supported),
+                    (MARKS["contradicted"], self.contradicted),
+                    (MARKS["not found"], self.not_found),
+                )
+            ),
             *(((MARKS["unanswered"], self.unanswered),) if self.unanswered else ()),
             (Message("has an unsupported sentence"), self.with_unsupported),
         )
@@ -66,6 +78,11 @@ class EvidenceSummary:
             "rows_with_unsupported": self.with_unsupported,
             "rows_with_contradicted": self.with_contradicted,
             "invented_quotes": dict(self.invented),
+            **(
+                {"flags": {str(name): count for name, count in self.flags.items()}}
+                if self.flags
+                else {}
+            ),
         }
 
 
@@ -75,6 +92,7 @@ class EvidenceTally:
     def __init__(self) -> None:
         self._counts: Counter[str] = Counter()
         self._invented: Counter[str] = Counter()
+        self._flags: Counter[Flag] = Counter()
 
     def add(self, one: JudgmentRecord) -> None:
         found = found_in(one)
@@ -85,6 +103,7 @@ class EvidenceTally:
         self._counts["with_unsupported"] += is_unsupported(one)
         self._counts["with_contradicted"] += is_contradicted(one)
         self._invented.update(found.invented_quotes)
+        self._flags.update(flag for one in found.sentences for flag in FLAGS if one.flag == flag)
 
     def summary(self) -> EvidenceSummary | None:
         """What they come to so far; None where no sentence was looked up."""
@@ -101,6 +120,7 @@ class EvidenceTally:
             with_unsupported=counts["with_unsupported"],
             with_contradicted=counts["with_contradicted"],
             invented=dict(self._invented),
+            flags={flag: self._flags[flag] for flag in FLAGS} if self._flags else {},
         )
 
 

@@ -114,11 +114,11 @@ class DataEntry:
         )
 
 
-Method = Literal["each", "joint", "rules"]
-_METHOD = Word[Method](("each", "joint", "rules"))
+Method = Literal["each", "joint", "rules", "flags"]
+_METHOD = Word[Method](("each", "joint", "rules", "flags"))
 _LOOK_UP = (
-    "Look every sentence up in the sources: one call for each, one for all (joint), or none "
-    "(rules)."
+    "Look every sentence up in the sources: one call for each, one for all (joint), none "
+    "(rules), or what the embedded model points at (flags)."
 )
 _CLAIMS = "Have a model say first what each sentence claims."
 MODELS = Many(Record(ModelEntry, short="model"))

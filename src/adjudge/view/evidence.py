@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,11 +10,12 @@ from functools import cache
 import jinja2
 from markupsafe import Markup
 
-from adjudge.domain.evidence_record import SentenceRecord
+from adjudge.domain.evidence import FLAGS, SUPPORTS
+from adjudge.domain.evidence_record import EvidenceRecord, SentenceRecord
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import KeptQuote
 from adjudge.reading.fragments import fragments_in, with_line_breaks
-from adjudge.results.evidence import COUNTED, MARKS, Mark, found_in
+from adjudge.results.evidence import MARKS, Mark, found_in
 from adjudge.view.template import environment
 
 _SIGNS: Mapping[Mark, str] = {
@@ -22,6 +24,9 @@ _SIGNS: Mapping[Mark, str] = {
     "not found": "?",
     "unanswered": "–",
     "unchecked": "·",
+    "unsupported": "✗",
+    "look here": "?",
+    "nothing found against it": "·",
 }
 """So that nobody needs colours to tell them apart."""
 _AROUND = 80
@@ -84,7 +89,8 @@ class ShownEvidence:
 
     parts: tuple[TextPart, ...]
     fragments: tuple[ShownFragment, ...]
-    counts: Mapping[str, int]
+    claims: int
+    counts: Mapping[Mark, int]
     invented: Mapping[str, int]
     fields: tuple[str, str]
     """Which fields hold the text and its sources."""
@@ -113,10 +119,28 @@ def evidence_of(one: JudgmentRecord) -> ShownEvidence | None:
         _fragment(number, fragment, used.get(number, ()))
         for number, fragment in enumerate(fragments, 1)
     )
-    counts = {name: getattr(found, name) for name in COUNTED}
     return ShownEvidence(
-        parts, shown, counts, found.invented_quotes, (found.fields.text, found.fields.sources)
+        parts,
+        shown,
+        found.claims,
+        _counts(found),
+        found.invented_quotes,
+        (found.fields.text, found.fields.sources),
     )
+
+
+def _counts(found: EvidenceRecord) -> dict[Mark, int]:
+    flags = Counter(one.flag for one in found.sentences)
+    counts: dict[Mark, int] = (
+        {flag: flags[flag] for flag in FLAGS}
+        if found.method == "flags"
+        else {
+            "supported": found.supported,
+            "contradicted": found.contradicted,
+            "not found": found.not_found,
+        }
+    )
+    return counts | ({"unanswered": found.unanswered} if found.unanswered else {})
 
 
 def _parts(
@@ -142,16 +166,12 @@ def _sentence(
     number: int, text: str, kept: SentenceRecord, fragments: Sequence[str], *, rules: bool
 ) -> ShownSentence:
     nothing: Mark = "unchecked" if rules else "unanswered"
-    marks: Mapping[str, Mark] = {
-        "supported": "supported",
-        "contradicted": "contradicted",
-        "not found": "not found",
-    }
+    marks: Mapping[str, Mark] = {one: one for one in (*SUPPORTS, *FLAGS)}
     quotes = (_quote(one, fragments) for one in kept.evidence)
     return ShownSentence(
         number=number,
         text=text,
-        mark=marks.get(kept.support or "", nothing),
+        mark=marks.get(kept.flag or kept.support or "", nothing),
         quotes=tuple(quote for quote in quotes if quote),
         unseen=tuple(one.text for one in kept.unseen),
         by_rule=kept.by_rule,
@@ -213,5 +233,5 @@ def evidence_markdown(one: JudgmentRecord, language: str) -> str:
 @cache
 def _page(language: str, *, html: bool) -> jinja2.Template:
     made = environment(language, html=html)
-    made.globals["marks"] = MARKS
+    made.globals |= {"marks": MARKS, "signs": _SIGNS}
     return made.get_template("evidence.html.jinja" if html else "evidence.md.jinja")

@@ -252,7 +252,7 @@ def test_a_folder_that_cannot_be_written_names_the_variable(base: Path, cache: P
 
 
 def test_the_precision_is_chosen_by_a_variable(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert precision() == "mixed"
+    assert precision() == "int8"
     monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", "fp32")
     assert precision() == "fp32"
     monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", "fp8")

@@ -43,8 +43,8 @@ class _Seal:
 
 
 def precision() -> Precision:
-    """What ``ADJUDGE_LOCAL_PRECISION`` says, else ``mixed``."""
-    wanted = os.environ.get(_WANTED) or "mixed"
+    """What ``ADJUDGE_LOCAL_PRECISION`` says, else ``int8``."""
+    wanted = os.environ.get(_WANTED) or "int8"
     if wanted not in get_args(Precision):
         raise SetupError(
             "{variable} is {wanted!r}: it can be {precisions}",
