@@ -87,7 +87,7 @@ class Disagreement:
 
 _ESTIMATES = (
     *("agreement", "kappa", "single_vote", "consistency", "order_effect"),
-    *("confidence_error", "brier"),
+    *("confidence_error", "confidence_error_by_chance", "brier"),
 )
 
 
@@ -110,6 +110,8 @@ class BenchedJudge(JudgeCriterion):
     consistency: Estimate
     order_effect: Estimate
     confidence_error: Estimate
+    """Less what chance makes of it (``confidence_error_by_chance``)."""
+    confidence_error_by_chance: Estimate
     brier: Estimate
     effort: Effort
     report: AgreementReport
@@ -274,7 +276,7 @@ def _benched(
         agreement = replace(agreement, missing="drop")
     report = agreement_of(rows, measure, agreement, level)
     figure = "Spearman" if measure.is_number else "accuracy"
-    sure = confidence_figures([] if measure.is_number else judged, settings.agreement.draws, level)
+    sure = confidence_figures([] if measure.is_number else judged, level)
     return BenchedJudge(
         judge=judge,
         criteria=scale.name,
@@ -291,6 +293,7 @@ def _benched(
         consistency=consistency(judged, level),
         order_effect=order_effect(judged, level),
         confidence_error=sure["ECE"],
+        confidence_error_by_chance=sure["ECE by chance"],
         brier=sure["Brier"],
         effort=effort_of(judged),
         report=report,

@@ -35,7 +35,7 @@ from adjudge.stats.correction import (
 )
 from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
+from adjudge.stats.refusal import Needed, Refusal, doubts, labels_needed, too_few
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
 from adjudge.trust.contestants import Contestants
@@ -279,7 +279,7 @@ def calibration(
     if several:
         none = undefined("win rate", 0, several.text, level=level)
         estimates = replace(estimates, naive=none, alone=none)
-    refused = several or used.refusal or _refusal(estimates, drawn, measure)
+    refused = several or used.refusal or too_few(estimates.strata)
     needed = estimates.needed(target, level)
     return Calibration(
         judge=judge,
@@ -312,7 +312,10 @@ def calibration(
         panel=panel_of(rows.labelled, measure, level, _said(rows, measure))
         if settings.agreement
         else None,
-        notes=tuple(_notes(used, estimates, rows)),
+        notes=(
+            *([] if refused else _doubts(estimates, rows, drawn, measure)),
+            *_notes(used, estimates, rows),
+        ),
     )
 
 
@@ -389,24 +392,19 @@ def _only(clusters: Sequence[Hashable] | None, places: Iterable[int]) -> list[Ha
     return None if clusters is None else [clusters[place] for place in places]
 
 
-def _refusal(
-    estimates: _Estimates, drawn: Sequence[LabelledRow], measure: Measure
-) -> Refusal | None:
+def _doubts(
+    estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow], measure: Measure
+) -> list[Message]:
     judged = [(said, one) for one in drawn if (said := one.said) is not None]
-    verdicts, labels = (
+    corrected = from_unit(estimates.corrected.estimate, measure.range)
+    bounded = corrected.value is None  # by failed judgments, which the labels alone say nothing of
+    return doubts(
         [measure.value(said) for said, _ in judged],
         [one.value(measure) for _, one in judged],
+        corrected,
+        undefined("labels only", 0, "") if bounded else from_unit(estimates.alone, measure.range),
+        _only(rows.together, [one.place for _, one in judged]),
     )
-    corrected = replace(
-        estimates.corrected, estimate=from_unit(estimates.corrected.estimate, measure.range)
-    )
-    bounded = (
-        corrected.estimate.value is None
-    )  # by failed judgments, which the labels alone say nothing of
-    alone = (
-        undefined("labels only", 0, "") if bounded else from_unit(estimates.alone, measure.range)
-    )
-    return refusal(estimates.strata, verdicts, labels, corrected, alone)
 
 
 def _shares(
