@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.runs.folder import run_info
-from adjudge.stats.intervals import wilson
+from adjudge.stats.intervals import share_limits
 from support import bench, commands
 from support.bench import Judges, asked, ranking
 from support.fake_provider import FakeProvider
@@ -53,7 +53,7 @@ def test_judges_are_ranked_by_agreement_with_their_disagreements(
         pytest.approx(0.75),
         pytest.approx(0.5),
     )
-    limits = wilson(18, 20)
+    limits = share_limits(18, 20)
     assert (good["agreement"]["lower"], good["agreement"]["upper"]) == (
         pytest.approx(limits.lower),
         pytest.approx(limits.upper),
