@@ -402,12 +402,15 @@ def _looked_at_often(
     level, count = settings.level, sum(len(one.labels) for one in strata)
     limits = sequential_rate(streams, len(said), level=level)
     known = all(one.mean is not None for one in streams)
-    value = sum(one.weight * (one.mean or 0.0) for one in streams) if known else None
-    labels = [one.value(measure) for one in drawn if one.random]
+    value = estimates.corrected.estimate.value if known else None
+    labels = list({one.identity: one.value(measure) for one in drawn if one.random}.values())
     alone = confidence_sequence(labels, level=level)
     method = Message("post-stratified, sequential")
     reason = "" if known else Message("a verdict has no label: the mean may lie anywhere between")
-    found = Estimate(value, limits.lower, limits.upper, count, method, level, reason)
+    lower, upper = limits.lower, limits.upper
+    if value is not None:  # copies of a text weigh in it, and not in the limits
+        lower, upper = min(lower, value), max(upper, value)
+    found = Estimate(value, lower, upper, count, method, level, reason)
     return replace(
         estimates,
         corrected=replace(estimates.corrected, estimate=found),
