@@ -1,9 +1,10 @@
-"""How often the numbers that adjudge prints are right: corrected rates, differences, gates, few
-rows, refusals, cascades.
+"""How often the numbers that adjudge prints are right, in the samples in which they are printed:
+corrected rates, scores, differences, gates, few rows, agreement, ratings, cascades; and how often
+a judge at chance is told of.
 
-python benchmarks/coverage.py                       all of it, 1,000 draws a cell (some minutes on
-                                                    one core)
+python benchmarks/coverage.py                       all of it, 1,000 draws a cell
 python benchmarks/coverage.py --draws 200 --only rates differences
+python benchmarks/coverage.py --quick               a few cells of each, in a minute
 """
 
 from __future__ import annotations
@@ -16,12 +17,15 @@ import sys
 import time
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate, product
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate, combinations, product
+from typing import TypeVar
 
+from adjudge.stats.agreement import agreement, balanced_accuracy, cohen_kappa, f1, macro
+from adjudge.stats.agreement_intervals import above_chance, above_even_chance, with_limits
+from adjudge.stats.bootstrap import Draws
 from adjudge.stats.correction import Stratum, labels_only, naive, post_stratified
 from adjudge.stats.difference import (
-    LEAST_DISCORDANT,
     ComparisonOutcome,
     compare,
     corrected_difference,
@@ -30,9 +34,13 @@ from adjudge.stats.difference import (
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import rows_interval
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
-from adjudge.stats.refusal import no_better_than_chance
+from adjudge.stats.probability import calibration_error
+from adjudge.stats.ranking import NamedContest, rank
+from adjudge.stats.raters import gwet_ac1, krippendorff_alpha
+from adjudge.stats.refusal import chance_p_value, no_better_than_chance, too_few
 from adjudge.stats.selective import Stage, cascade_thresholds
 
+Cell = TypeVar("Cell")
 ROWS = 2000
 RATES = (0.5, 0.8, 0.95)
 JUDGES = ((0.95, 0.90), (0.90, 0.60), (0.70, 0.55))
@@ -40,6 +48,23 @@ LABELS = (20, 50, 100, 200)
 MADE = 30
 """Draws with an estimate, below which nothing is said of how often it is right."""
 OURS = "post-stratified"
+BAR = 0.93
+"""The least share of samples in which a 95 % interval that is shown may hold the truth."""
+QUICK: list[bool] = []
+"""Not empty: a few cells of each grid alone."""
+
+
+def some(cells: Iterable[Cell], most: int = 6) -> list[Cell]:
+    """All cells; of a quick run, a few that lie far apart."""
+    known = list(cells)
+    return known[:: max(1, len(known) // most)][:most] if QUICK else known
+
+
+def worst(covered: Mapping[str, float], most: int = 6) -> None:
+    """Print the cells in which it holds least often."""
+    print("\n| worst cells | holds |\n|---|--:|")
+    for cell in sorted(covered, key=lambda one: covered[one])[:most]:
+        print(f"| {cell} | {covered[cell]:.3f} |")
 
 
 def report(text: str) -> None:
@@ -163,16 +188,24 @@ def rates(draws: int) -> bool:
     for rate, judge in product(RATES, JUDGES):
         cells = " | ".join(f"{found[rate, judge, count][OURS][0]:.3f}" for count in LABELS)
         print(f"| {rate} | {judge[0]}/{judge[1]} | {cells} |")
-    return verdict(
-        "every cell of the default", [row[OURS][0] for row in found.values()], 0.92, 0.995
+    return all(
+        [
+            verdict(
+                "every cell of the default", [row[OURS][0] for row in found.values()], BAR, 1.0
+            ),
+            shown_rates(draws),
+        ]
     )
 
 
 def verdict(what: str, values: Sequence[float], low: float, high: float) -> bool:
     """Say whether all values lie in the range."""
+    if not values:
+        print(f"\n{what}: nothing was shown")
+        return True
     good = all(low <= value <= high for value in values)
     print(
-        f"\n{what}: {min(values):.3f} to {max(values):.3f}; wanted {low} to {high}: "
+        f"\n{what}: {min(values):.3f} to {max(values):.3f}; wanted {low:.3f} to {high}: "
         f"{'yes' if good else 'NO'}"
     )
     return good
@@ -268,7 +301,7 @@ def differences(draws: int) -> bool:
     covered: dict[str, list[float]] = {"usual": [], "rare": []}
     narrowest = 2.0
     for place, (kind, (judges, two, labels)) in enumerate(
-        [("usual", one) for one in usual] + [("rare", one) for one in rare], 1
+        [("usual", one) for one in some(usual, 3)] + [("rare", one) for one in some(rare, 3)], 1
     ):
         found = difference_cell(two, judges, labels, draws)
         refused, least = found["refused"]
@@ -286,15 +319,12 @@ def differences(draws: int) -> bool:
             f"| {judges} | {two[0]} and {two[1]} | {labels} | {figures} | "
             f"{found['naive'][0]:.3f} | {refused:.3f} |"
         )
-    print(
-        f"\nFewer than {LEAST_DISCORDANT} labels that differ correct nothing; the narrowest "
-        f"interval is {narrowest:.3f} wide."
-    )
+    print(f"\nThe narrowest interval is {narrowest:.3f} wide.")
     return all(
         [
-            verdict("the corrected difference", covered["usual"], 0.92, 0.995),
+            verdict("the corrected difference", covered["usual"], BAR, 1.0),
             verdict(
-                "the corrected difference of systems that hardly fail", covered["rare"], 0.92, 1.0
+                "the corrected difference of systems that hardly fail", covered["rare"], BAR, 1.0
             ),
             verdict("the narrowest corrected interval", [narrowest], 0.01, 2.0),
         ]
@@ -383,12 +413,12 @@ def few_rows(draws: int) -> bool:
     # one 0 in five always hold
     # for one in twenty
     wanted = (
-        ("few passes and fails", passes, 0.99),
-        ("few scores", scores, 0.99),
+        ("few passes and fails", passes, 1.0),
+        ("few scores", scores, 1.0),
         ("few scores with a rare 0", rare, 1.0),
     )
     kept = [
-        verdict(what, [share for row in table for share in row], 0.90, most)
+        verdict(what, [share for row in table for share in row], BAR, most)
         for what, table, most in wanted
     ]
     return all(kept)
@@ -415,11 +445,212 @@ def drawn_coverage(
     return hits / draws
 
 
+EXTREME = (0.01, 0.02, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 0.98, 0.99)
+MANY_JUDGES = (*JUDGES, (0.9, 0.7), (0.99, 0.97), (0.5, 0.5), (0.6, 0.9))
+TOP_UP = 15
+
+
+def shown_rates(draws: int) -> bool:
+    """Rates near 0 and 1 too, labels drawn at random or topped up within verdicts, in the samples
+    in which a number is shown.
+    """
+    covered, shares = {}, []
+    cells = some(product(EXTREME, MANY_JUDGES, (20, 30, 50, 100, 200), (300, 2000), (False, True)))
+    for rate, judge, labels, rows, queue in cells:
+        hits = list(shown_rate(rate, judge, labels, rows, queue, draws))
+        shares.append(len(hits) / draws)
+        if len(hits) >= min(MADE * 5, draws / 2):
+            where = f"θ={rate}, {judge[0]}/{judge[1]}, {labels} labels of {rows}"
+            covered[where + ", topped up" * queue] = statistics.fmean(hits)
+    report(f"shown rates: {len(covered)} cells")
+    print(f"\n## Corrected rate where it is shown: {len(covered)} cells, {draws} draws")
+    worst(covered)
+    print(f"\nShown in {min(shares):.3f} to {max(shares):.3f} of the draws of a cell.")
+    return verdict("every cell where it is shown", list(covered.values()), noisy(draws), 1.0)
+
+
+def noisy(draws: int) -> float:
+    """The bar less what the draws of one cell among thousands may lie off."""
+    return BAR - 2.5 * math.sqrt(0.93 * 0.07 / draws)
+
+
+def shown_rate(
+    rate: float, judge: tuple[float, float], labels: int, rows: int, queue: bool, draws: int
+) -> Iterator[bool]:
+    """Whether the interval holds the rate, in each draw in which there is one."""
+    choice = random.Random(f"{rate} {judge} {labels} {rows} {queue}")
+    passes = rate * judge[0] + (1 - rate) * (1 - judge[1])
+    true = (rate * (1 - judge[0]) / (1 - passes), rate * judge[0] / passes)
+    all_rows = Binomial(rows, passes)
+    for _ in range(draws):
+        passed = all_rows.draw(choice)
+        sizes = (rows - passed, passed)
+        of_passed = sum(
+            choice.sample(range(rows), labels)[place] < passed for place in range(labels)
+        )
+        taken = [labels - of_passed, of_passed]
+        if queue:
+            taken = [max(have, min(TOP_UP, size)) for have, size in zip(taken, sizes, strict=True)]
+        strata = [
+            Stratum(name, size, tuple(float(choice.random() < share) for _ in range(count)))
+            for name, size, count, share in zip(("FAIL", "PASS"), sizes, taken, true, strict=True)
+            if size
+        ]
+        if too_few(strata) is None:
+            yield held(post_stratified(strata).estimate, rate)
+
+
+def numbers(draws: int) -> bool:
+    """Corrected scores between 0 and 1: labels beside a judge that is good, poor or blind."""
+    covered = {}
+    kinds = {**SCORES, **RARE}
+    for (name, (draw, mean)), noise, labels in some(
+        product(kinds.items(), (0.05, 0.2, 5.0), (20, 30, 50, 100))
+    ):
+        choice, hits = random.Random(f"{name} {noise} {labels}"), 0
+        for _ in range(draws):
+            truth = [draw(choice) for _ in range(labels + 300)]
+            said = [min(1.0, max(0.0, one + choice.gauss(0, noise))) for one in truth]
+            found = ppi_plus_plus(
+                truth[:labels], said[:labels], said[labels:], with_t=True, ends=(0.0, 1.0)
+            )
+            hits += held(found, mean)
+        covered[f"{name}, judge off by {noise}, {labels} labels"] = hits / draws
+    report("numbers: done")
+    print(f"\n## Corrected scores: {len(covered)} cells, {draws} draws")
+    worst(covered)
+    return verdict("corrected scores", list(covered.values()), noisy(draws), 1.0)
+
+
+def paired(draws: int) -> bool:
+    """Paired scores of which some rows jump."""
+    covered = {}
+    for share, jump, spread, rows in some(
+        product((0.02, 0.05, 0.1, 0.3), (0.3, 1.0), (0.0, 0.02, 0.1), (8, 12, 20, 50, 100))
+    ):
+        choice, hits = random.Random(f"{share} {jump} {spread} {rows}"), 0
+        for _ in range(draws):
+            first = [
+                jump if choice.random() < share else choice.gauss(0, spread) for _ in range(rows)
+            ]
+            hits += held(compare(first, [0.0] * rows).estimate, share * jump)
+        covered[f"{share} of rows jump by {jump}, others by {spread}, {rows} rows"] = hits / draws
+    report("paired: done")
+    print(f"\n## Paired scores: {len(covered)} cells, {draws} draws")
+    worst(covered)
+    return verdict("paired scores", list(covered.values()), noisy(draws), 1.0)
+
+
+def one_sided(_: int) -> bool:
+    """Gates: how often a limit lies on the wrong side of the truth, over every sample there is."""
+    print("\n## Gates on a rate, 95 % confidence: how often either limit is wrong, at worst\n")
+    print("| rows | too high | too low |\n|--:|--:|--:|")
+    found = []
+    for rows in some((8, 12, 20, 50, 100, 300)):
+        limits = [rows_interval([1.0] * hits + [0.0] * (rows - hits)) for hits in range(rows + 1)]
+        high = low = 0.0
+        for percent in range(1, 200):
+            rate = percent / 200
+            chances = [
+                math.comb(rows, hits) * rate**hits * (1 - rate) ** (rows - hits)
+                for hits in range(rows + 1)
+            ]
+            pairs = [(p, one) for p, one in zip(chances, limits, strict=True) if one]
+            high = max(high, math.fsum(p for p, one in pairs if one.lower > rate))
+            low = max(low, math.fsum(p for p, one in pairs if one.upper < rate))
+        found += [high, low]
+        print(f"| {rows} | {high:.4f} | {low:.4f} |")
+    return verdict("either limit of a gate", found, 0.0, 0.025)
+
+
+def figures(draws: int) -> bool:
+    """Kappa, alpha, AC1, F1 and balanced accuracy, and the calibration error of a judge that is
+    calibrated.
+    """
+    covered, narrowest = {}, 2.0
+    draws = max(50, draws // 4)
+    for labels, rate, judge in some(
+        product((30, 50, 100, 200), (0.5, 0.8, 0.95), ((0.95, 0.9), (0.9, 0.6), (0.99, 0.97)))
+    ):
+        choice = random.Random(f"figures {labels} {rate} {judge}")
+        chances = {
+            ("1", "1"): rate * judge[0],
+            ("0", "1"): rate * (1 - judge[0]),
+            ("1", "0"): (1 - rate) * (1 - judge[1]),
+            ("0", "0"): (1 - rate) * judge[1],
+        }
+        many = {cell: round(chance * 10**8) for cell, chance in chances.items()}
+        truth = {
+            "kappa": cohen_kappa(many).value,
+            "alpha": krippendorff_alpha(many).value,
+            "AC1": gwet_ac1(many, 2).value,
+            "balanced accuracy": balanced_accuracy(many).value,
+            "macro F1": macro(many, f1, ["0", "1"]).value,
+        }
+        hits: dict[str, list[bool]] = {name: [] for name in truth}
+        for _ in range(draws):
+            rows = choice.choices(list(chances), list(chances.values()), k=labels)
+            said = agreement([one for one, _ in rows], [true for _, true in rows]).figures
+            table = Counter(rows)
+            said["alpha"] = with_limits(
+                krippendorff_alpha(table), above_chance(rows, pooled=True), labels, None, 0.95
+            )
+            said["AC1"] = with_limits(
+                gwet_ac1(table, 2), above_even_chance(rows, 2), labels, None, 0.95
+            )
+            for name, value in truth.items():
+                if said[name].width is not None and value is not None:
+                    hits[name].append(held(said[name], value))
+                    narrowest = min(narrowest, said[name].width or 0.0)
+        for name, each in hits.items():
+            if len(each) >= MADE:
+                where = f"{name}, θ={rate}, {judge[0]}/{judge[1]}, {labels} labels"
+                covered[where] = statistics.fmean(each)
+    for labels in some((30, 100, 300), 2):
+        choice, fits = random.Random(f"ECE {labels}"), []
+        for _ in range(draws):
+            stated = [round(choice.betavariate(5, 2), 2) for _ in range(labels)]
+            error, _ = calibration_error(Counter((p, int(choice.random() < p)) for p in stated))
+            fits.append(held(error, 0.0))
+        covered[f"ECE of a calibrated judge, {labels} labels"] = statistics.fmean(fits)
+    report("figures: done")
+    print(f"\n## Figures of agreement: {len(covered)} cells, {draws} draws")
+    worst(covered)
+    print(f"\nThe narrowest interval is {narrowest:.3f} wide.")
+    return verdict("figures of agreement", list(covered.values()), noisy(draws), 1.0)
+
+
+def ratings(draws: int) -> bool:
+    """Ratings of four systems, where they have limits."""
+    covered, draws = {}, max(20, draws // 10)
+    for gap, prompts in some(product((0.0, 0.5, 1.0), (10, 30, 60))):
+        strength = {name: gap * (1.5 - place) for place, name in enumerate("abcd")}
+        choice, hits = random.Random(f"ratings {gap} {prompts}"), []
+        for _ in range(draws):
+            contests, asked = [], []
+            for prompt in range(prompts):
+                for one, other in combinations("abcd", 2):
+                    chance = 1 / (1 + math.exp(strength[other] - strength[one]))
+                    winner = one if choice.random() < chance else other
+                    contests.append(NamedContest(one, other, winner))
+                    asked.append(prompt)
+            for place in rank(contests, prompts=asked, draws=Draws(200)).places:
+                if place.lower is not None and place.upper is not None:
+                    true = 1000 + 400 / math.log(10) * strength[place.name]
+                    hits.append(place.lower <= true <= place.upper)
+        if len(hits) >= MADE:
+            covered[f"steps of {gap}, {prompts} prompts"] = statistics.fmean(hits)
+    report("ratings: done")
+    print(f"\n## Ratings: {len(covered)} cells with limits, {draws} draws")
+    worst(covered)
+    return verdict("ratings with limits", list(covered.values()), noisy(draws), 1.0)
+
+
 def refusals(draws: int) -> bool:
-    """A judge at chance is refused; a good one is not. Sixty labels."""
+    """A judge at chance is told of; a good one is not. Sixty labels, then labels in clusters."""
     print(
-        f"\n## Refusal as no better than chance: 60 labels, {draws} draws\n\n| θ | "
-        "sens/spec | refused |\n|--:|---|--:|"
+        f"\n## Told of as no better than chance: 60 labels, {draws} draws\n\n| θ | "
+        "sens/spec | told of |\n|--:|---|--:|"
     )
     fired, spared = [], []
     for rate, judge in product(
@@ -432,10 +663,28 @@ def refusals(draws: int) -> bool:
     report("refusals: done")
     return all(
         [
-            verdict("refused at chance", fired, 0.95, 1.0),
-            verdict("refused though good", spared, 0.0, 0.05),
+            verdict("told of at chance", fired, 0.95, 1.0),
+            verdict("told of though good", spared, 0.0, 0.05),
+            verdict("at chance in clusters, and not told of", [clustered(draws)], 0.0, 0.06),
         ]
     )
+
+
+def clustered(draws: int) -> float:
+    """How often verdicts that know nothing pass for better, where five rows belong together."""
+    choice, called = random.Random("clusters"), 0
+    for _ in range(draws):
+        verdicts, labels = (
+            [
+                float(choice.random() < (0.85 if high else 0.15))
+                for high in (choice.random() < 0.5 for _ in range(24))
+                for _ in range(5)
+            ]
+            for _ in range(2)
+        )
+        groups = [place // 5 for place in range(120)]
+        called += chance_p_value(verdicts, labels, groups) <= 0.05
+    return called / draws
 
 
 def refused(rate: float, judge: tuple[float, float], choice: random.Random) -> bool:
@@ -549,7 +798,12 @@ def true_risk(thresholds: Sequence[float | None]) -> tuple[float, float]:
 
 
 SECTIONS: dict[str, Callable[[int], bool]] = {
-    "rates": rates,
+    "rates": lambda draws: shown_rates(draws) if QUICK else rates(draws),
+    "numbers": numbers,
+    "paired": paired,
+    "figures": figures,
+    "ratings": ratings,
+    "one-sided": one_sided,
     "differences": differences,
     "gates": lambda draws: gates(2 * draws),
     "few-rows": lambda draws: few_rows(5 * draws),
@@ -570,7 +824,11 @@ def main() -> int:
         help="draws a cell; gates take twice, few rows five times as many",
     )
     parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
+    parser.add_argument("--quick", action="store_true", help="a few cells of each, 100 draws")
     options = parser.parse_args()
+    if options.quick:
+        QUICK.append(True)
+        options.draws = min(options.draws, 100)
     start = time.monotonic()
     kept = [SECTIONS[name](options.draws) for name in options.only]
     report(f"{time.monotonic() - start:.0f} s")

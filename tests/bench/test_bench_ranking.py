@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.runs.folder import run_info
-from adjudge.stats.intervals import wilson
+from adjudge.stats.intervals import share_limits
 from support import bench, commands
 from support.bench import Judges, asked, ranking
 from support.fake_provider import FakeProvider
@@ -53,7 +53,7 @@ def test_judges_are_ranked_by_agreement_with_their_disagreements(
         pytest.approx(0.75),
         pytest.approx(0.5),
     )
-    limits = wilson(18, 20)
+    limits = share_limits(18, 20)
     assert (good["agreement"]["lower"], good["agreement"]["upper"]) == (
         pytest.approx(limits.lower),
         pytest.approx(limits.upper),
@@ -117,7 +117,9 @@ def test_repeated_votes_show_consistency_and_confidence(
     assert moody["agreement"]["value"] == 1.0
     assert moody["consistency"]["value"] == pytest.approx((10 / 3 + 10) / 20)
     assert moody["single_vote"]["value"] == pytest.approx((10 * 2 / 3 + 10) / 20)
-    assert moody["confidence_error"]["value"] == pytest.approx(10 / 20 / 3)
+    by_chance = moody["confidence_error_by_chance"]["value"]
+    assert 0 < by_chance < 0.1
+    assert moody["confidence_error"]["value"] == pytest.approx(10 / 20 / 3 - by_chance)
     assert moody["calls"] == 60
 
 

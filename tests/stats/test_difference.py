@@ -23,8 +23,7 @@ from adjudge.stats.difference import (
     smallest_detectable_share,
 )
 from adjudge.stats.distributions import sign_test
-from adjudge.stats.intervals import Interval, mean_with_ends
-from adjudge.stats.sequence import confidence_sequence
+from adjudge.stats.intervals import mean_with_ends
 from adjudge.stats.student import t_quantile
 
 BITS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=8, max_size=60)
@@ -171,13 +170,15 @@ def test_a_corrected_difference_never_has_width_zero_and_few_labels_are_not_too_
         labelled_difference(labels),
     )
     assert (
-        found.lower is not None
+        found.width is not None
+        and found.lower is not None
         and alone.lower is not None
         and found.upper is not None
         and alone.upper is not None
     )
-    assert found.lower <= alone.lower and found.upper >= alone.upper
-    assert corrected_difference([0.0] * 26 + [-1.0] * 4, judged[:30], judged[30:]).value is None
+    assert found.lower < -1 / 6 < found.upper and found.width > 0.9 * (alone.width or 0)
+    none_differ = corrected_difference([0.0] * 30, judged[:30], judged[30:])
+    assert none_differ.width is not None and none_differ.width > 0.1
     many = corrected_difference([-1.0] * 20 + [0.0] * 80, [-1.0] * 20 + [0.0] * 80, judged)
     assert many.width is not None and many.width > 0.01
 
@@ -192,8 +193,7 @@ def test_scores_taken_unit_by_unit_are_those_taken_at_once() -> None:
     ):
         found = compare([a for a, _ in rows], [b for _, b in rows], clusters=clusters)
         differences = [a - b for a, b in rows]
-        largest = max(map(abs, differences))
-        mean, error, _ = mean_with_ends(differences, (-largest, largest), clusters)
+        mean, error, _ = mean_with_ends(differences, (-1.0, 1.0), clusters)
         assert found.estimate.lower is not None and found.estimate.upper is not None
         assert (found.estimate.lower + found.estimate.upper) / 2 == pytest.approx(mean, abs=1e-12)
         reach = t_quantile(0.975, found.units + 1) * error
@@ -215,18 +215,3 @@ def test_many_p_values_are_adjusted_as_holm_and_benjamini_hochberg_say(
             min(1.0, (len(ordered) - at) * ordered[at]) for at in range(rank + ordered.count(value))
         )
         assert adjusted[place] == pytest.approx(wanted)
-
-
-def test_an_interval_looked_at_after_every_row_misses_in_one_stream_of_twenty_at_most() -> None:
-    choice, wrong = random.Random(19), 0
-    for _ in range(40):
-        values: list[float] = []
-        for _ in range(60):
-            values.append(float(choice.random() < 0.8))
-            interval = confidence_sequence(values)
-            if not interval.lower <= 0.8 <= interval.upper:
-                wrong += 1
-                break
-    assert wrong <= 2
-    assert confidence_sequence([]) == Interval(0.0, 1.0)
-    assert confidence_sequence([0.9] * 500).lower > 0.8

@@ -185,29 +185,21 @@ def label_all(folder: Path, name: str, passes: Sequence[bool], said: Sequence[st
     )
 
 
-@pytest.mark.parametrize(("differ", "corrected"), [(0, False), (4, False), (5, True)])
+@pytest.mark.parametrize("differ", [0, 4, 5])
 def test_labels_that_are_all_alike_do_not_make_a_difference_certain(
-    tmp_path: Path, differ: int, corrected: bool
+    tmp_path: Path, differ: int
 ) -> None:
     """The judge fell from .97 to .74; twenty labels, all PASS in both runs, made that "+0.000
-    (+0.000 to +0.000)".
+    (+0.000 to +0.000)". Whatever the labels say, the difference is corrected by them.
     """
     a, b = [n % 33 != 32 for n in range(300)], [n < 20 or n % 4 != 3 for n in range(300)]
     one, two = system(tmp_path / "one", a), system(tmp_path / "two", b, "b")
     label_all(one, "a", a, ["PASS"] * 24)
     label_all(two, "b", b, ["FAIL"] * differ + ["PASS"] * (24 - differ))
     found = only(one, two)
-    assert (found.corrected is not None, found.labels) == (corrected, 24)
-    note = f"people say otherwise of {differ} of 24 labelled rows; 5 are the fewest that correct it"
-    assert (note in found.notes) == (not corrected)
-    assert found.shown.width is not None and found.shown.width > 0.05
-    if corrected:
-        alone = labelled_difference([-1.0] * differ + [0.0] * (24 - differ))
-        assert found.shown.width >= (alone.width or 1)
-    else:
-        assert (
-            found.outcome is ComparisonOutcome.WORSE
-        )  # by the judge alone, which is what is known
+    assert (found.corrected is not None, found.labels) == (True, 24)
+    alone = labelled_difference([-1.0] * differ + [0.0] * (24 - differ))
+    assert found.shown.width is not None and found.shown.width > 0.8 * (alone.width or 1)
 
 
 def test_labels_of_both_runs_correct_the_difference(tmp_path: Path) -> None:

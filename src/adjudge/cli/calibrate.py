@@ -105,6 +105,14 @@ class CalibrateOptions:
         is_flag=True,
         help="PPI++ and Rogan and Gladen's estimate as well; of a panel Dawid and Skene's model.",
     )
+    sequential: bool = option(
+        "--sequential",
+        is_flag=True,
+        help=(
+            "Limits that hold however often you look while labelling, so that you may stop at any "
+            "time; they are wider."
+        ),
+    )
     labels_are_model_made: bool = option(
         "--labels-are-model-made",
         is_flag=True,
@@ -223,6 +231,7 @@ def _label_command(run: Path, criteria: str | None) -> str:
 def _settings(options: CalibrateOptions) -> CalibrationSettings:
     return CalibrationSettings(
         level=options.confidence,
+        sequential=options.sequential,
         target_width=options.target_width,
         cluster=options.cluster,
         all_estimators=options.all_estimators,

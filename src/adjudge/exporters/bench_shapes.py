@@ -61,7 +61,8 @@ class BenchedJudgeShape(TypedDict):
     single_vote: FigureShape
     consistency: FigureShape
     order_effect: FigureShape
-    confidence_error: FigureShape
+    confidence_error: Annotated[FigureShape, "less what chance makes of it"]
+    confidence_error_by_chance: FigureShape
     brier: FigureShape
     calls: int
     tokens: int
@@ -83,6 +84,10 @@ class RankingShape(TypedDict):
     question: str
     ceiling: CeilingShape | None
     baselines: Annotated[Mapping[str, FigureShape], "what judges would reach that read nothing"]
+    chosen: Annotated[
+        FigureShape | None, "the judge that ranks first, on rows that had no part in choosing it"
+    ]
+    cannot_be_told_apart: Annotated[Sequence[str], "the best judge and those as good as it"]
     judges: Annotated[Sequence[BenchedJudgeShape], "the best first"]
 
 

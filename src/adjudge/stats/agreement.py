@@ -16,10 +16,16 @@ from typing import Literal, TypeVar
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
-from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
+from adjudge.stats.agreement_intervals import (
+    above_chance,
+    f1_interval,
+    mean_of_intervals,
+    mean_share_interval,
+    with_limits,
+)
 from adjudge.stats.correction import label_interval
 from adjudge.stats.estimate import Estimate, Figure, undefined
-from adjudge.stats.intervals import Clusters
+from adjudge.stats.intervals import Clusters, Interval
 
 Option = str | int | float
 Table = Mapping[tuple[Option, Option], int]
@@ -191,7 +197,7 @@ class TwoRaters:
 
 @dataclass(frozen=True, slots=True)
 class ClassScores:
-    """One option: precision and recall with Wilson's limits, F1 by bootstrap."""
+    """One option: precision, recall and F1."""
 
     precision: Estimate
     recall: Estimate
@@ -209,7 +215,6 @@ class Agreement:
     classes: dict[Option, ClassScores]
     baselines: dict[str, Estimate]
     """What the same rows give a judge that does not read them."""
-    draws: Draws
 
 
 def agreement(
@@ -221,7 +226,6 @@ def agreement(
     order: Sequence[Option] | None = None,
     longest: Sequence[Option] | None = None,
     clusters: Clusters = None,
-    draws: Draws = DRAWS,
     level: float = 0.95,
 ) -> Agreement:
     """Accuracy, balanced accuracy, kappas, macro and per-class figures, each with its interval, and
@@ -234,20 +238,8 @@ def agreement(
     kept = _kept([*range(len(truth))], judge, missing)
     groups = None if clusters is None else [clusters[place] for place in kept]
     options = _options(rows, order)
-    per_class = {f"F1 {option}": partial(f1, option=option) for option in options}
-    figures = bootstrap(
-        rows,
-        {**_statistics(options, order), **per_class},
-        clusters=groups,
-        draws=draws,
-        level=level,
-    )
-    figures["accuracy"] = _share([one == other for one, other in rows], groups, level)
-    f1s = {option: figures.pop(f"F1 {option}") for option in options}
-    classes = {
-        option: ClassScores(*_class_shares(rows, option, groups, level), f1s[option])
-        for option in options
-    }
+    figures = _figures(rows, options, order, groups, level)
+    classes = {option: _class_scores(rows, option, groups, level) for option in options}
     guesses = None if longest is None else [longest[place] for place in kept]
     return Agreement(
         len(rows),
@@ -255,7 +247,6 @@ def agreement(
         figures,
         classes,
         baselines([true for _, true in rows], options, guesses, level),
-        draws,
     )
 
 
@@ -276,48 +267,89 @@ def _options(rows: Sequence[tuple[Option, Option]], order: Sequence[Option] | No
     )
 
 
-def _statistics(
-    options: Sequence[Option], order: Sequence[Option] | None
-) -> dict[str, Callable[[Table], Figure]]:
-    found: dict[str, Callable[[Table], Figure]] = {
-        "accuracy": accuracy,
-        "balanced accuracy": balanced_accuracy,
-        "kappa": cohen_kappa,
-        "macro precision": partial(macro, figure=precision, options=options),
-        "macro recall": partial(macro, figure=recall, options=options),
-        "macro F1": partial(macro, figure=f1, options=options),
+_Rows = Sequence[tuple[Option, Option]]
+_Hits = tuple[list[bool], Clusters]
+"""Whether judge and truth agree, on some rows, and the clusters of these."""
+
+
+def _figures(
+    rows: _Rows,
+    options: Sequence[Option],
+    order: Sequence[Option] | None,
+    clusters: Clusters,
+    level: float,
+) -> dict[str, Estimate]:
+    table = Counter(rows)
+    said, true, either = (
+        [_hits(rows, option, sides, clusters) for option in options]
+        for sides in ((0,), (1,), (0, 1))
+    )
+    limits: dict[str, tuple[Figure, Interval | None]] = {
+        "balanced accuracy": (balanced_accuracy(table), _mean_share(true, level)),
+        "kappa": (
+            cohen_kappa(table),
+            above_chance(rows, clusters=clusters, level=level) if rows else None,
+        ),
+        "macro precision": (macro(table, precision, options), _mean_share(said, level)),
+        "macro recall": (macro(table, recall, options), _mean_share(true, level)),
+        "macro F1": (macro(table, f1, options), _mean_f1(either, level)),
     }
-    if order is not None:
-        scale = [*order, NO_VERDICT]
-        found["linear kappa"] = partial(cohen_kappa, weights="linear", order=scale)
-        found["quadratic kappa"] = partial(cohen_kappa, weights="quadratic", order=scale)
-    return found
-
-
-def _class_shares(
-    rows: Sequence[tuple[Option, Option]], option: Option, clusters: Clusters, level: float
-) -> tuple[Estimate, Estimate]:
-    found = []
-    for side, reason in (
-        (0, Message("the judge never said {option}", option=option)),
-        (1, Message("{option} is never the truth", option=option)),
-    ):
-        places = [place for place, row in enumerate(rows) if row[side] == option]
-        groups = None if clusters is None else [clusters[place] for place in places]
-        found.append(
-            _share([rows[place][0] == rows[place][1] for place in places], groups, level, reason)
+    scale = [*(order or ()), NO_VERDICT]
+    places = {option: place / (len(scale) - 1 or 1) for place, option in enumerate(scale)}
+    weightings: tuple[Literal["linear", "quadratic"], ...] = ("linear", "quadratic")
+    for weights in weightings if order is not None else ():
+        limits[f"{weights} kappa"] = (
+            cohen_kappa(table, weights, scale),
+            above_chance(rows, weights, places, clusters=clusters, level=level) if rows else None,
         )
-    return found[0], found[1]
+    return {
+        "accuracy": _share([one == other for one, other in rows], clusters, level),
+        **{
+            name: with_limits(figure, interval, len(rows), clusters, level)
+            for name, (figure, interval) in limits.items()
+        },
+    }
+
+
+def _hits(rows: _Rows, option: Option, sides: Sequence[int], clusters: Clusters) -> _Hits:
+    """Of the rows where one of ``sides`` (the judge 0, the truth 1) said ``option``."""
+    places = [place for place, row in enumerate(rows) if any(row[side] == option for side in sides)]
+    groups = None if clusters is None else [clusters[place] for place in places]
+    return [rows[place][0] == rows[place][1] for place in places], groups
+
+
+def _mean_share(parts: Sequence[_Hits], level: float) -> Interval | None:
+    """None where one option alone was seen: nobody knows what is true of the others."""
+    return mean_share_interval(parts, level=level) if len(parts) > 1 else None
+
+
+def _mean_f1(parts: Sequence[_Hits], level: float) -> Interval | None:
+    each = [f1_interval(hits, level=level, clusters=groups) for hits, groups in parts]
+    return mean_of_intervals(each, level=level) if len(parts) > 1 else None
+
+
+def _class_scores(rows: _Rows, option: Option, clusters: Clusters, level: float) -> ClassScores:
+    (said, of_said), (true, of_true), (either, of_either) = (
+        _hits(rows, option, sides, clusters) for sides in ((0,), (1,), (0, 1))
+    )
+    never_said = Message("the judge never said {option}", option=option)
+    never_true = Message("{option} is never the truth", option=option)
+    limits = f1_interval(either, level=level, clusters=of_either)
+    return ClassScores(
+        _share(said, of_said, level, never_said),
+        _share(true, of_true, level, never_true),
+        with_limits(f1(Counter(rows), option), limits, len(rows), clusters, level),
+    )
 
 
 def _share(
     hits: Sequence[bool], clusters: Clusters, level: float, reason: str = Message("no rows")
 ) -> Estimate:
     if not hits:
-        return undefined("Wilson", 0, reason, level=level)
+        return undefined("share", 0, reason, level=level)
     interval = label_interval([float(hit) for hit in hits], level=level, clusters=clusters)
     return Estimate(
-        sum(hits) / len(hits), interval.lower, interval.upper, len(hits), "Wilson", level
+        sum(hits) / len(hits), interval.lower, interval.upper, len(hits), "share", level
     )
 
 

@@ -26,7 +26,7 @@ from adjudge.stats.correlation import pearson
 from adjudge.stats.difference import Difference, compare
 from adjudge.stats.distributions import sign_test, z_two_sided
 from adjudge.stats.estimate import Estimate, Figure, undefined
-from adjudge.stats.intervals import Clusters, wilson
+from adjudge.stats.intervals import Clusters, share_limits
 from adjudge.stats.linear import solve
 from adjudge.stats.student import t_cdf, t_quantile
 
@@ -132,12 +132,12 @@ def first_rate(
     leaning, in balanced orders.
     """
     if not picked_first:
-        return undefined("Wilson", 0, Message("no verdict picked a response"), level=level)
+        return undefined("share", 0, Message("no verdict picked a response"), level=level)
     interval = label_interval(
         [float(first) for first in picked_first], level=level, clusters=clusters
     )
     return Estimate(
-        fmean(picked_first), interval.lower, interval.upper, len(picked_first), "Wilson", level
+        fmean(picked_first), interval.lower, interval.upper, len(picked_first), "share", level
     )
 
 
@@ -186,7 +186,7 @@ def preference_among_equals(
     """
     if not picked_own:
         return undefined(
-            "Wilson",
+            "share",
             0,
             Message("no pair of equal quality with one answer by its own family"),
             level=level,
@@ -197,7 +197,7 @@ def preference_among_equals(
         interval.lower - 0.5,
         interval.upper - 0.5,
         len(picked_own),
-        "Wilson",
+        "share",
         level,
     )
 
@@ -205,15 +205,15 @@ def preference_among_equals(
 def _difference_of_shares(
     one: Sequence[bool], other: Sequence[bool], missing: tuple[str, str], level: float
 ) -> Estimate:
-    """Newcombe's interval: Wilson's limits of both shares, joined."""
+    """Newcombe's way: the limits of both shares, joined."""
     count = len(one) + len(other)
     for values, reason in zip((one, other), missing, strict=True):
         if not values:
             return undefined("Newcombe", count, reason, level=level)
     p, q = fmean(one), fmean(other)
     mine, theirs = (
-        wilson(sum(one), len(one), level=level),
-        wilson(sum(other), len(other), level=level),
+        share_limits(sum(one), len(one), level=level),
+        share_limits(sum(other), len(other), level=level),
     )
     below = math.sqrt((p - mine.lower) ** 2 + (theirs.upper - q) ** 2)
     above = math.sqrt((mine.upper - p) ** 2 + (q - theirs.lower) ** 2)

@@ -1,7 +1,7 @@
 """A judge's mean, corrected by what people said of some of its rows.
 
 The default is the post-stratified estimate: the mean label among the rows of each verdict, weighted
-by how many rows got that verdict, with Wilson's limits joined by MOVER. PPI++ and Rogan and
+by how many rows got that verdict, with exact limits joined by MOVER. PPI++ and Rogan and
 Gladen's estimate stand beside it for readers who know their names: the first is too narrow for
 rates near 0 or 1, the second too wide for judges that are weak.
 
@@ -27,7 +27,7 @@ from adjudge.stats.intervals import (
     interval_with_both_ends,
     mover,
     share_interval,
-    wilson,
+    share_limits,
 )
 
 FEW = 5
@@ -297,7 +297,7 @@ def _limits(part: Stratum | _Known, level: float) -> Interval:
 def label_interval(
     labels: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
-    """Wilson's interval of zeros and ones, Student's with both ends added of anything between."""
+    """Of zeros and ones a share's interval, of anything between Student's with both ends added."""
     interval = share_interval if set(labels) <= {0, 1} else interval_with_both_ends
     return interval(labels, level=level, clusters=clusters)
 
@@ -348,7 +348,7 @@ def expected_limits(
     value = math.fsum(share * mean for share, mean in shares)
     spread = math.fsum(share * (mean - value) ** 2 for share, mean in shares)
     parts = [
-        (share, mean, wilson(share * labels * mean, share * labels, level=level))
+        (share, mean, share_limits(share * labels * mean, share * labels, level=level))
         for share, mean in shares
         if share > 0
     ]

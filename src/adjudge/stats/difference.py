@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from statistics import fmean
 
@@ -26,6 +26,8 @@ from adjudge.stats.student import t_cdf, t_quantile
 
 POWER = 0.8
 """How often the smallest detectable difference would be seen."""
+ENDS = (-1.0, 1.0)
+"""How far two scores between 0 and 1 can lie apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,12 @@ class PairedScores:
     def mean(self) -> float | None:
         return (self.first - self.second) / self.rows if self.rows else None
 
-    def compared(self, *, clustered: bool, level: float = 0.95, margin: float = 0.0) -> Difference:
-        """What ``compare`` says of them. ``clustered``: whether units may be several rows."""
+    def compared(
+        self, *, clustered: bool, level: float = 0.95, margin: float = 0.0, reach: float = 1.0
+    ) -> Difference:
+        """What ``compare`` says of them. ``clustered``: whether units may be several rows;
+        ``reach``: how far two scores can lie apart.
+        """
         mean, units = self.mean, self.units
         if mean is None or units < FEWEST:
             reason = Message(
@@ -120,15 +126,15 @@ class PairedScores:
                 units,
             )
         worth = self.rows / self._design_effect(mean, clustered=clustered)
-        middle, error = self._with_ends(mean, worth)
+        middle, error = self._with_ends(mean, worth, reach)
         freedom = units + 1
-        reach = t_quantile((1 + level) / 2, freedom) * error
-        estimate = Estimate(mean, middle - reach, middle + reach, self.rows, "paired", level)
+        half = t_quantile((1 + level) / 2, freedom) * error
+        estimate = Estimate(mean, middle - half, middle + half, self.rows, "paired", level)
         exact = sign_test(self.gains, self.losses) if self.binary and not clustered else None
         p_value = 2 * t_cdf(-abs(middle) / error, freedom) if exact is None else exact
         outcome = ComparisonOutcome.CANNOT_TELL
         if exact is None or exact <= 1 - level:
-            outcome = three_valued(Interval(middle - reach, middle + reach, level), margin)
+            outcome = three_valued(Interval(middle - half, middle + half, level), margin)
         smallest = (
             smallest_detectable_share((self.gains + self.losses) / self.rows, worth, level=level)
             if self.binary
@@ -150,9 +156,9 @@ class PairedScores:
         squares = self.sums - 2 * mean * self.products + mean**2 * self.sizes
         return max(1.0, self.units / (self.units - 1) * squares / self.rows**2 / independent)
 
-    def _with_ends(self, mean: float, worth: float) -> tuple[float, float]:
+    def _with_ends(self, mean: float, worth: float, reach: float) -> tuple[float, float]:
         """The mean with one more difference at each end, and its standard error."""
-        reach, count = _reach_of((self.least, self.most)), worth + 2
+        reach, count = max(reach, -self.least, self.most), worth + 2
         middle = worth * mean / count
         squares = (
             worth
@@ -175,8 +181,9 @@ def compare(
     """Compare two runs row by row: ``first`` and ``second`` hold the scores (0 to 1) of the same
     rows in the same order.
 
-    The interval is Student's of the differences, with one difference at each end added (of passes
-    and fails that is Bonett and Price's interval) and errors clustered. Passes and fails without
+    The interval is Student's of the differences, with one difference at each end of what there can
+    be added (of passes and fails that is Bonett and Price's interval) and errors clustered: a jump
+    that few rows would make may not have been among them. Passes and fails without
     clusters must also differ by McNemar's exact test. Better or worse is said only of differences
     that lie beyond ``margin`` with all of their interval.
     """
@@ -187,12 +194,6 @@ def compare(
     for unit in units.values():
         scores.add(unit)
     return scores.compared(clustered=clusters is not None, level=level, margin=margin)
-
-
-def _reach_of(differences: Sequence[float]) -> float:
-    """As far as any difference seen; where none was seen, as far as any can be."""
-    largest = max(map(abs, differences))
-    return 1.0 if math.isclose(largest, 0.0, abs_tol=1e-12) else largest
 
 
 def three_valued(interval: Interval, margin: float = 0.0) -> ComparisonOutcome:
@@ -226,15 +227,6 @@ def smallest_detectable_share(
     return bisect(too_small, 0.0, 1.0)
 
 
-LEAST_DISCORDANT = 5
-"""Labelled rows of which people say one thing in one run and another in the other; with fewer,
-nobody knows how far labels lie apart: thirty labels are often all alike where one row in twenty
-differs.
-"""
-ENOUGH_DISCORDANT = 10
-"""From so many on PPI++ is trusted to say more than the labels alone."""
-
-
 def corrected_difference(
     labels: Sequence[float],
     judged: Sequence[float],
@@ -248,34 +240,15 @@ def corrected_difference(
 
     All are differences, the first system less the second: ``labels`` what people said of the
     labelled rows, ``judged`` what the judge says beside them, ``unlabelled`` what it says of the
-    rows that have no labels. As in ``compare`` one more difference at each end is reckoned with, so
-    that no interval has width zero. While few labels differ, each limit is the wider one of this
-    and of the labels alone; below five there is no corrected difference. Where hardly a row is
-    without a label, the labels alone are the answer.
+    rows that have no labels; all lie between -1 and 1. As in ``compare`` one more difference at
+    each end is reckoned with, so that no interval has width zero and none is withheld because few
+    labels differ. Where hardly a row is without a label, the labels alone are the answer.
     """
-    alone = labelled_difference(labels, level=level, clusters=clusters[0])
-    if len(unlabelled) < 2 or alone.lower is None or alone.upper is None:
-        return alone
-    differ = sum(map(bool, labels))
-    if differ < LEAST_DISCORDANT:
-        reason = Message(
-            "{labels} labels differ between the systems; {least} are the fewest",
-            labels=differ,
-            least=LEAST_DISCORDANT,
-        )
-        return undefined(Message("PPI++ with t"), len(labels), reason, level=level)
-    found = ppi_plus_plus(
-        labels,
-        judged,
-        unlabelled,
-        with_t=True,
-        level=level,
-        clusters=clusters,
-        end=_reach_of(labels),
+    if len(unlabelled) < 2 or count_units(labels, clusters[0]) < 2:
+        return labelled_difference(labels, level=level, clusters=clusters[0])
+    return ppi_plus_plus(
+        labels, judged, unlabelled, with_t=True, level=level, clusters=clusters, ends=ENDS
     )
-    if differ >= ENOUGH_DISCORDANT or found.lower is None or found.upper is None:
-        return found
-    return replace(found, lower=min(found.lower, alone.lower), upper=max(found.upper, alone.upper))
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,8 +301,7 @@ def labelled_difference(
         return undefined(
             Message("labels only"), len(differences), Message("fewer than two labels"), level=level
         )
-    end = _reach_of(differences)
-    mean, error, freedom = mean_with_ends(differences, (-end, end), clusters)
+    mean, error, freedom = mean_with_ends(differences, ENDS, clusters)
     reach = t_quantile((1 + level) / 2, freedom) * error
     return Estimate(
         fmean(differences),

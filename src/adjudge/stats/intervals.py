@@ -6,6 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import fmean
 
 from adjudge.messages import Message
@@ -58,13 +59,6 @@ def design_effect(values: Sequence[float], clusters: Clusters) -> float:
     return max(1.0, variance_of_mean(values, clusters) / independent)
 
 
-PART_OF_END = 0.6
-"""How much of a value at the far end of the scale a limit is computed with. Measured from 0.3 to 1
-over scores with and without a rare 0: with less a rare 0 is missed in more than one sample of ten,
-with more evenly spread scores have limits that nearly always hold.
-"""
-
-
 @dataclass(frozen=True)
 class Interval:
     """Where the true value lies, with a certain confidence."""
@@ -77,56 +71,46 @@ class Interval:
 def mean_interval(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval | None:
-    """The interval of the mean of scores between 0 and 1: Student's, each limit with a part of the
-    end it looks at added.
+    """The interval of the mean of scores between 0 and 1: Student's, each limit with one more value
+    at the end it looks at, and moved further out on the side that the values are skewed to.
 
-    The lower limit is that of the values and a part of a 0, the upper one that of the values and a
-    part of a 1; the part is larger the further that end lies from the mean. So a rare bad score
-    that was not among good ones is reckoned with, and scores that are spread over the scale have
-    nearly Student's own interval. The limit that looks at the nearer end takes over the risk that
-    the other one leaves (:func:`_near_risk`). None below 8 values, or 8 clusters where ``clusters``
-    says which values belong together. ``benchmarks/intervals.py`` and ``benchmarks/coverage.py``
-    measure it.
+    So a rare bad score that was not among good ones is reckoned with, and either limit misses no
+    oftener than ``(1 - level) / 2``. None below 8 values, or 8 clusters where ``clusters`` says
+    which values belong together. ``benchmarks/coverage.py`` measures it.
     """
     units = count_units(values, clusters)
     if units < FEWEST:
         return None
     if not all(0 <= value <= 1 for value in values):
         raise ValueError(Message("an interval of the mean is for values between 0 and 1"))
-    mean, risk = fmean(values), (1 - level) / 2
-    near = _near_risk(risk, mean, units)
-    below, low = _with_part_of(values, 0.0, PART_OF_END * mean, clusters)
-    above, high = _with_part_of(values, 1.0, PART_OF_END * (1 - mean), clusters)
-    down = t_quantile(1 - (near if mean < 0.5 else risk), units - 1)
-    up = t_quantile(1 - (near if mean > 0.5 else risk), units - 1)
-    return Interval(max(0.0, below - down * low), min(1.0, above + up * high), level)
-
-
-def _near_risk(risk: float, mean: float, units: int) -> float:
-    """How often the limit at the nearer end of the scale may miss: up to twice as often where the
-    other one hardly does.
-
-    Of few rows whose mean lies towards one end, the limit that reckons with the far end practically
-    always holds. Without this the interval of good scores would hold in more than 99 of 100
-    samples, and be too wide by that. It fades as rows are added.
-    """
-    return risk * (1 + FEWEST / units * min(1.0, 4 * abs(2 * mean - 1)))
-
-
-def _with_part_of(
-    values: Sequence[float], end: float, part: float, clusters: Clusters
-) -> tuple[float, float]:
-    """The mean of the values and a part of one more at an end of the scale, and
-    its standard error.
-    """
     worth = len(values) / design_effect(values, clusters)
-    count = worth + part
-    mean = (worth * fmean(values) + part * end) / count
-    squares = (
-        worth / len(values) * math.fsum((value - mean) ** 2 for value in values)
-        + part * (end - mean) ** 2
+    below, low = _with_one_more(values, 0.0, worth)
+    above, high = _with_one_more(values, 1.0, worth)
+    reach = t_quantile((1 + level) / 2, units)
+    shift = _skew(values) * (1 + 2 * reach * reach) / (6 * worth)
+    return Interval(
+        max(0.0, below - reach * low + min(0.0, shift)),
+        min(1.0, above + reach * high + max(0.0, shift)),
+        level,
     )
-    return mean, math.sqrt(squares / (count - 1) / count)
+
+
+def _skew(values: Sequence[float]) -> float:
+    """The third moment over the variance; 0 where all values are equal."""
+    mean = fmean(values)
+    spread = math.fsum((value - mean) ** 2 for value in values)
+    cubes = math.fsum((value - mean) ** 3 for value in values)
+    return cubes / spread if spread > 1e-12 else 0.0
+
+
+def _with_one_more(values: Sequence[float], end: float, worth: float) -> tuple[float, float]:
+    """The mean of values that count as ``worth`` and of one more at an end of the scale, and its
+    standard error.
+    """
+    count = worth + 1
+    mean = (worth * fmean(values) + end) / count
+    squares = worth / len(values) * math.fsum((value - mean) ** 2 for value in values)
+    return mean, math.sqrt((squares + (end - mean) ** 2) / worth / count)
 
 
 def interval_with_both_ends(
@@ -162,16 +146,13 @@ def rows_interval(
     """The interval of the mean of rows, for gates and headlines alike: None below 8 rows (or
     clusters).
 
-    Of passes and fails it is Agresti and Coull's, which holds the true rate in 92 to 99 % of
-    samples of 8 to 25 rows (``benchmarks/coverage.py``); of scores it is :func:`mean_interval`.
+    Of passes and fails it is :func:`share_interval`, of scores :func:`mean_interval`: a gate at
+    ``level`` errs in no more than ``(1 - level) / 2`` of runs on either side.
     """
     if count_units(values, clusters) < FEWEST:
         return None
-    if not set(values) <= {0, 1}:
-        return mean_interval(values, level=level, clusters=clusters)
-    worth, units = len(values) / design_effect(values, clusters), count_units(values, clusters)
-    critical = z_two_sided(level) if clusters is None else t_quantile((1 + level) / 2, units - 1)
-    return agresti_coull(fmean(values), worth, critical, level)
+    interval = share_interval if set(values) <= {0, 1} else mean_interval
+    return interval(values, level=level, clusters=clusters)
 
 
 def agresti_coull(share: float, of: float, critical: float, level: float = 0.95) -> Interval:
@@ -203,14 +184,38 @@ def wilson(
 def share_interval(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
-    """Wilson's interval of a share of zeros and ones; clusters shrink the count and take Student's
-    quantile (G-1).
+    """:func:`share_limits` of zeros and ones; clusters shrink the count and take Student's quantile
+    (G-1).
     """
     if clusters is None:
-        return wilson(sum(values), len(values), level=level)
+        return share_limits(sum(values), len(values), level=level)
     worth, units = len(values) / design_effect(values, clusters), count_units(values, clusters)
     critical = t_quantile((1 + level) / 2, max(1, units - 1))
-    return wilson(min(1.0, fmean(values)) * worth, worth, level=level, critical=critical)
+    return share_limits(min(1.0, fmean(values)) * worth, worth, level=level, critical=critical)
+
+
+@lru_cache(maxsize=4096)
+def share_limits(
+    hits: float, of: float, *, level: float = 0.95, critical: float | None = None
+) -> Interval:
+    """On each side the wider one of Clopper and Pearson's exact limit and Agresti and Coull's.
+
+    Each limit by itself misses no oftener than ``(1 - level) / 2``, and several of them joined by
+    :func:`mover` hold where Wilson's dip (rates near 0 and 1). Both numbers may be fractions, and
+    ``critical`` another quantile, as in :func:`wilson`.
+    """
+    if not 0 <= hits <= of or of == 0:
+        raise ValueError(Message("{hits} of {of} is not a share", hits=hits, of=of))
+    normal, risk = z_two_sided(level), (1 - level) / 2
+    quantile = critical or normal
+    wide = agresti_coull(hits / of, of, quantile, level)
+    shrink = (normal / quantile) ** 2
+    hit, missed = hits * shrink, (of - hits) * shrink
+    return Interval(
+        min(wide.lower, beta_quantile(risk, hit, missed + 1)) if hit > 0 else 0.0,
+        max(wide.upper, beta_quantile(1 - risk, hit + 1, missed)) if missed > 0 else 1.0,
+        level,
+    )
 
 
 def upper_limit(hits: int, of: int, *, risk: float) -> float:
@@ -243,3 +248,22 @@ def mover(
     spread = z_two_sided(level) ** 2 * max(0.0, variance)
     reach = math.sqrt(dependence * below + spread), math.sqrt(dependence * above + spread)
     return Interval(total - reach[0], total + reach[1], level)
+
+
+def ratio_interval(first: tuple[float, Interval], second: tuple[float, Interval]) -> Interval:
+    """The interval of one mean over another from the intervals of both (Donner and Zou's MOVER for
+    ratios): valid for means that do not vary against each other.
+    """
+    (one, limits), (other, below) = first, second
+    product = one * other
+
+    def end(mine: float, theirs: float, sign: int) -> float:
+        scale = theirs * (2 * other - theirs)
+        if scale <= 0:
+            return 0.0 if sign < 0 else math.inf
+        root = math.sqrt(max(0.0, product**2 - mine * (2 * one - mine) * scale))
+        return max(0.0, (product + sign * root) / scale)
+
+    return Interval(
+        end(limits.lower, below.upper, -1), end(limits.upper, below.lower, 1), limits.level
+    )

@@ -30,15 +30,15 @@ def ppi_plus_plus(
     with_t: bool = False,
     level: float = 0.95,
     clusters: BothClusters = (None, None),
-    end: float | None = None,
+    ends: tuple[float, float] | None = None,
 ) -> Estimate:
     """PPI++ as ``ppi_py`` computes it: ``judged`` is the verdict beside each label, ``unlabelled``
     those of the other rows.
 
     ``with_t``: with n-1 and Student's quantile, for differences and scores, which lie far from the
     ends that break it. With ``clusters``, which ``ppi_py`` does not know, the variance is that of
-    whole clusters. ``end``: the limits are computed with one more label so far from 0 on either
-    side, which ``ppi_py`` does not do.
+    whole clusters. ``ends``: the limits are computed with one more label at either end of the scale
+    beside a mean verdict, which ``ppi_py`` does not do.
     """
     method = Message("PPI++ with t") if with_t else "PPI++"
     count, rest, units = len(labels), len(unlabelled), count_units(labels, clusters[0])
@@ -55,9 +55,14 @@ def ppi_plus_plus(
     left = [label - weight * verdict for label, verdict in zip(labels, judged, strict=True)]
     rest_mean = weight * fmean(unlabelled)
     value = rest_mean + fmean(left)
-    if end is not None:
-        own = None if clusters[0] is None else [*clusters[0], "one end", "the other end"]
-        left, clusters, units = [*left, -end, end], (own, clusters[1]), units + 2
+    if ends is not None:
+        typical = weight * fmean([*judged, *unlabelled])
+        each = max(1, round(count / units))  # as many rows as a cluster has
+        if clusters[0] is not None:
+            own = [*clusters[0], *["one end"] * each, *["the other end"] * each]
+            clusters = (own, clusters[1])
+        left = [*left, *(end - typical for end in ends for _ in range(each))]
+        units += 2
     middle = rest_mean + fmean(left)
     shrinks = (1.0, 1.0) if with_t else ((count - 1) / count, (rest - 1) / rest)
     variance = _variance(left, [weight * verdict for verdict in unlabelled], clusters, shrinks)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from adjudge.messages import Message
+from adjudge.stats.agreement_intervals import LEAST_ROWS, with_limits
 from adjudge.stats.correlation import ranks
-from adjudge.stats.estimate import Figure
+from adjudge.stats.distributions import z_two_sided
+from adjudge.stats.estimate import Estimate, Figure, undefined
+from adjudge.stats.intervals import Interval, interval_with_both_ends, share_limits
 
 Stated = Mapping[tuple[float, int], int]
 """How often a probability was stated of a row whose truth is 0 or 1."""
@@ -40,14 +43,90 @@ def brier(rows: Stated) -> Figure:
     )
 
 
-def calibration_error(rows: Stated, bins: int = 10) -> Figure:
-    """How far stated probabilities are from what comes true, mean over bins of
-    equal width (ECE).
+def auc_interval(rows: Stated, level: float = 0.95) -> Interval | None:
+    """The limits of the area: as sure as a share of the rarer kind of rows at the least, since its
+    variance is never larger than that.
     """
-    total = sum(rows.values())
-    if not total:
-        return Figure(None, Message("no rows"))
-    gaps: dict[int, float] = defaultdict(float)
+    area, kinds = auc(rows).value, Counter[int]()
+    for (_, true), count in rows.items():
+        kinds[true] += count
+    fewer = min(kinds[0], kinds[1])
+    return None if area is None else share_limits(min(1.0, area) * fewer, fewer, level=level)
+
+
+BINS = 10
+_EXACT = 200
+"""Rows of a bin, beyond which the sum of what may come true is taken as normal."""
+
+
+def calibration_error(rows: Stated, *, level: float = 0.95) -> tuple[Estimate, Estimate]:
+    """How far stated probabilities are from what comes true, mean over ten bins of equal width
+    (ECE), less what chance makes of it; and what chance makes of it.
+
+    Even a judge whose probabilities are right shows an error, which shrinks only with the number of
+    rows. The limits reckon with all of that and with none of it.
+    """
+    bins: dict[int, list[tuple[float, int]]] = defaultdict(list)
     for (probability, true), count in rows.items():
-        gaps[min(int(probability * bins), bins - 1)] += (probability - true) * count
-    return Figure(math.fsum(abs(gap) for gap in gaps.values()) / total)
+        bins[min(int(probability * BINS), BINS - 1)] += [(probability, true)] * count
+    total = sum(map(len, bins.values()))
+    if not total:
+        none = undefined("ECE", 0, Message("no rows"), level=level)
+        return none, none
+    seen = math.fsum(abs(math.fsum(p - true for p, true in one)) for one in bins.values()) / total
+    shares = [(sum(true for _, true in one) + 1) / (len(one) + 2) for one in bins.values()]
+    noise = math.fsum(_chance_gap([p for p, _ in one]) for one in bins.values()) / total
+    spread = math.sqrt(
+        math.fsum(
+            max(share * (1 - share), p * (1 - p))
+            for share, one in zip(shares, bins.values(), strict=True)
+            for p, _ in one
+        )
+    )
+    most = max(noise, math.sqrt(2 / math.pi * len(bins)) * spread / total)
+    spread /= total
+    reach, value = z_two_sided(level) * spread, max(0.0, seen - noise)
+    by_chance = Estimate(
+        noise, None, None, total, "expected", level, Message("exact: nothing was drawn")
+    )
+    method = Message("less what chance makes of it")
+    if total < LEAST_ROWS:
+        reason = Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
+        return Estimate(value, None, None, total, method, level, reason), by_chance
+    lower, upper = max(0.0, seen - most - reach), min(1.0, seen + reach)
+    return Estimate(value, min(lower, value), upper, total, method, level), by_chance
+
+
+def _chance_gap(probabilities: Sequence[float]) -> float:
+    """How far the number that comes true lies from the one that was stated, on average, where every
+    probability is right.
+    """
+    wanted, count = math.fsum(probabilities), len(probabilities)
+    if count > _EXACT:
+        return math.sqrt(2 / math.pi * math.fsum(p * (1 - p) for p in probabilities))
+    chances = [1.0]
+    for p in probabilities:
+        chances = [
+            (chances[hits] * (1 - p) if hits < len(chances) else 0.0)
+            + (chances[hits - 1] * p if hits else 0.0)
+            for hits in range(len(chances) + 1)
+        ]
+    return math.fsum(chance * abs(hits - wanted) for hits, chance in enumerate(chances))
+
+
+def probability_figures(
+    stated: Sequence[tuple[float, int]], level: float = 0.95
+) -> dict[str, Estimate]:
+    """AUC, Brier's score and the calibration error of stated probabilities, each with its limits;
+    the error also as chance makes it.
+    """
+    rows = Counter(stated)
+    error, by_chance = calibration_error(rows, level=level)
+    distances = [(probability - true) ** 2 for probability, true in stated]
+    around = interval_with_both_ends(distances, level=level) if stated else None
+    return {
+        "AUC": with_limits(auc(rows), auc_interval(rows, level), len(stated), None, level),
+        "Brier": with_limits(brier(rows), around, len(stated), None, level),
+        "ECE": error,
+        "ECE by chance": by_chance,
+    }

@@ -17,14 +17,17 @@ from itertools import combinations
 
 from adjudge.messages import Message
 from adjudge.stats.bootstrap import Draws, percentile_interval, redrawn
-from adjudge.stats.distributions import sign_test
-from adjudge.stats.intervals import Clusters
+from adjudge.stats.distributions import sign_test, z_two_sided
+from adjudge.stats.intervals import Clusters, Interval
+from adjudge.stats.student import t_quantile
 
 PSEUDO = 0.1
 """Wins that are added each way to every pair where the comparisons alone do not rank everybody."""
 SCALE, OFFSET = 400 / math.log(10), 1000
 """Ratings as chess and arenas print them: 400 points are odds of ten to one."""
 DRAWS = Draws(1000)
+LEAST_PROMPTS = 30
+"""Prompts drawn anew say too little of others where they are fewer."""
 _STEPS, _CLOSE = 10_000, 1e-10
 
 
@@ -95,10 +98,8 @@ class Standings:
     draws: Draws
     level: float
     reason: str = ""
-    one_prompt: bool = False
-    """Whether all contests are about one prompt: what others would give nobody knows, and there are
-    no limits.
-    """
+    prompts: int = 0
+    """How many prompts the contests are about; below ``LEAST_PROMPTS`` there are no limits."""
 
 
 _Counts = Mapping[tuple[str, str], float]
@@ -291,11 +292,12 @@ def rank(
     if len(_names(contests)) < 2:
         return Standings((), 0.0, False, (), draws, level, Message("no two were compared"))
     found = strengths(counted)
-    one_prompt = len(set(prompts)) == 1 if prompts is not None else len(contests) == 1
-    drawn = [] if one_prompt else _drawn(contests, prompts, draws, found)
+    units = len(contests) if prompts is None else len(set(prompts))
+    few = found.padded or units < LEAST_PROMPTS
+    drawn = [] if few else _drawn(contests, prompts, draws, found)
     ordered = sorted(found.log_strengths, key=lambda name: (-found.log_strengths[name], name))
     beaten = _beaten(contests, prompts, level)
-    places = tuple(_place(name, found, drawn, counted, beaten, level) for name in ordered)
+    places = tuple(_place(name, found, drawn, counted, beaten, level, units) for name in ordered)
     return Standings(
         places,
         found.ties,
@@ -303,7 +305,7 @@ def rank(
         cycles(counted, level=level),
         draws,
         level,
-        one_prompt=one_prompt,
+        prompts=units,
     )
 
 
@@ -342,11 +344,18 @@ def _place(
     counted: Mapping[NamedContest, int],
     beaten: Collection[tuple[str, str]],
     level: float,
+    prompts: int,
 ) -> Standing:
     own = found.log_strengths
     bounded = drawn and sum(name in one.unbounded for one in drawn) <= (1 - level) / 2 * len(drawn)
     limits = (
-        percentile_interval([one.log_strengths[name] for one in drawn], level) if bounded else None
+        _widened(
+            percentile_interval([one.log_strengths[name] for one in drawn], level),
+            own[name],
+            prompts,
+        )
+        if bounded
+        else None
     )
     held = (
         percentile_interval([_rank(name, one.log_strengths) for one in drawn], level)
@@ -378,6 +387,15 @@ def _place(
         ties,
         won / played,
     )
+
+
+def _widened(interval: Interval, middle: float, prompts: int) -> Interval:
+    """As Student's interval of so many prompts is wider than a normal one."""
+    level = interval.level
+    wider = t_quantile((1 + level) / 2, prompts - 1) / z_two_sided(level)
+    wider *= math.sqrt(prompts / (prompts - 1))
+    below, above = max(0.0, middle - interval.lower), max(0.0, interval.upper - middle)
+    return Interval(middle - wider * below, middle + wider * above, level)
 
 
 def _rank(name: str, log_strengths: Mapping[str, float]) -> float:

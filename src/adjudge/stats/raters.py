@@ -68,7 +68,7 @@ def krippendorff_alpha(
         return Figure(None, Message("no row was rated twice"))
     if len(totals) < 2:
         return Figure(None, Message("every rating is the same"))
-    places = _places(totals, metric, order)
+    places = rating_places(totals, metric, order)
     observed = math.fsum(
         _spread(counts, places) * times / (counts.total() - 1) for counts, times in units
     )
@@ -91,9 +91,10 @@ def _spread(counts: Counter[Rating], places: Mapping[Rating, float] | None) -> f
     )
 
 
-def _places(
+def rating_places(
     totals: Counter[Rating], metric: Metric, order: Sequence[Rating] | None
 ) -> dict[Rating, float] | None:
+    """Where each rating stands for its distance to others; None: two differ or they do not."""
     if metric == "nominal":
         return None
     ordered = (

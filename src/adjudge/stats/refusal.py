@@ -1,18 +1,22 @@
-"""When no corrected number is given, in words, and how many labels would do."""
+"""When no corrected number is given, in words; what is said beside one; how many labels would do.
+
+A number is refused only for how many labels there are, never for what they say: a tool that looks
+at the labels before it shows a number keeps the samples that were lucky.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
 from adjudge.messages import Message, join
-from adjudge.stats.correction import FEW, Corrected, Stratum, expected_limits, merge_neighbours
+from adjudge.stats.correction import FEW, Stratum, expected_limits, merge_neighbours
 from adjudge.stats.correlation import pearson
 from adjudge.stats.distributions import fisher_greater
 from adjudge.stats.estimate import Estimate
-from adjudge.stats.intervals import wilson
+from adjudge.stats.intervals import Clusters, cluster_sums, share_limits
 from adjudge.stats.student import t_cdf
 
 LEAST_LABELS = 20
@@ -39,27 +43,27 @@ class Refusal:
     text: Message
 
 
-def refusal(
-    strata: Sequence[Stratum],
+def doubts(
     verdicts: Sequence[float],
     labels: Sequence[float],
-    corrected: Corrected,
+    corrected: Estimate,
     alone: Estimate,
-) -> Refusal | None:
-    """The first reason to give no corrected number, None where there is none.
+    clusters: Clusters = None,
+) -> list[Message]:
+    """What is said beside a corrected number of a judge that is not worth much. The number stands:
+    to withhold it for what the labels say would leave the lucky samples.
 
     ``verdicts`` and ``labels`` are the judge's and the people's values of the labelled rows, side
-    by side.
+    by side, and ``clusters`` which of them belong together.
     """
-    return (
-        too_few(strata)
-        or no_better_than_chance(verdicts, labels)
-        or adds_nothing(corrected.estimate, alone)
-    )
+    found = no_better_than_chance(verdicts, labels, clusters), adds_nothing(corrected, alone)
+    return [one for one in found if one is not None]
 
 
 def too_few(strata: Sequence[Stratum]) -> Refusal | None:
-    """Fewer than 20 labels, or fewer than 5 in a verdict that at least one row in twenty got."""
+    """Fewer than 20 labels, or fewer than 5 in a verdict that at least one row in twenty got, or
+    none of a row with a verdict.
+    """
     labels, rows = (
         sum(len(stratum.labels) for stratum in strata),
         sum(stratum.rows for stratum in strata),
@@ -69,6 +73,8 @@ def too_few(strata: Sequence[Stratum]) -> Refusal | None:
     short = {
         str(one.verdict): len(one.labels) for one in held if len(one.labels) < min(FEW, one.rows)
     }
+    if labels >= min(LEAST_LABELS, rows) and not any(one.labels for one in judged):
+        return Refusal("no_verdicts", Message("no labelled row has a verdict; no corrected rate"))
     if labels >= min(LEAST_LABELS, rows) and not short:
         return None
     missing = {one: min(FLOOR, one.rows) - len(one.labels) for one in held}
@@ -103,13 +109,11 @@ def _shortage(labels: int, more: int, wanted: dict[str, int]) -> Message:
     )
 
 
-def no_better_than_chance(verdicts: Sequence[float], labels: Sequence[float]) -> Refusal | None:
+def no_better_than_chance(
+    verdicts: Sequence[float], labels: Sequence[float], clusters: Clusters = None
+) -> Message | None:
     """The labels do not show that the verdict knows anything about the truth."""
-    if not labels:
-        return Refusal(
-            "no_better_than_chance", Message("no labelled row has a verdict; no corrected rate")
-        )
-    if chance_p_value(verdicts, labels) <= RISK:
+    if not labels or chance_p_value(verdicts, labels, clusters) <= RISK:
         return None
     if {*verdicts, *labels} <= {0, 1}:
         agreement = fmean(verdict == label for verdict, label in zip(verdicts, labels, strict=True))
@@ -128,21 +132,23 @@ def no_better_than_chance(verdicts: Sequence[float], labels: Sequence[float]) ->
                 "correlation {correlation:.2f}, chance {chance:.2f}", correlation=found, chance=0.0
             )
         )
-    return Refusal(
-        "no_better_than_chance",
-        Message(
-            "on your labels the verdict says nothing about the truth ({figures}); no corrected "
-            "rate",
-            figures=shown,
-        ),
+    return Message(
+        "on your labels the verdict says nothing about the truth ({figures}): the corrected number "
+        "stands on the labels, and a better criterion would help",
+        figures=shown,
     )
 
 
-def chance_p_value(verdicts: Sequence[float], labels: Sequence[float]) -> float:
+def chance_p_value(
+    verdicts: Sequence[float], labels: Sequence[float], clusters: Clusters = None
+) -> float:
     """One-sided: of verdicts that go with the labels as well as these when the two are unrelated.
 
-    Fisher's exact test of passes and fails, the test of Pearson's correlation of anything else.
+    Fisher's exact test of passes and fails, the test of Pearson's correlation of anything else;
+    where rows belong together, Student's test of what each cluster adds to the covariance.
     """
+    if clusters is not None:
+        return _clustered_p_value(verdicts, labels, clusters)
     if {*verdicts, *labels} <= {0, 1}:
         cells = [
             (bool(verdict), bool(label)) for verdict, label in zip(verdicts, labels, strict=True)
@@ -160,17 +166,31 @@ def chance_p_value(verdicts: Sequence[float], labels: Sequence[float]) -> float:
     return t_cdf(-found * math.sqrt((count - 2) / (1 - found * found)), count - 2)
 
 
-def adds_nothing(corrected: Estimate, alone: Estimate) -> Refusal | None:
+def _clustered_p_value(
+    verdicts: Sequence[float], labels: Sequence[float], clusters: Sequence[Hashable]
+) -> float:
+    said, true = fmean(verdicts), fmean(labels)
+    products = [
+        (verdict - said) * (label - true) for verdict, label in zip(verdicts, labels, strict=True)
+    ]
+    sums = cluster_sums(products, clusters)
+    total, squares = math.fsum(sums), math.fsum(one * one for one in sums)
+    if len(sums) < 3 or squares == 0:
+        return 1.0
+    error = math.sqrt(squares * len(sums) / (len(sums) - 1))
+    return t_cdf(-total / error, len(sums) - 1)
+
+
+def adds_nothing(corrected: Estimate, alone: Estimate) -> Message | None:
     """The corrected interval is no narrower than the one of the labels alone."""
     if corrected.width is None or alone.width is None or corrected.width < NO_GAIN * alone.width:
         return None
-    text = Message(
+    return Message(
         "the judge adds nothing to the labels: corrected ±{corrected:.3f}, the labels alone "
-        "±{alone:.3f}; the labels alone are the answer",
+        "±{alone:.3f}",
         corrected=corrected.width / 2,
         alone=alone.width / 2,
     )
-    return Refusal("adds_nothing", text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +270,7 @@ def _width(shares: Sequence[tuple[float, float]], labels: int, rows: int, level:
 
 
 def _width_alone(mean: float, labels: int, level: float) -> float:
-    interval = wilson(mean * labels, labels, level=level)
+    interval = share_limits(mean * labels, labels, level=level)
     return interval.upper - interval.lower
 
 

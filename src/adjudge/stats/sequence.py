@@ -1,38 +1,104 @@
-"""Intervals that may be looked at after every row."""
+"""Intervals that may be looked at after every label, and acted upon.
+
+The capital of somebody who bets against a share, with stakes mixed over all of them by a Beta(½, ½)
+(Robbins): against the true share it does not grow on average, so that it ever reaches 1/α in no
+more than α of streams. Shares at which it did not are the interval. A value between 0 and 1 counts
+as that part of a hit; the capital of several streams is multiplied.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.intervals import Interval
 
+OF_ROWS = 0.1
+"""The part of the risk that is kept for which rows there are; the rest is for the labels."""
+_MOST = 1e12
 
-def confidence_sequence(
-    values: Iterable[float], *, level: float = 0.95, most: float = 0.5
-) -> Interval:
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """Labels of one verdict as they came in, and the share of the rows that it has."""
+
+    weight: float
+    hits: float
+    misses: float
+
+    @property
+    def mean(self) -> float | None:
+        """None without labels."""
+        count = self.hits + self.misses
+        return self.hits / count if count else None
+
+    def log_capital(self, share: float) -> float:
+        """Of the bets against ``share``."""
+        mixed = _log_beta(self.hits + 0.5, self.misses + 0.5) - _log_beta(0.5, 0.5)
+        return mixed - _times_log(self.hits, share) - _times_log(self.misses, 1 - share)
+
+    def share_at(self, slope: float) -> float:
+        """Where the capital grows by ``slope`` times the weight with the share."""
+        rise, count = slope * self.weight, self.hits + self.misses
+        left = count - rise
+        root = math.sqrt(max(0.0, left * left + 4 * rise * self.hits))
+        if left > 0:
+            return 2 * self.hits / (left + root)
+        return min(1.0, (root - left) / (2 * rise))
+
+
+def _log_beta(one: float, other: float) -> float:
+    return math.lgamma(one) + math.lgamma(other) - math.lgamma(one + other)
+
+
+def _times_log(count: float, share: float) -> float:
+    if count == 0:
+        return 0.0
+    return count * math.log(share) if share > 0 else -math.inf
+
+
+def confidence_sequence(values: Iterable[float], *, level: float = 0.95) -> Interval:
     """An interval of the mean of values between 0 and 1 that may be looked at after every one of
-    them, and acted upon.
+    them, and acted upon: all of its intervals together miss the mean in no more than ``1 - level``
+    of streams.
+    """
+    known = list(values)
+    hits = math.fsum(known)
+    return sequential_interval([Stream(1.0, hits, len(known) - hits)], level=level)
 
-    The empirical-Bernstein sequence of Waudby-Smith and Ramdas: all of its intervals together miss
-    the mean in no more than ``1 - level`` of streams. ``most`` caps how much a single value counts.
+
+def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> Interval:
+    """The same of a weighted sum of means: the least and the greatest sum at which the capital of
+    all streams together has not reached its bound.
+    """
+    bound = math.log(1 / (1 - level))
+
+    def capital(slope: float) -> float:
+        return math.fsum(one.log_capital(one.share_at(slope)) for one in streams)
+
+    def end(sign: int) -> float:
+        far = 1.0
+        while far < _MOST and capital(sign * far) < bound:
+            far *= 2
+        near = 0.0
+        for _ in range(100):
+            middle = (near + far) / 2
+            near, far = (near, middle) if capital(sign * middle) >= bound else (middle, far)
+        return math.fsum(one.weight * one.share_at(sign * far) for one in streams)
+
+    return Interval(max(0.0, end(-1)), min(1.0, end(1)), level)
+
+
+def sequential_rate(streams: Sequence[Stream], rows: int, *, level: float = 0.95) -> Interval:
+    """The same of rows like these, of which there are ``rows``: which rows there are is a sample
+    too, and takes a tenth of the risk.
     """
     risk = 1 - level
-    weights = weighted = spread = 0.0
-    mean, squares, estimate = 0.5, 0.25, 0.25
-    for count, value in enumerate(values, 1):
-        bet = min(
-            most, math.sqrt(2 * math.log(2 / risk) / (estimate * count * math.log(1 + count)))
-        )
-        weights += bet
-        weighted += bet * value
-        spread += 4 * (value - mean) ** 2 * (-math.log(1 - bet) - bet) / 4
-        mean += (value - mean) / (count + 1)
-        squares += (value - mean) ** 2
-        estimate = squares / (count + 1)
-    if weights == 0:
-        return Interval(0.0, 1.0, level)
-    reach = (math.log(2 / risk) + spread) / weights
-    return Interval(
-        max(0.0, weighted / weights - reach), min(1.0, weighted / weights + reach), level
-    )
+    found = sequential_interval(streams, level=1 - (1 - OF_ROWS) * risk)
+    means = [(one.weight, one.mean if one.mean is not None else 0.5) for one in streams]
+    value = math.fsum(weight * mean for weight, mean in means)
+    spread = math.fsum(weight * (mean - value) ** 2 for weight, mean in means)
+    reach = z_two_sided(1 - OF_ROWS * risk) * math.sqrt(spread / rows) if rows else 0.0
+    return Interval(max(0.0, found.lower - reach), min(1.0, found.upper + reach), level)

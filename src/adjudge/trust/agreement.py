@@ -12,12 +12,26 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message
 from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement
+from adjudge.stats.agreement_intervals import (
+    LEAST_ROWS,
+    Distance,
+    above_chance,
+    above_even_chance,
+    fisher_interval,
+    with_limits,
+)
 from adjudge.stats.alt_test import EPSILON, AltTest, alt_test, closeness, share_alike
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
 from adjudge.stats.correlation import correlation_of, kendall, pearson, spearman
 from adjudge.stats.estimate import Estimate, Figure
-from adjudge.stats.probability import auc, brier, calibration_error
-from adjudge.stats.raters import Metric, Ratings, gwet_ac1, krippendorff_alpha
+from adjudge.stats.probability import probability_figures
+from adjudge.stats.raters import (
+    Metric,
+    Ratings,
+    gwet_ac1,
+    krippendorff_alpha,
+    rating_places,
+)
 from adjudge.trust.both_orders import OrderAgreement, order_agreement
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows
@@ -156,7 +170,6 @@ def _options(
         order=order,
         longest=[str(one) for one in longest] if all(longest) and longest else None,
         clusters=clusters,
-        draws=settings.draws,
         level=level,
     )
     more = _further(rows, truth, measure, settings, clusters, level)
@@ -191,23 +204,42 @@ def _further(
     own = None if clusters is None else [clusters[place] for place in judged]
     metric: Metric = "ordinal" if measure.ordered and len(measure.options) > 2 else "nominal"
     options = len([one for one in measure.options if one != TIE or _tied(rows)])
-    found = bootstrap(
-        ratings,
-        {
-            "AC1": lambda table: gwet_ac1(table, options),
-            "alpha": lambda table: krippendorff_alpha(
-                table, metric, measure.options if metric == "ordinal" else None
-            ),
-        },
-        clusters=own,
-        draws=settings.draws,
-        level=level,
-    )
+    order = measure.options if metric == "ordinal" else None
+    found = {
+        "AC1": with_limits(
+            gwet_ac1(Counter(ratings), options),
+            above_even_chance(pairs, max(2, options), clusters=own, level=level) if pairs else None,
+            len(pairs),
+            own,
+            level,
+        ),
+        "alpha": _alpha(pairs, metric, order, own, level),
+    }
     if metric == "ordinal":
         found |= _correlations(
             [(measure.value(a), measure.value(b)) for a, b in pairs], own, settings.draws, level
         )
-    return found | _probabilities(rows, measure, settings.draws, level)
+    return found | _probabilities(rows, measure, level)
+
+
+def _alpha(
+    pairs: Sequence[tuple[Option, Option]],
+    metric: Metric,
+    order: Sequence[Option] | None,
+    clusters: Sequence[Hashable] | None,
+    level: float,
+) -> Estimate:
+    figure = krippendorff_alpha(Counter(pairs), metric, order)
+    if figure.value is None:
+        return with_limits(figure, None, len(pairs), clusters, level)
+    said = Counter(option for pair in pairs for option in pair)
+    places = rating_places(said, metric, order)
+    if places is not None:
+        low, high = min(places.values()), max(places.values())
+        places = {option: (place - low) / (high - low) for option, place in places.items()}
+    distance: Distance = "nominal" if places is None else "quadratic"
+    limits = above_chance(pairs, distance, places, pooled=True, clusters=clusters, level=level)
+    return with_limits(figure, limits, len(pairs), clusters, level)
 
 
 def _tied(rows: Sequence[LabelledRow]) -> bool:
@@ -234,11 +266,24 @@ def _correlations(
 ) -> dict[str, Estimate]:
     methods = {"Kendall": kendall, "Spearman": spearman, "Pearson": pearson}
     statistics = {name: correlation_of(method) for name, method in methods.items()}
-    return bootstrap(list(pairs), statistics, clusters=clusters, draws=draws, level=level)
+    found = bootstrap(list(pairs), statistics, clusters=clusters, draws=draws, level=level)
+    units = len(pairs) if clusters is None else len(set(clusters))
+    return {name: _correlation(one, units) for name, one in found.items()}
+
+
+def _correlation(one: Estimate, units: int) -> Estimate:
+    """The wider one of the limits by rows drawn anew and by Fisher's transformation."""
+    if one.value is None or one.lower is None or one.upper is None:
+        return one
+    if units < LEAST_ROWS:
+        reason = Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
+        return replace(one, lower=None, upper=None, reason=reason)
+    limits = fisher_interval(one.value, units, level=one.level)
+    return replace(one, lower=min(one.lower, limits.lower), upper=max(one.upper, limits.upper))
 
 
 def _probabilities(
-    rows: Sequence[LabelledRow], measure: Measure, draws: Draws, level: float
+    rows: Sequence[LabelledRow], measure: Measure, level: float
 ) -> dict[str, Estimate]:
     """Where the votes state how likely a pass is."""
     if not measure.is_binary:
@@ -249,9 +294,7 @@ def _probabilities(
     ]
     if not stated:
         return {}
-    return bootstrap(
-        stated, {"AUC": auc, "Brier": brier, "ECE": calibration_error}, draws=draws, level=level
-    )
+    return probability_figures(stated, level)
 
 
 def probability(row: LabelledRow, option: str) -> float | None:
@@ -278,8 +321,7 @@ def _numbers(
     ]
     own = None if clusters is None else [clusters[place] for place in judged]
     found = _correlations(pairs, own, settings.draws, level)
-    alpha = {"alpha": lambda table: krippendorff_alpha(table, "interval")}
-    figures = {**found, **bootstrap(pairs, alpha, clusters=own, draws=settings.draws, level=level)}
+    figures = {**found, "alpha": _alpha(pairs, "interval", None, own, level)}
     return AgreementReport(len(rows), settings, figures, len(rows) - len(judged))
 
 

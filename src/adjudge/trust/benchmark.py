@@ -6,6 +6,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from hashlib import blake2b
 from pathlib import Path
 
 from adjudge.domain.frozen import some_of
@@ -22,8 +23,9 @@ from adjudge.ledger.file import read_meta
 from adjudge.ledger.records import records, votes_of
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
-from adjudge.stats.difference import ComparisonOutcome, Difference, compare, holm
+from adjudge.stats.difference import ComparisonOutcome, Difference, compare
 from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import share_limits
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.judge_figures import (
@@ -87,7 +89,7 @@ class Disagreement:
 
 _ESTIMATES = (
     *("agreement", "kappa", "single_vote", "consistency", "order_effect"),
-    *("confidence_error", "brier"),
+    *("confidence_error", "confidence_error_by_chance", "brier"),
 )
 
 
@@ -110,6 +112,8 @@ class BenchedJudge(JudgeCriterion):
     consistency: Estimate
     order_effect: Estimate
     confidence_error: Estimate
+    """Less what chance makes of it (``confidence_error_by_chance``)."""
+    confidence_error_by_chance: Estimate
     brier: Estimate
     effort: Effort
     report: AgreementReport
@@ -178,6 +182,18 @@ class Ranking:
     judges: tuple[BenchedJudge, ...]
     ceiling: Ceiling | None
     baselines: Mapping[str, Estimate]
+    chosen: Estimate | None = None
+    """How well the judge agrees that such a ranking puts first: on rows that had no part in
+    choosing it, with limits that hold whichever of the judges it is. None for one judge.
+    """
+
+    @property
+    def tied(self) -> tuple[BenchedJudge, ...]:
+        """The best judge and those that it cannot be told apart from; nothing where it can from
+        all.
+        """
+        others = [one for one in self.judges[1:] if one.told_apart is False]
+        return (self.judges[0], *others) if others else ()
 
     @property
     def figure(self) -> str:
@@ -190,6 +206,8 @@ class Ranking:
             "question": self.question,
             "ceiling": self.ceiling.to_dict() if self.ceiling else None,
             "baselines": {name: one.to_dict() for name, one in self.baselines.items()},
+            "chosen": self.chosen.to_dict() if self.chosen else None,
+            "cannot_be_told_apart": [one.judge for one in self.tied],
             "judges": [one.to_dict() for one in self.judges],
         }
 
@@ -274,7 +292,7 @@ def _benched(
         agreement = replace(agreement, missing="drop")
     report = agreement_of(rows, measure, agreement, level)
     figure = "Spearman" if measure.is_number else "accuracy"
-    sure = confidence_figures([] if measure.is_number else judged, settings.agreement.draws, level)
+    sure = confidence_figures([] if measure.is_number else judged, level)
     return BenchedJudge(
         judge=judge,
         criteria=scale.name,
@@ -291,6 +309,7 @@ def _benched(
         consistency=consistency(judged, level),
         order_effect=order_effect(judged, level),
         confidence_error=sure["ECE"],
+        confidence_error_by_chance=sure["ECE by chance"],
         brier=sure["Brier"],
         effort=effort_of(judged),
         report=report,
@@ -375,15 +394,14 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
     order = sorted(judges, key=_worth)
     best, *others = order
     behind = [_behind(best, one, settings.level) for one in others]
-    tested = [place for place, each in enumerate(behind) if each and each.p_value is not None]
-    adjusted = holm([each.p_value or 0.0 for place in tested if (each := behind[place])])
-    sure = {place: p <= 1 - settings.level for place, p in zip(tested, adjusted, strict=True)}
+    pairs = len(order) * len(others) / 2  # the best was found by looking at all of them
     placed = [replace(best, rank=1)]
     for place, (judge, difference) in enumerate(zip(others, behind, strict=True)):
         told = (
             difference is not None
             and difference.outcome is ComparisonOutcome.BETTER
-            and sure.get(place, False)
+            and difference.p_value is not None
+            and difference.p_value * pairs <= 1 - settings.level
         )
         placed.append(
             replace(
@@ -391,7 +409,47 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
             )
         )
     first = max(order, key=lambda one: one.rows)
-    return Ranking(question, tuple(placed), _ceiling(first.report), first.report.baselines)
+    return Ranking(
+        question,
+        tuple(placed),
+        _ceiling(first.report),
+        first.report.baselines,
+        chosen_judge([one.scores for one in order], settings.level),
+    )
+
+
+FOLDS = 10
+
+
+def chosen_judge(scores: Sequence[Mapping[str, float]], level: float = 0.95) -> Estimate | None:
+    """How often the judge is right that looks best: each tenth of the rows is scored by the judge
+    that is best on the other nine. The best of many is best by luck too, which its own rows do not
+    show.
+
+    ``scores``: of each judge, row → whether it was right. The limits are those of the best at a
+    level that holds for all of them at once. None for one judge, or without rows that all share.
+    """
+    rows = sorted(set.intersection(*map(set, scores))) if len(scores) > 1 else []
+    if len(rows) < FOLDS:
+        return None
+    order = sorted(rows, key=lambda row: blake2b(row.encode()).digest())
+    folds = [order[start::FOLDS] for start in range(FOLDS)]
+    sums = [[sum(one[row] for row in fold) for fold in folds] for one in scores]
+    totals = [sum(each) for each in sums]
+    right = 0.0
+    for fold in range(FOLDS):
+        best = max(range(len(scores)), key=lambda judge: totals[judge] - sums[judge][fold])
+        right += sums[best][fold]
+    limits = share_limits(max(totals), len(rows), level=1 - (1 - level) / len(scores))
+    value = right / len(rows)
+    return Estimate(
+        value,
+        min(limits.lower, value),
+        max(limits.upper, value),
+        len(rows),
+        Message("on rows that had no part in choosing"),
+        level,
+    )
 
 
 def _worth(one: BenchedJudge) -> tuple[float, float, int, float, str]:

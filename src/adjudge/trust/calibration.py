@@ -35,7 +35,8 @@ from adjudge.stats.correction import (
 )
 from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.refusal import Needed, Refusal, labels_needed, refusal
+from adjudge.stats.refusal import Needed, Refusal, doubts, labels_needed, too_few
+from adjudge.stats.sequence import Stream, confidence_sequence, sequential_rate
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
 from adjudge.trust.contestants import Contestants
@@ -58,6 +59,8 @@ class CalibrationSettings(LabelSettings):
     all_estimators: bool = False
     """PPI++ and Rogan and Gladen's estimate as well; of a panel also Dawid and Skene's model."""
     agreement: AgreementSettings | None = AgreementSettings()
+    sequential: bool = False
+    """Whether the corrected number may be looked at after every label, and labelling stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -275,11 +278,14 @@ def calibration(
         if measure.is_number
         else _options(rows, drawn, measure, level)
     )
+    once = estimates.corrected.estimate
+    if settings.sequential:
+        estimates = _looked_at_often(estimates, rows, drawn, measure, settings)
     target, several = settings.target_width, rows.contestants.refusal
     if several:
         none = undefined("win rate", 0, several.text, level=level)
         estimates = replace(estimates, naive=none, alone=none)
-    refused = several or used.refusal or _refusal(estimates, drawn, measure)
+    refused = several or used.refusal or too_few(estimates.strata)
     needed = estimates.needed(target, level)
     return Calibration(
         judge=judge,
@@ -312,7 +318,11 @@ def calibration(
         panel=panel_of(rows.labelled, measure, level, _said(rows, measure))
         if settings.agreement
         else None,
-        notes=tuple(_notes(used, estimates, rows)),
+        notes=(
+            *_price(estimates.corrected.estimate, once, settings),
+            *([] if refused else _doubts(estimates, rows, drawn, measure)),
+            *_notes(used, estimates, rows),
+        ),
     )
 
 
@@ -370,6 +380,66 @@ def _numbers(
     return _Estimates(stratify(said, values, ["scored"]), plain, alone, corrected, number=True)
 
 
+def _looked_at_often(
+    estimates: _Estimates,
+    rows: Rows,
+    drawn: Sequence[LabelledRow],
+    measure: Measure,
+    settings: CalibrationSettings,
+) -> _Estimates:
+    """The corrected number by verdict, and the labels alone, with limits that hold at every look.
+
+    Numbers count as one verdict. Copies of one text are one label.
+    """
+    if settings.cluster:
+        raise SetupError("--sequential does not work with --cluster: leave one of them out")
+    said = [
+        None if one is None else "scored" if measure.is_number else one for one in rows.verdicts
+    ]
+    order = ["scored"] if measure.is_number else measure.options
+    strata = stratify(said, _values(rows, drawn, measure), order, rows.together)
+    streams = [_stream(one, len(said)) for one in strata]
+    level, count = settings.level, sum(len(one.labels) for one in strata)
+    limits = sequential_rate(streams, len(said), level=level)
+    known = all(one.mean is not None for one in streams)
+    value = estimates.corrected.estimate.value if known else None
+    labels = list({one.identity: one.value(measure) for one in drawn if one.random}.values())
+    alone = confidence_sequence(labels, level=level)
+    method = Message("post-stratified, sequential")
+    reason = "" if known else Message("a verdict has no label: the mean may lie anywhere between")
+    lower, upper = limits.lower, limits.upper
+    if value is not None:  # copies of a text weigh in it, and not in the limits
+        lower, upper = min(lower, value), max(upper, value)
+    found = Estimate(value, lower, upper, count, method, level, reason)
+    return replace(
+        estimates,
+        corrected=replace(estimates.corrected, estimate=found),
+        alone=replace(estimates.alone, lower=alone.lower, upper=alone.upper)
+        if labels
+        else estimates.alone,
+    )
+
+
+def _stream(stratum: Stratum, rows: int) -> Stream:
+    """The labels of a verdict, those of one text taken as one."""
+    texts: dict[Hashable, list[float]] = {}
+    for place, label in enumerate(stratum.labels):
+        text = place if stratum.clusters is None else stratum.clusters[place]
+        texts.setdefault(text, []).append(label)
+    hits = sum(sum(own) / len(own) for own in texts.values())
+    return Stream(stratum.rows / rows, hits, len(texts) - hits)
+
+
+def _price(found: Estimate, once: Estimate, settings: CalibrationSettings) -> Iterator[Message]:
+    """What it costs to look at any time."""
+    if settings.sequential and found.width and once.width:
+        yield Message(
+            "the interval holds however often it is looked at; for that it is {ratio:.2f} times as "
+            "wide as one that is looked at once",
+            ratio=found.width / once.width,
+        )
+
+
 def _values(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure) -> list[float | None]:
     """What people say of each row, None where nobody labelled it."""
     values: list[float | None] = [None] * len(rows.verdicts)
@@ -389,24 +459,19 @@ def _only(clusters: Sequence[Hashable] | None, places: Iterable[int]) -> list[Ha
     return None if clusters is None else [clusters[place] for place in places]
 
 
-def _refusal(
-    estimates: _Estimates, drawn: Sequence[LabelledRow], measure: Measure
-) -> Refusal | None:
+def _doubts(
+    estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow], measure: Measure
+) -> list[Message]:
     judged = [(said, one) for one in drawn if (said := one.said) is not None]
-    verdicts, labels = (
+    corrected = from_unit(estimates.corrected.estimate, measure.range)
+    bounded = corrected.value is None  # by failed judgments, which the labels alone say nothing of
+    return doubts(
         [measure.value(said) for said, _ in judged],
         [one.value(measure) for _, one in judged],
+        corrected,
+        undefined("labels only", 0, "") if bounded else from_unit(estimates.alone, measure.range),
+        _only(rows.together, [one.place for _, one in judged]),
     )
-    corrected = replace(
-        estimates.corrected, estimate=from_unit(estimates.corrected.estimate, measure.range)
-    )
-    bounded = (
-        corrected.estimate.value is None
-    )  # by failed judgments, which the labels alone say nothing of
-    alone = (
-        undefined("labels only", 0, "") if bounded else from_unit(estimates.alone, measure.range)
-    )
-    return refusal(estimates.strata, verdicts, labels, corrected, alone)
 
 
 def _shares(

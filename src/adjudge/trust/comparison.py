@@ -28,7 +28,6 @@ from adjudge.pooling.majority import ONE_ORDER
 from adjudge.runs.diff import JudgmentSummary, Pair, RunDiff
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import (
-    LEAST_DISCORDANT,
     ComparisonOutcome,
     Difference,
     PairedScores,
@@ -316,7 +315,7 @@ def _compared(
     difference = (
         _refused(scores, level, why)
         if why
-        else scores.compared(clustered=clustered, level=level, margin=margin)
+        else scores.compared(clustered=clustered, level=level, margin=margin, reach=_reach(measure))
     )
     corrected = _corrected(series, level, clustered=clustered)
     locks = [side.lock(name, criteria) for side, name in zip(sides, series.judges, strict=True)]
@@ -416,7 +415,7 @@ def _corrected(series: _Series, level: float, *, clustered: bool) -> Estimate | 
     found = corrected_difference(
         series.labelled, series.judged, series.rest, level=level, clusters=groups
     )
-    if found.value is None:
+    if found.lower is None:
         return None
     ends = [
         None if one is None else one * (series.high - series.low)
@@ -473,15 +472,6 @@ def _notes(
             "the difference",
             labels=labels,
             fewest=LEAST_LABELS,
-        )
-    else:
-        differ = sum(map(bool, series.labelled))
-        yield Message(
-            "people say otherwise of {differ} of {labels} labelled rows; {fewest} are the "
-            "fewest that correct it",
-            differ=differ,
-            labels=labels,
-            fewest=LEAST_DISCORDANT,
         )
 
 

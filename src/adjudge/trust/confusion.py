@@ -79,7 +79,7 @@ def _plain_share(
         level=level,
         clusters=None if clusters is None else [clusters[one.place] for one in own],
     )
-    return Estimate(sum(hits) / len(hits), limits.lower, limits.upper, len(hits), "Wilson", level)
+    return Estimate(sum(hits) / len(hits), limits.lower, limits.upper, len(hits), "share", level)
 
 
 def _weighted_share(
@@ -115,7 +115,7 @@ def _weighted_share(
 
 def _none_called(option: str, level: float) -> Estimate:
     return undefined(
-        "Wilson",
+        "share",
         0,
         Message("no row with a verdict that people called {option}", option=option),
         level=level,

@@ -18,13 +18,15 @@ from adjudge.trust.rows import LabelledRow, Rows
 def corrected_score(
     rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
 ) -> Corrected:
-    """PPI++ with t of the rows that have a number.
+    """PPI++ with t of the rows that have a number, a label at each end of the scale added.
 
     Failed judgments are a part of their own: labelled, or between both ends.
     """
     judged = [one for one in drawn if one.number is not None]
     labels, beside, rest, clusters = _series(rows, judged, measure)
-    found = ppi_plus_plus(labels, beside, rest, with_t=True, level=level, clusters=clusters)
+    found = ppi_plus_plus(
+        labels, beside, rest, with_t=True, level=level, clusters=clusters, ends=(0.0, 1.0)
+    )
     if found.value is None and len(rest) < 2 and labels:
         found = _all_labelled(labels, level, clusters[0])
     failed = sum(one is None for one in rows.verdicts)

@@ -14,10 +14,9 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.vote import used_by
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
-from adjudge.stats.bootstrap import Draws, bootstrap
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import rows_interval
-from adjudge.stats.probability import brier, calibration_error
+from adjudge.stats.probability import probability_figures
 from adjudge.trust.rows import LabelledRow, Votes, vote_option
 
 
@@ -107,11 +106,9 @@ def vote_agreement(rows: Sequence[LabelledJudgment], level: float) -> Estimate:
     return mean_of(found, level, Message("no vote with an option"))
 
 
-def confidence_figures(
-    rows: Sequence[LabelledJudgment], draws: Draws, level: float
-) -> dict[str, Estimate]:
-    """How far stated confidence is from being right: the calibration error
-    (ECE) and Brier's score.
+def confidence_figures(rows: Sequence[LabelledJudgment], level: float) -> dict[str, Estimate]:
+    """How far stated confidence is from being right: the calibration error (ECE), beside what
+    chance makes of it, and Brier's score.
     """
     stated = [
         (sure, int(right))
@@ -122,8 +119,9 @@ def confidence_figures(
         reason = Message(
             "no confidence is known: ask for several votes with --strictness, or by likelihood"
         )
-        return {name: undefined("bootstrap", 0, reason, level=level) for name in ("ECE", "Brier")}
-    return bootstrap(stated, {"ECE": calibration_error, "Brier": brier}, draws=draws, level=level)
+        none = undefined("ECE", 0, reason, level=level)
+        return dict.fromkeys(("ECE", "ECE by chance", "Brier"), none)
+    return probability_figures(stated, level)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from adjudge.stats.bias import first_rate
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.controlled_ranking import Controlled, controlled_ranking, relative_length
 from adjudge.stats.estimate import Estimate
-from adjudge.stats.ranking import DRAWS, NamedContest, Standings, rank
+from adjudge.stats.ranking import DRAWS, LEAST_PROMPTS, NamedContest, Standings, rank
 
 _OUTCOMES: Mapping[float, int | None] = {1.0: 0, 0.0: 1, 0.5: None}
 
@@ -125,11 +125,13 @@ class Leaderboard(JudgeCriterion):
                     "lost are only as large as that lets them be"
                 )
             )
-        if self.ranking.one_prompt:
+        if self.ranking.prompts < LEAST_PROMPTS:
             found.append(
-                Message(
-                    "no limits: all contests are about one prompt, and what others would give "
-                    "is not known"
+                plural(
+                    "no limits: all contests are about {count} prompt; {least} are the fewest",
+                    "no limits: all contests are about {count} prompts; {least} are the fewest",
+                    self.ranking.prompts,
+                    least=LEAST_PROMPTS,
                 )
             )
         else:

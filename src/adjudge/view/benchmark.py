@@ -71,7 +71,9 @@ EXPLAINED: Mapping[str, Message] = {
         "share of labelled rows on which judge and people agree; of numbers, Spearman's correlation"
     ),
     "kappa": Message("Cohen's kappa: agreement beyond what chance would give"),
-    "vs the best": Message("paired over the rows that both decided, with Holm's correction"),
+    "vs the best": Message(
+        "paired over the rows that both decided; all pairs of judges are allowed for (Bonferroni)"
+    ),
     "one vote": Message("agreement of single votes, before they are pooled"),
     "consistency": Message("how often two votes on the same question agree"),
     "order effect": Message("verdicts that turn when the order is reversed"),
@@ -112,6 +114,25 @@ def beside(ranking: Ranking) -> list[Message]:
     nothing.
     """
     found = []
+    if tied := ranking.tied:
+        names = ", ".join(one.judge for one in tied)
+        found.append(
+            plural(
+                "this {count} judge cannot be told apart: {names}",
+                "these {count} judges cannot be told apart: {names}",
+                len(tied),
+                names=names,
+            )
+        )
+    if (chosen := ranking.chosen) and chosen.value is not None:
+        found.append(
+            Message(
+                "the judge that comes first agrees with people on {value:.3f} of the rows that had "
+                "no part in choosing it ({limits})",
+                value=float(chosen.value),
+                limits=limits(chosen, 3),
+            )
+        )
     if (ceiling := ranking.ceiling) and ceiling.accuracy is not None:
         kappa = (
             ""

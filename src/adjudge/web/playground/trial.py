@@ -23,7 +23,6 @@ from adjudge.runs.case_file import TestCase, letter_of
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, VoteCast
 from adjudge.runs.project import ModelEntry
 from adjudge.stats.agreement import agreement
-from adjudge.stats.bootstrap import Draws
 from adjudge.stats.difference import ComparisonOutcome, compare
 from adjudge.web.spending import Share, Spending, refuse_unpriced
 
@@ -35,7 +34,6 @@ _OUTCOMES = {
     ComparisonOutcome.WORSE: term("page", "Worse"),
     ComparisonOutcome.CANNOT_TELL: term("page", "Cannot tell"),
 }
-_DRAWS = Draws(500)
 _ROOM = 2.0
 """How many times the estimate is set aside."""
 
@@ -65,7 +63,7 @@ def compared(
     pairs = [(one, truth) for one, truth in zip(said, expected, strict=True) if truth]
     if not pairs:
         return None
-    found = agreement([one for one, _ in pairs], [truth for _, truth in pairs], draws=_DRAWS)
+    found = agreement([one for one, _ in pairs], [truth for _, truth in pairs])
     accuracy, kappa = found.figures["accuracy"], found.figures["kappa"]
     cells = Counter((truth, one) for one, truth in pairs if one is not None)
     named = tuple(name for name in options if any(name in cell for cell in cells))

@@ -1,0 +1,117 @@
+"""Intervals that may be looked at after every label: held against another way to compute them, and
+against streams.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from adjudge.stats.correction import labels_only
+from adjudge.stats.intervals import Interval
+from adjudge.stats.sequence import (
+    Stream,
+    confidence_sequence,
+    sequential_interval,
+    sequential_rate,
+)
+
+
+@pytest.mark.parametrize(("hits", "of"), [(0, 1), (3, 10), (40, 50), (200, 200), (12.5, 40)])
+def test_the_interval_is_where_the_mixture_of_bets_has_not_reached_its_bound(
+    hits: float, of: int
+) -> None:
+    """The mixture integrated numerically: ∫ Π (q/p)^x ((1-q)/(1-p))^(1-x) dBeta(q; ½, ½)."""
+    scipy = pytest.importorskip("scipy.integrate", reason="an oracle for development only")
+    values = [1.0] * math.floor(hits) + [hits % 1] * (hits % 1 > 0)
+    values += [0.0] * (of - len(values))
+    found = confidence_sequence(values)
+
+    def capital(share: float) -> float:
+        def bet(angle: float) -> float:  # q = sin² makes Beta(½, ½) even
+            q = math.sin(angle) ** 2
+            logs = (hits * math.log(q / share) if hits else 0.0) + (
+                (of - hits) * math.log((1 - q) / (1 - share)) if of > hits else 0.0
+            )
+            return math.exp(logs) * 2 / math.pi
+
+        edge = 1e-12
+        whole, _ = scipy.quad(bet, edge, math.pi / 2 - edge, limit=400)
+        return float(whole)
+
+    if found.lower > 0:
+        assert capital(found.lower) == pytest.approx(20, rel=1e-3)
+    if found.upper < 1:
+        assert capital(found.upper) == pytest.approx(20, rel=1e-3)
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.floats(0.05, 1), st.integers(0, 30), st.integers(0, 30)),
+        min_size=2,
+        max_size=2,
+    )
+)
+def test_the_limits_of_two_verdicts_are_those_of_a_search_over_both_shares(
+    parts: list[tuple[float, int, int]],
+) -> None:
+    total = sum(weight for weight, _, _ in parts)
+    one, two = (Stream(weight / total, hits, misses) for weight, hits, misses in parts)
+    found = sequential_interval([one, two])
+    steps = [(step + 0.5) / 80 for step in range(80)]
+    tried = [
+        one.weight * p + two.weight * q
+        for p in steps
+        for q in steps
+        if one.log_capital(p) + two.log_capital(q) < math.log(20)
+    ]
+    assert found.lower <= min(tried) + 1e-9 and max(tried) - 1e-9 <= found.upper
+    assert min(tried) - found.lower < 0.03 and found.upper - max(tried) < 0.03
+
+
+def test_looked_at_after_every_label_it_misses_in_one_stream_of_twenty_at_most() -> None:
+    """A labelled rate, and a corrected one; one for one look misses oftener."""
+    choice = random.Random(19)
+    missed = {"labels": 0, "corrected": 0, "one look": 0}
+    streams = 80
+    for _ in range(streams):
+        counts = {True: [0, 0], False: [0, 0]}
+        wrong = dict.fromkeys(missed, False)
+        labels: list[float] = []
+        for place in range(1, 121):
+            label = choice.random() < 0.8
+            verdict = choice.random() < (0.9 if label else 0.3)
+            labels.append(float(label))
+            counts[verdict][not label] += 1
+            if place % 4:
+                continue
+            shares = {True: 0.8 * 0.9 + 0.2 * 0.3, False: 0.8 * 0.1 + 0.2 * 0.7}
+            parts = [Stream(shares[side], *counts[side]) for side in shares]
+            once = labels_only(labels)
+            looks = {
+                "labels": confidence_sequence(labels),
+                "corrected": sequential_interval(parts),
+                "one look": Interval(once.lower or 0.0, once.upper or 1.0),
+            }
+            for name, limits in looks.items():
+                wrong[name] |= not limits.lower <= 0.8 <= limits.upper
+        for name in missed:
+            missed[name] += wrong[name]
+    assert missed["labels"] <= 0.05 * streams + 3
+    assert missed["corrected"] <= 0.05 * streams + 3
+    assert missed["one look"] > missed["labels"]
+
+
+def test_rows_that_are_a_sample_too_widen_it_and_nothing_known_is_everything() -> None:
+    parts = [Stream(0.3, 4, 16), Stream(0.7, 60, 5)]
+    plain, wide = sequential_interval(parts), sequential_rate(parts, 200)
+    assert wide.lower < plain.lower and plain.upper < wide.upper
+    assert confidence_sequence([]) == Interval(0.0, 1.0)
+    assert confidence_sequence([0.9] * 500).lower > 0.8
+    half = sequential_interval([Stream(0.5, 50, 0), Stream(0.5, 0, 0)])
+    assert half.upper == 1.0 and 0.4 < half.lower < 0.5
