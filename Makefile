@@ -19,7 +19,7 @@ help:
 	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
 	@echo "make bench-intervals how often the 95 % interval of a mean holds the true mean"
 	@echo "make bench-coverage  how often corrected rates, differences, gates and cascades are right (some minutes)"
-	@echo "make test-oracles    figures (on ten thousand random tables each) and sentences against public implementations"
+	@echo "make test-oracles    figures (on ten thousand random tables each), rules over trajectories and sentences against other implementations"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  kills, damaged ledgers, failing servers, late lists of batches, rotated keys, budgets, echoed keys, reply bombs, at length"
 	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
@@ -115,7 +115,7 @@ test-scale: $(VENV)/ready
 
 test-oracles: $(VENV)/ready
 	$(PIP) install -r requirements/oracles.txt
-	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats tests/reading/test_sentence_oracles.py
+	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest tests/stats tests/reading/test_sentence_oracles.py tests/agents/test_rule_oracles.py
 
 test-properties: $(VENV)/ready
 	ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis

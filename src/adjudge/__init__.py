@@ -28,6 +28,7 @@ _HOME_OF = {
     "SetupError": "errors",
     "Status": "domain.results",
     "Strategy": "strategy.strategy",
+    "Trajectory": "domain.trajectory",
     "best_of": "strategy.texts",
     "judge_dataset": "runs.ray_dataset",
     "judge_partition": "runs.partition",
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from adjudge.domain.results import DirectInstanceResult as DirectInstanceResult
     from adjudge.domain.results import PairwiseInstanceResult as PairwiseInstanceResult
     from adjudge.domain.results import Status as Status
+    from adjudge.domain.trajectory import Trajectory as Trajectory
     from adjudge.domain.vote import Outcome as Outcome
     from adjudge.errors import AdjudgeError as AdjudgeError
     from adjudge.errors import ModelError as ModelError

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, cast
 
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
+from adjudge.lazy import loader
 
 StepKind = Literal["said", "called", "handed over", "thought", "retrieved", "noted"]
 Missing = Literal["redacted", "cut", "not recorded"]
@@ -64,6 +65,8 @@ class Step:
     missing: Missing | None = None
     seconds: float | None = None
     usage: Usage | None = None
+    """Of the model call that made this step; the first of its steps has it."""
+    usd: float | None = None
     source: str | None = None
     """The id of the span or message it was read from."""
 
@@ -105,6 +108,18 @@ class Trajectory:
     tools: tuple[ToolDefinition, ...] = ()
     ended: str | None = None
     """How it ended, as the trace says: "stop", "max steps", "error", …"""
+    usage: Usage | None = None
+    """Of all model calls, as recorded: ``calls``, and tokens where the trace has them."""
+    usd: float | None = None
+    seconds: float | None = None
+
+    @classmethod
+    def of(cls, value: object) -> Trajectory:
+        """The trajectory of a list of messages, of spans, or of what an agent's SDK returned.
+
+        Raises a WrongData where there is none in it, or more than one.
+        """
+        return cast(Callable[[object], Trajectory], _load("trajectory_of"))(value)
 
     @property
     def calls(self) -> tuple[Step, ...]:
@@ -123,6 +138,9 @@ class Trajectory:
             "tools": [_described(tool) for tool in self.tools],
         }
         return {name: value for name, value in named.items() if value}
+
+
+_load = loader(__name__, {"trajectory_of": "traces.read"})
 
 
 def _described(tool: ToolDefinition) -> str:

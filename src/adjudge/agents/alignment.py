@@ -1,0 +1,147 @@
+"""Two lists put side by side: the largest one-to-one matching, the longest common order, the best
+assignment.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from math import inf
+
+
+def match_most(options: Sequence[Sequence[int]], rights: int) -> list[int | None]:
+    """The right of each left in a matching of the most pairs: left ``i`` may have any right of
+    ``options[i]``, and nobody shares. Never the first that fits: by augmenting paths.
+    """
+    right_of: list[int | None] = [None] * len(options)
+    left_of: list[int | None] = [None] * rights
+    for left, wanted in enumerate(options):
+        right = next((right for right in wanted if left_of[right] is None), None)
+        if right is not None:
+            right_of[left], left_of[right] = right, left
+    given_up: set[int] = set()
+    for left in range(len(options)):
+        if right_of[left] is None:
+            _augment(left, options, right_of, left_of, given_up)
+    return right_of
+
+
+def _augment(
+    start: int,
+    options: Sequence[Sequence[int]],
+    right_of: list[int | None],
+    left_of: list[int | None],
+    given_up: set[int],
+) -> None:
+    """Look for a path to a free right. What a search in vain has reached leads nowhere for any
+    later one, and is given up.
+    """
+    came_from: dict[int, int] = {}
+    waiting = [start]
+    for left in waiting:
+        for right in options[left]:
+            if right in came_from or right in given_up:
+                continue
+            came_from[right] = left
+            owner = left_of[right]
+            if owner is None:
+                _shift(right, came_from, right_of, left_of)
+                return
+            waiting.append(owner)
+    given_up.update(came_from)
+
+
+def _shift(
+    right: int,
+    came_from: dict[int, int],
+    right_of: list[int | None],
+    left_of: list[int | None],
+) -> None:
+    """Give each left on the path the right that was found for it."""
+    following: int | None = right
+    while following is not None:
+        left = came_from[following]
+        before = right_of[left]
+        right_of[left], left_of[following] = following, left
+        following = before
+
+
+def match_in_order(options: Sequence[Sequence[int]]) -> list[int | None]:
+    """The right of each left in the longest matching that keeps both orders; ``options`` are in
+    rising order.
+    """
+    ends: list[int] = []
+    """The smallest right that a chain of so many pairs ends with."""
+    chains: list[_Pair] = []
+    for left, rights in enumerate(options):
+        for right in reversed(rights):
+            length = bisect_left(ends, right)
+            pair = (left, right, chains[length - 1] if length else None)
+            if length == len(ends):
+                ends.append(right)
+                chains.append(pair)
+            elif right < ends[length]:
+                ends[length], chains[length] = right, pair
+    right_of: list[int | None] = [None] * len(options)
+    last = chains[-1] if chains else None
+    while last is not None:
+        left, right, last = last
+        right_of[left] = right
+    return right_of
+
+
+_Pair = tuple[int, int, "_Pair | None"]
+
+
+def assign_best(worth: Sequence[Sequence[float]]) -> list[int | None]:
+    """The column of each row, as many as there can be, of the greatest worth together."""
+    if not worth or not worth[0]:
+        return [None] * len(worth)
+    if len(worth) <= len(worth[0]):
+        return [*_assign([[-value for value in row] for row in worth])]
+    row_of = _assign([[-row[column] for row in worth] for column in range(len(worth[0]))])
+    columns: list[int | None] = [None] * len(worth)
+    for column, row in enumerate(row_of):
+        columns[row] = column
+    return columns
+
+
+def _assign(cost: Sequence[Sequence[float]]) -> list[int]:
+    """The column of each row at the least cost; there are at least as many columns as rows.
+
+    Rows come in one by one along the cheapest path of exchanges (Kuhn, Munkres; Jonker, Volgenant).
+    """
+    columns = len(cost[0])
+    row_price, column_price = [0.0] * (len(cost) + 1), [0.0] * (columns + 1)
+    row_in = [0] * (columns + 1)
+    """Rows and columns count from 1 here; column 0 holds the row that comes in."""
+    for row in range(1, len(cost) + 1):
+        row_in[0], column = row, 0
+        slack, before = [inf] * (columns + 1), [0] * (columns + 1)
+        done = [False] * (columns + 1)
+        while row_in[column]:
+            done[column] = True
+            at, step, following = row_in[column], inf, 0
+            for other in range(1, columns + 1):
+                if done[other]:
+                    continue
+                reduced = cost[at - 1][other - 1] - row_price[at] - column_price[other]
+                if reduced < slack[other]:
+                    slack[other], before[other] = reduced, column
+                if slack[other] < step:
+                    step, following = slack[other], other
+            for other in range(columns + 1):
+                if done[other]:
+                    row_price[row_in[other]] += step
+                    column_price[other] -= step
+                else:
+                    slack[other] -= step
+            column = following
+        while column:
+            row_in[column] = row_in[before[column]]
+            column = before[column]
+    found = [0] * len(cost)
+    for column in range(1, columns + 1):
+        if row_in[column]:
+            found[row_in[column] - 1] = column - 1
+    return found

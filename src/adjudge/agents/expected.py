@@ -1,0 +1,263 @@
+"""What an agent was expected to do: calls by task, calls that must and must not be, in files and
+columns of the usual shapes.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from adjudge.agents.matching import (
+    Anything,
+    Between,
+    Comparison,
+    Contains,
+    Is,
+    ListOf,
+    Matcher,
+    Matches,
+    Near,
+    ObjectOf,
+    OneOf,
+    SetOf,
+    read_matcher,
+)
+from adjudge.domain.frozen import NOTHING
+from adjudge.domain.json_types import JsonObject, JsonValue
+from adjudge.messages import Message
+from adjudge.reading.values import Place, Scalar, load_yaml, mapping, text_in, what
+
+Order = Literal["exact", "in_order", "any_order", "only"]
+ORDERS: tuple[Order, ...] = ("exact", "in_order", "any_order", "only")
+COLUMN = "reference_calls"
+_TASK_COLUMNS = ("task_id", "id")
+_NAMES = ("name", "tool_name", "function_name", "tool")
+_WITH_MATCHERS = "arguments"
+_ARGUMENTS = (_WITH_MATCHERS, "kwargs", "args", "input", "tool_input", "input_parameters")
+"""How others name them: tau-bench, LangChain and Ragas, Anthropic, ADK, DeepEval."""
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ExpectedCall:
+    """A call that is expected, required or forbidden."""
+
+    name: str
+    """The tool; ``get_*`` is a pattern among required and forbidden ones."""
+    arguments: Mapping[str, Matcher] | None = None
+    """None: any arguments will do."""
+
+    @property
+    def line(self) -> str:
+        """The call as it is shown."""
+        if self.arguments is None:
+            return self.name
+        arguments = {name: shown(matcher) for name, matcher in sorted(self.arguments.items())}
+        return f"{self.name}({json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))})"
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """What rules measure a trajectory by."""
+
+    calls: Mapping[str, tuple[ExpectedCall, ...]] = field(default_factory=lambda: NOTHING)
+    """By task, of a file; a row may have them in a column instead."""
+    order: Order = "in_order"
+    required: tuple[ExpectedCall, ...] = ()
+    forbidden: tuple[ExpectedCall, ...] = ()
+    before: tuple[tuple[ExpectedCall, ExpectedCall], ...] = ()
+    """``(confirm, pay)``: no ``pay`` before a ``confirm``."""
+    comparison: Comparison = Comparison()
+
+    def of(self, columns: JsonObject) -> tuple[ExpectedCall, ...] | None:
+        """The calls that are expected of a row; None where nothing says so. A WrongValue where its
+        column cannot be read.
+        """
+        for name in _TASK_COLUMNS:
+            task = columns.get(name)
+            if task is not None and (found := self.calls.get(str(task))) is not None:
+                return found
+        given = columns.get(COLUMN)
+        return None if given is None else read_cell(given, COLUMN)
+
+
+def read_expected(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
+    """The expected calls by task of a YAML or JSON file."""
+    place = Place(str(path), Message("the file"))
+    content = text_in(path)
+    place = (
+        _load_json(content, place) if path.suffix.lower() == ".json" else load_yaml(content, place)
+    )
+    try:
+        tasks = mapping(place.value, place)
+        top = Place(place.file, "", "", place.line, place.value)
+        return {task: read_calls(tasks[task], top.at(task)) for task in tasks}
+    except RecursionError:
+        raise place.wrong("is nested too deep") from None
+
+
+def read_cell(given: JsonValue, column: str) -> tuple[ExpectedCall, ...]:
+    """The expected calls in a column: a list, or one as JSON text."""
+    place = Place(Message("the column {name}", name=column))
+    if isinstance(given, str):
+        given = _load_json(given, place).value
+    return read_calls(given, place)
+
+
+def _load_json(content: str, place: Place) -> Place:
+    try:
+        value = json.loads(content, object_pairs_hook=_no_repeats)
+    except RecursionError:
+        raise place.wrong("is nested too deep") from None
+    except ValueError as error:
+        raise place.wrong("is not JSON: {reason}", reason=str(error)) from error
+    return Place(place.file, place.entry, place.field, place.line, value)
+
+
+def _no_repeats(pairs: Sequence[tuple[str, JsonValue]]) -> JsonObject:
+    found: dict[str, JsonValue] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(Message("the key {name!r} stands there twice", name=name))
+        found[name] = value
+    return found
+
+
+def read_calls(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
+    """A list of calls, each in any of the usual shapes; an empty one expects no call at all."""
+    if not isinstance(given, list | tuple):
+        raise place.wrong("must be a list of calls, not {what}", what=what(given))
+    return tuple(read_call(call, place.item(number)) for number, call in enumerate(given, 1))
+
+
+def read_call(given: JsonValue, place: Place) -> ExpectedCall:
+    """``name``, ``{name: {argument: value}}``, ``{name: …, arguments: {…}}``, an action of
+    tau-bench or a tool call of a chat.
+
+    Matchers are read where people write them: in the second and third shape. What others recorded
+    is taken as it stands.
+    """
+    if isinstance(given, str):
+        return ExpectedCall(_read_name(given, place))
+    if not isinstance(given, Mapping) or not given:
+        raise place.wrong(
+            "must be the name of a tool, with its arguments or without, not {what}",
+            what=what(given),
+        )
+    function = given.get("function")
+    if isinstance(function, Mapping) and isinstance(function.get("name"), str):
+        return _read_named(function, "name", place.at("function"), literal=True)
+    key = next((key for key in _NAMES if isinstance(given.get(key), str)), None)
+    if key is not None:
+        return _read_named(given, key, place, literal=False)
+    if len(given) != 1:
+        raise place.wrong(
+            "must have one key, the name of the tool, or the keys name and arguments; it has "
+            "{keys}",
+            keys=", ".join(sorted(map(str, given))),
+        )
+    ((name, arguments),) = given.items()
+    at = place.at(name)
+    if arguments is None:
+        return ExpectedCall(_read_name(name, place))
+    return ExpectedCall(_read_name(name, place), _read_arguments(arguments, at, literal=False))
+
+
+def _read_named(given: JsonObject, key: str, place: Place, *, literal: bool) -> ExpectedCall:
+    name = _read_name(given[key], place.at(key))
+    there = [word for word in _ARGUMENTS if given.get(word) is not None]
+    if not there:
+        return ExpectedCall(name)
+    if len(there) > 1:
+        raise place.wrong(
+            "has its arguments twice, as {first} and {second}", first=there[0], second=there[1]
+        )
+    (word,) = there
+    literal = literal or word != _WITH_MATCHERS
+    return ExpectedCall(name, _read_arguments(given[word], place.at(word), literal=literal))
+
+
+def _read_name(value: JsonValue, place: Place) -> str:
+    name = str(value).strip() if isinstance(value, str) else ""
+    if not name:
+        raise place.wrong("the name of the tool is missing")
+    return name
+
+
+def _read_arguments(value: JsonValue, place: Place, *, literal: bool) -> Mapping[str, Matcher]:
+    if isinstance(value, str):
+        value = _load_json(value, place).value
+    if not isinstance(value, Mapping):
+        raise place.wrong("must be the arguments by their names, not {what}", what=what(value))
+    given = {str(name): _as_json(below) for name, below in value.items()}
+    if literal:
+        return {name: Is(below) for name, below in given.items()}
+    return {name: read_matcher(below, place.at(name)) for name, below in given.items()}
+
+
+def _as_json(value: JsonValue) -> JsonValue:
+    """A value of a YAML file as JSON has it. Only what JSON, too, takes for a number, true or false
+    is one: ``no``, ``12:30``, ``010`` and dates are texts.
+    """
+    if isinstance(value, Mapping):
+        return {str(name): _as_json(below) for name, below in value.items()}
+    if isinstance(value, list):
+        return [_as_json(below) for below in value]
+    if not isinstance(value, Scalar):
+        return value
+    written, meant = str(value), value.meant
+    if isinstance(meant, bool):
+        return meant if written.lower() in ("true", "false") else written
+    if isinstance(meant, int | float):
+        return json.loads(written) if _NUMBER.fullmatch(written) else written
+    return written
+
+
+def read_patterns(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
+    """Calls that are required or forbidden; one by itself needs no list."""
+    return read_calls(given if isinstance(given, list | tuple) else [given], place)
+
+
+def read_pairs(given: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, ExpectedCall], ...]:
+    """Pairs of calls of which the first must come before the second; one pair by itself, too."""
+    if not isinstance(given, list | tuple) or not given:
+        raise place.wrong("must be pairs such as [confirm, pay], not {what}", what=what(given))
+    if not isinstance(given[0], list | tuple):
+        given = [given]
+    pairs = []
+    for number, pair in enumerate(given, 1):
+        at = place.item(number)
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise at.wrong("must be a pair such as [confirm, pay], not {what}", what=what(pair))
+        pairs.append((read_call(pair[0], at), read_call(pair[1], at)))
+    return tuple(pairs)
+
+
+def shown(matcher: Matcher) -> JsonValue:  # noqa: PLR0911 - one for each kind
+    """A matcher as it is written."""
+    match matcher:
+        case Is(value):
+            return value
+        case Anything():
+            return {"any": True}
+        case OneOf(options):
+            return {"one_of": [shown(option) for option in options]}
+        case Matches(pattern):
+            return {"matches": pattern}
+        case Near(number, within):
+            return {"near": number, "within": within}
+        case Between(above, below):
+            limits = {"above": above, "below": below}
+            return {name: limit for name, limit in limits.items() if limit is not None}
+        case Contains(parts):
+            return {"contains": [shown(part) for part in parts]}
+        case SetOf(items):
+            return {"set": [shown(item) for item in items]}
+        case ListOf(items):
+            return [shown(item) for item in items]
+        case ObjectOf(keys):
+            return {name: shown(below) for name, below in keys}

@@ -1,0 +1,714 @@
+"""Rules over a trajectory: no model, no cost, the same every time.
+
+Each gives a number with its parts, or nothing and the reason where there is nothing to measure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cached_property
+from typing import Literal
+
+from adjudge.agents.alignment import assign_best, match_in_order, match_most
+from adjudge.agents.expected import Expectations, ExpectedCall
+from adjudge.agents.matching import Is, Matcher, ObjectOf, read_matcher
+from adjudge.agents.schemas import SchemaProblem, problem_with
+from adjudge.checks.patterns import TooLong
+from adjudge.checks.words import short
+from adjudge.domain.json_types import JsonObject, JsonValue
+from adjudge.domain.numbers import number_of
+from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
+from adjudge.errors import SetupError
+from adjudge.messages import Message, join
+from adjudge.reading.values import Place
+
+PartKind = Literal[
+    "missing",
+    "extra",
+    "wrong",
+    "out of order",
+    "forbidden",
+    "too early",
+    "repeated",
+    "looped",
+    "failed",
+    "unknown",
+    "invalid",
+    "different",
+]
+Better = Literal["higher", "lower"]
+Amount = Literal["truth", "share", "count"]
+_MOST_COMPARISONS = 1_000_000
+"""Of calls with matchers; two lists of a thousand calls each."""
+_MOST_PAIRS = 4_000_000
+_MOST_EXCHANGES = 5_000_000
+_LONGEST_PATTERN = 4
+_LEAST_TIMES = 3
+_LINE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One call, or one place, that makes a measure what it is."""
+
+    kind: PartKind
+    what: str
+    """The call, or the path in a state."""
+    step: int | None = None
+    """Where it is; None of what is not there."""
+    other: int | None = None
+    """The step it repeats, or the last step of a loop."""
+    detail: str | None = None
+
+    @property
+    def sentence(self) -> Message:
+        """What is the matter, on one line."""
+        text = _SENTENCES[self.kind](self)
+        return join(": ", (text, self.detail)) if self.detail else text
+
+
+_SENTENCES: Mapping[PartKind, Callable[[Part], Message]] = {
+    "missing": lambda part: Message("missing: {call}", call=part.what),
+    "extra": lambda part: Message(
+        "step {step} was not expected: {call}", step=part.step, call=part.what
+    ),
+    "out of order": lambda part: Message(
+        "step {step} is out of order: {call}", step=part.step, call=part.what
+    ),
+    "wrong": lambda part: Message(
+        "step {step} has other arguments: {call}", step=part.step, call=part.what
+    ),
+    "forbidden": lambda part: Message(
+        "step {step} is forbidden: {call}", step=part.step, call=part.what
+    ),
+    "too early": lambda part: Message(
+        "step {step} comes too early: {call}", step=part.step, call=part.what
+    ),
+    "repeated": lambda part: Message(
+        "step {step} repeats step {other}: {call}",
+        step=part.step,
+        other=part.other,
+        call=part.what,
+    ),
+    "looped": lambda part: Message(
+        "steps {step} to {other} are a loop of {call}",
+        step=part.step,
+        other=part.other,
+        call=part.what,
+    ),
+    "failed": lambda part: Message("step {step} failed: {call}", step=part.step, call=part.what),
+    "unknown": lambda part: Message(
+        "step {step} calls a tool that is not defined: {call}", step=part.step, call=part.what
+    ),
+    "invalid": lambda part: Message(
+        "step {step} has arguments that its tool does not take: {call}",
+        step=part.step,
+        call=part.what,
+    ),
+    "different": lambda part: Message("{path} differs", path=part.what),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a rule found."""
+
+    name: str
+    value: float | bool | None
+    """None: there was nothing to measure."""
+    reason: Message | None = None
+    """Why there is no value."""
+    parts: tuple[Part, ...] = ()
+
+
+class Unmeasurable(Exception):
+    """There is nothing to measure, or it cannot be told."""
+
+    def __init__(self, reason: Message) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call that was made, with its step."""
+
+    step: Step
+    call: ToolCall
+
+    @property
+    def line(self) -> str:
+        return short(self.call.line, _LINE)
+
+    def part(self, kind: PartKind, *, other: int | None = None, detail: str | None = None) -> Part:
+        return Part(kind, self.line, self.step.number, other, detail)
+
+
+Found = tuple[float | bool, Sequence[Part]]
+
+
+class Case:
+    """A trajectory beside what was expected of it; what several rules need is worked out once."""
+
+    def __init__(
+        self, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
+    ) -> None:
+        self.trajectory = trajectory
+        self.expectations = expectations
+        self.comparison = expectations.comparison
+        self.columns = columns
+        self.made = tuple(
+            MadeCall(step, step.call) for step in trajectory.steps if step.call is not None
+        )
+
+    @cached_property
+    def expected(self) -> tuple[ExpectedCall, ...]:
+        try:
+            expected = self.expectations.of(self.columns)
+        except SetupError as error:
+            raise Unmeasurable(
+                Message("the expected calls cannot be read: {reason}", reason=error)
+            ) from error
+        if expected is None:
+            raise Unmeasurable(
+                Message("the row has no expected calls (expect, or the column reference_calls)")
+            )
+        return expected
+
+    @cached_property
+    def keys(self) -> tuple[Hashable, ...]:
+        """Equal for calls of the same tool with the same arguments."""
+        return tuple(self.key_of(made.call) for made in self.made)
+
+    def key_of(self, call: ToolCall) -> Hashable:
+        if isinstance(call.arguments, str):
+            return (call.name, "unparsed", call.arguments)
+        return (call.name, self.comparison.normal(call.arguments))
+
+    @cached_property
+    def options(self) -> list[list[int]]:
+        """For each expected call the places of the calls that are it."""
+        places: dict[Hashable, list[int]] = {}
+        names: dict[str, dict[Hashable, int]] = {}
+        for place, key in enumerate(self.keys):
+            places.setdefault(key, []).append(place)
+            names.setdefault(self.made[place].call.name, {}).setdefault(key, place)
+        found: list[list[int]] = []
+        known: dict[str, list[int]] = {}
+        comparisons = pairs = 0
+        for expected in self.expected:
+            literal = self._literal_key(expected)
+            if literal is not None:
+                found.append(places.get(literal, []))
+            elif (said := repr(expected)) in known:
+                found.append(known[said])
+            else:
+                candidates = names.get(expected.name, {})
+                comparisons += len(candidates)
+                if comparisons > _MOST_COMPARISONS:
+                    raise Unmeasurable(_too_many(len(self.expected), len(self.made)))
+                fitting = [
+                    place
+                    for key, first in candidates.items()
+                    if self.is_call(expected, self.made[first].call)
+                    for place in places[key]
+                ]
+                known[said] = sorted(fitting)
+                found.append(known[said])
+            pairs += len(found[-1])
+        if pairs > _MOST_PAIRS:
+            raise Unmeasurable(_too_many(len(self.expected), len(self.made)))
+        return found
+
+    def _literal_key(self, expected: ExpectedCall) -> Hashable | None:
+        """The key of a call without matchers."""
+        if expected.arguments is None:
+            return None
+        literal: dict[str, JsonValue] = {}
+        for name, matcher in expected.arguments.items():
+            if not isinstance(matcher, Is):
+                return None
+            literal[name] = matcher.value
+        return (expected.name, self.comparison.normal(literal))
+
+    def is_call(self, expected: ExpectedCall, call: ToolCall) -> bool:
+        """Whether a call is the expected one, with all its arguments and no others."""
+        if expected.name != call.name:
+            return False
+        if expected.arguments is None:
+            return True
+        return not isinstance(call.arguments, str) and self.comparison.same_keys(
+            expected.arguments, call.arguments
+        )
+
+    def fits(self, pattern: ExpectedCall, call: ToolCall) -> bool:
+        """Whether a call is what is required or forbidden; arguments that are not named may be
+        anything.
+        """
+        if not fnmatchcase(call.name, pattern.name):
+            return False
+        if not pattern.arguments:
+            return True
+        return not isinstance(call.arguments, str) and self.comparison.has_keys(
+            pattern.arguments, call.arguments
+        )
+
+    @cached_property
+    def matching(self) -> list[int | None]:
+        """For each expected call the place of its own."""
+        return match_most(self.options, len(self.made))
+
+    @cached_property
+    def matched(self) -> int:
+        return sum(place is not None for place in self.matching)
+
+    def unmatched(
+        self, places: Sequence[int | None], *kinds: Literal["missing", "extra"]
+    ) -> tuple[Part, ...]:
+        """The expected calls without one that was made, and those made without an expected one."""
+        taken = {place for place in places if place is not None}
+        missing = (
+            Part("missing", short(expected.line, _LINE))
+            for expected, place in zip(self.expected, places, strict=True)
+            if place is None and "missing" in kinds
+        )
+        extra = (
+            made.part("extra")
+            for place, made in enumerate(self.made)
+            if place not in taken and "extra" in kinds
+        )
+        return (*missing, *extra)
+
+
+def _too_many(expected: int, made: int) -> Message:
+    return Message(
+        "too many to compare: {expected} expected calls, {made} made", expected=expected, made=made
+    )
+
+
+def _calls(case: Case) -> Found:
+    match case.expectations.order:
+        case "any_order":
+            return _verdict(case.unmatched(case.matching, "missing"))
+        case "only":
+            return _verdict(case.unmatched(case.matching, "extra"))
+        case "in_order":
+            return _verdict(_out_of_order(case, "missing"))
+        case "exact":
+            return _verdict(_out_of_order(case, "missing", "extra"))
+
+
+def _verdict(parts: Sequence[Part]) -> Found:
+    return not parts, parts
+
+
+def _out_of_order(case: Case, *kinds: Literal["missing", "extra"]) -> tuple[Part, ...]:
+    """What keeps the expected calls from being the ones made, in their order. A call that is there
+    at another place is out of order, and neither missing nor extra.
+    """
+    in_order = match_in_order(case.options)
+    parts = case.unmatched(in_order, *kinds)
+    if not parts:
+        return ()
+    free = set(range(len(case.made))).difference(in_order)
+    lost = [number for number, place in enumerate(in_order) if place is None]
+    options = [[place for place in case.options[number] if place in free] for number in lost]
+    elsewhere = dict(zip(lost, match_most(options, len(case.made)), strict=True))
+    taken = {place for place in elsewhere.values() if place is not None}
+    places = [elsewhere.get(number, place) for number, place in enumerate(in_order)]
+    moved = (case.made[place].part("out of order") for place in sorted(taken))
+    return (*case.unmatched(places, *kinds), *moved)
+
+
+def _precision(case: Case) -> Found:
+    parts = case.unmatched(case.matching, "extra")
+    if not case.made:
+        raise Unmeasurable(Message("no tool was called"))
+    return case.matched / len(case.made), parts
+
+
+def _recall(case: Case) -> Found:
+    if not case.expected:
+        raise Unmeasurable(Message("no call is expected"))
+    return case.matched / len(case.expected), case.unmatched(case.matching, "missing")
+
+
+def _f1(case: Case) -> Found:
+    total = len(case.expected) + len(case.made)
+    if not total:
+        raise Unmeasurable(Message("no call is expected, and none was made"))
+    return 2 * case.matched / total, case.unmatched(case.matching, "missing", "extra")
+
+
+def _arguments(case: Case) -> Found:
+    by_name: dict[str, tuple[list[Mapping[str, Matcher]], list[MadeCall]]] = {}
+    for expected in case.expected:
+        by_name.setdefault(expected.name, ([], []))[0].append(expected.arguments or {})
+    for made in case.made:
+        if made.call.name in by_name:
+            by_name[made.call.name][1].append(made)
+    right = total = 0
+    parts: list[Part] = []
+    for wanted, calls in by_name.values():
+        for arguments, call in _pair_best(case, wanted, calls):
+            names = case.comparison.kept(arguments)
+            wrong = _wrong_arguments(case, arguments, call.call)
+            right, total = right + len(names) - len(wrong), total + len(names)
+            if wrong:
+                parts.append(call.part("wrong", detail=", ".join(wrong)))
+    if not total:
+        raise Unmeasurable(
+            Message("no expected call with arguments has a call of the same tool beside it")
+        )
+    return right / total, sorted(parts, key=lambda part: part.step or 0)
+
+
+def _wrong_arguments(case: Case, arguments: Mapping[str, Matcher], call: ToolCall) -> list[str]:
+    names = case.comparison.kept(arguments)
+    given = call.arguments
+    if isinstance(given, str):
+        return names
+    return [name for name in names if not case.comparison.has_key(arguments, name, given)]
+
+
+def _pair_best(
+    case: Case, wanted: Sequence[Mapping[str, Matcher]], calls: Sequence[MadeCall]
+) -> Iterator[tuple[Mapping[str, Matcher], MadeCall]]:
+    """As many pairs as there can be, of those the ones in which the most arguments are right, of
+    those the ones in which the fewest are wrong.
+    """
+    if len(wanted) * len(calls) > _MOST_COMPARISONS:
+        raise Unmeasurable(_too_many(len(wanted), len(calls)))
+    counts = [len(case.comparison.kept(arguments)) for arguments in wanted]
+    most = sum(counts) + 1
+    columns: dict[tuple[int, ...], list[int]] = {}
+    for place, made in enumerate(calls):
+        worth = tuple(
+            (count - len(_wrong_arguments(case, arguments, made.call))) * most - count
+            for arguments, count in zip(wanted, counts, strict=True)
+        )
+        columns.setdefault(worth, []).append(place)
+    kept = [(worth, place) for worth, places in columns.items() for place in places[: len(wanted)]]
+    small, large = sorted((len(wanted), len(kept)))
+    if small * small * large > _MOST_EXCHANGES:
+        raise Unmeasurable(_too_many(len(wanted), len(calls)))
+    table = [[worth[row] for worth, _ in kept] for row in range(len(wanted))]
+    for arguments, column in zip(wanted, assign_best(table), strict=True):
+        if column is not None:
+            yield arguments, calls[kept[column][1]]
+
+
+def _required(case: Case) -> Found:
+    patterns = case.expectations.required
+    if not patterns:
+        raise Unmeasurable(Message("no call is required"))
+    return _verdict(
+        [
+            Part("missing", short(pattern.line, _LINE))
+            for pattern in patterns
+            if not any(case.fits(pattern, made.call) for made in case.made)
+        ]
+    )
+
+
+def _forbidden(case: Case) -> Found:
+    patterns = case.expectations.forbidden
+    if not patterns:
+        raise Unmeasurable(Message("no call is forbidden"))
+    return _verdict(
+        [
+            made.part("forbidden")
+            for made in case.made
+            if any(case.fits(pattern, made.call) for pattern in patterns)
+        ]
+    )
+
+
+def _before(case: Case) -> Found:
+    pairs = case.expectations.before
+    if not pairs:
+        raise Unmeasurable(Message("no call has to come before another"))
+    return _verdict([part for first, second in pairs for part in _too_early(case, first, second)])
+
+
+def _too_early(case: Case, first: ExpectedCall, second: ExpectedCall) -> Iterator[Part]:
+    for made in case.made:
+        if case.fits(second, made.call):
+            detail = Message("{call} has to come first", call=short(first.line, _LINE))
+            yield made.part("too early", detail=detail)
+        if case.fits(first, made.call):
+            return
+
+
+def _repeats(case: Case) -> Found:
+    first: dict[Hashable, int] = {}
+    parts = []
+    for key, made in zip(case.keys, case.made, strict=True):
+        whole = (key, made.call.result, made.call.error)
+        if whole in first:
+            parts.append(made.part("repeated", other=first[whole]))
+        else:
+            first[whole] = made.step.number
+    return float(len(parts)), parts
+
+
+def _loops(case: Case) -> Found:
+    numbers: dict[Hashable, int] = {}
+    ids = [numbers.setdefault(key, len(numbers)) for key in case.keys]
+    longest = (0, 0, 0)
+    """Length, pattern, start."""
+    for pattern in range(1, _LONGEST_PATTERN + 1):
+        for length, start in _runs(ids, pattern):
+            if length > longest[0]:
+                longest = (length, pattern, start)
+    length, pattern, start = longest
+    if not length:
+        raise Unmeasurable(
+            Message("no pattern of calls was repeated {times} times in a row", times=_LEAST_TIMES)
+        )
+    run = case.made[start : start + length]
+    call = ", ".join(made.line for made in run[:pattern])
+    part = Part("looped", call, run[0].step.number, run[-1].step.number)
+    return float(length), [part]
+
+
+def _runs(ids: Sequence[int], pattern: int) -> Iterator[tuple[int, int]]:
+    """The length and start of every stretch that repeats a pattern of so many calls often enough;
+    only whole repetitions count.
+    """
+    same = 0
+    for place in range(pattern, len(ids) + 1):
+        if place < len(ids) and ids[place] == ids[place - pattern]:
+            same += 1
+            continue
+        times = same // pattern + 1
+        if times >= _LEAST_TIMES:
+            yield times * pattern, place - same - pattern
+        same = 0
+
+
+def _errors(case: Case) -> Found:
+    parts = [_failure(made) for made in case.made if made.call.error is not None]
+    return float(len(parts)), parts
+
+
+def _unrecovered(case: Case) -> Found:
+    parts: list[Part] = []
+    succeeded: set[str] = set()
+    for made in reversed(case.made):
+        if made.call.error is None:
+            succeeded.add(made.call.name)
+        elif made.call.name not in succeeded:
+            parts.insert(0, _failure(made))
+    return float(len(parts)), parts
+
+
+def _failure(made: MadeCall) -> Part:
+    return made.part("failed", detail=short(made.call.error or "", _LINE) or None)
+
+
+def _unknown_tools(case: Case) -> Found:
+    names = {tool.name for tool in _tools(case)}
+    parts = [made.part("unknown") for made in case.made if made.call.name not in names]
+    return float(len(parts)), parts
+
+
+def _invalid_arguments(case: Case) -> Found:
+    schemas = {tool.name: tool.schema for tool in _tools(case) if tool.schema is not None}
+    if not schemas:
+        raise Unmeasurable(Message("the trace has no schemas of its tools"))
+    checked = [made for made in case.made if made.call.name in schemas]
+    if case.made and not checked:
+        raise Unmeasurable(Message("no tool that was called has a schema"))
+    parts = []
+    for made in checked:
+        try:
+            problem = problem_with(made.call.arguments, schemas[made.call.name])
+        except SchemaProblem as error:
+            raise Unmeasurable(
+                Message("the schema of {tool}: {reason}", tool=made.call.name, reason=error.reason)
+            ) from error
+        if problem is not None:
+            parts.append(made.part("invalid", detail=problem))
+    return float(len(parts)), parts
+
+
+def _tools(case: Case) -> Sequence[ToolDefinition]:
+    if not case.trajectory.tools:
+        raise Unmeasurable(Message("the trace does not say which tools there are"))
+    return case.trajectory.tools
+
+
+def _steps(case: Case) -> Found:
+    return float(len(case.trajectory.steps)), ()
+
+
+def _model_calls(case: Case) -> Found:
+    return _recorded(
+        case, "model_calls", [step.usage.calls or 1 for step in case.trajectory.steps if step.usage]
+    )
+
+
+def _tokens(case: Case) -> Found:
+    usages = [step.usage for step in case.trajectory.steps if step.usage]
+    return _recorded(
+        case, "tokens", [usage.prompt_tokens + usage.completion_tokens for usage in usages]
+    )
+
+
+def _usd(case: Case) -> Found:
+    return _recorded(
+        case, "usd", [step.usd for step in case.trajectory.steps if step.usd is not None]
+    )
+
+
+def _seconds(case: Case) -> Found:
+    return _recorded(case, "seconds", list(_times(case.trajectory.steps)))
+
+
+def _times(steps: Iterable[Step]) -> Iterator[float]:
+    """What steps took; the time of a step that started other agents holds theirs."""
+    within: int | None = None
+    for step in steps:
+        if within is not None and step.depth > within:
+            continue
+        within = None
+        if step.seconds is not None:
+            within = step.depth
+            yield step.seconds
+
+
+def _recorded(case: Case, column: str, values: Sequence[float]) -> Found:
+    """What a column of the row says of the whole run, else the sum over its steps."""
+    whole = number_of(case.columns.get(column))
+    if whole is not None:
+        return whole, ()
+    if not values:
+        raise Unmeasurable(
+            Message("the trace does not record it, and there is no column {name}", name=column)
+        )
+    return float(sum(values)), ()
+
+
+def _ended(case: Case) -> Found:
+    return bool(case.trajectory.answer and case.trajectory.answer.strip()), ()
+
+
+def _final_state(case: Case) -> Found:
+    state, reference = (_state(case, name) for name in ("state", "reference_state"))
+    try:
+        wanted = read_matcher(
+            reference, Place(Message("the column {name}", name="reference_state"))
+        )
+    except SetupError as error:
+        raise Unmeasurable(Message("{reason}", reason=error)) from error
+    if case.comparison.matches(wanted, state):
+        return True, ()
+    return False, list(_differences(case, wanted, state))
+
+
+def _state(case: Case, column: str) -> JsonValue:
+    found = case.columns.get(column)
+    if found is None:
+        raise Unmeasurable(Message("there is no column {name}", name=column))
+    if isinstance(found, str):
+        try:
+            read: JsonValue = json.loads(found)
+        except ValueError:
+            return found
+        return read
+    return found
+
+
+def _differences(case: Case, wanted: Matcher, state: JsonValue) -> Iterator[Part]:
+    """The keys of the state that are not as expected."""
+    keys: Mapping[str, Matcher] = {}
+    if isinstance(wanted, ObjectOf):
+        keys = dict(wanted.keys)
+    elif isinstance(wanted, Is) and isinstance(wanted.value, Mapping):
+        keys = {name: Is(value) for name, value in wanted.value.items()}
+    if not keys or not isinstance(state, Mapping):
+        yield Part("different", Message("the state"))
+        return
+    for name in dict.fromkeys((*case.comparison.kept(keys), *case.comparison.kept(state))):
+        if name not in keys or not case.comparison.has_key(keys, name, state):
+            yield Part("different", name)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A measure that needs no model."""
+
+    title: Message
+    amount: Amount
+    better: Better
+    find: Callable[[Case], Found]
+
+
+RULES: Mapping[str, Rule] = {
+    "calls": Rule(Message("the expected calls were made"), "truth", "higher", _calls),
+    "calls_precision": Rule(
+        Message("calls made that were expected"), "share", "higher", _precision
+    ),
+    "calls_recall": Rule(Message("expected calls that were made"), "share", "higher", _recall),
+    "calls_f1": Rule(Message("calls made and expected, F1"), "share", "higher", _f1),
+    "arguments": Rule(Message("expected arguments that are right"), "share", "higher", _arguments),
+    "required": Rule(Message("every required call was made"), "truth", "higher", _required),
+    "forbidden": Rule(Message("no forbidden call was made"), "truth", "higher", _forbidden),
+    "before": Rule(Message("no call came too early"), "truth", "higher", _before),
+    "repeats": Rule(Message("repeated calls"), "count", "lower", _repeats),
+    "loops": Rule(Message("calls in the longest loop"), "count", "lower", _loops),
+    "errors": Rule(Message("failed calls"), "count", "lower", _errors),
+    "unrecovered": Rule(
+        Message("failed calls whose tool never succeeded later"), "count", "lower", _unrecovered
+    ),
+    "unknown_tools": Rule(
+        Message("calls of tools that are not defined"), "count", "lower", _unknown_tools
+    ),
+    "invalid_arguments": Rule(
+        Message("calls with arguments that the tool does not take"),
+        "count",
+        "lower",
+        _invalid_arguments,
+    ),
+    "steps": Rule(Message("steps"), "count", "lower", _steps),
+    "model_calls": Rule(Message("calls of models"), "count", "lower", _model_calls),
+    "tokens": Rule(Message("tokens"), "count", "lower", _tokens),
+    "usd": Rule(Message("cost in US dollars"), "count", "lower", _usd),
+    "seconds": Rule(Message("seconds"), "count", "lower", _seconds),
+    "ended": Rule(Message("ended with an answer"), "truth", "higher", _ended),
+    "final_state": Rule(Message("the final state is as expected"), "truth", "higher", _final_state),
+}
+"""By the names that users write under ``measures``."""
+
+
+def measure(
+    name: str, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
+) -> Measured:
+    """One rule on one trajectory. ``columns`` are the row's: ``task_id`` or ``id``,
+    ``reference_calls``, ``state``, ``reference_state``, ``usd``, …
+    """
+    return measure_all((name,), trajectory, expectations, columns)[0]
+
+
+def measure_all(
+    names: Iterable[str], trajectory: Trajectory, expectations: Expectations, columns: JsonObject
+) -> tuple[Measured, ...]:
+    """Several rules on one trajectory; what they share is worked out once."""
+    case = Case(trajectory, expectations, columns)
+    return tuple(_measure(name, case) for name in names)
+
+
+def _measure(name: str, case: Case) -> Measured:
+    try:
+        value, parts = RULES[name].find(case)
+    except Unmeasurable as error:
+        return Measured(name, None, error.reason)
+    except TooLong as error:
+        return Measured(name, None, error.message)
+    except RecursionError:
+        return Measured(name, None, Message("the arguments are nested too deep to be compared"))
+    return Measured(name, value, None, tuple(parts))

@@ -1,0 +1,120 @@
+"""Arguments against the JSON schema of their tool. Both come from a trace, which anybody may have
+written: nothing is fetched, and nothing takes for ever.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TypeAlias
+
+from adjudge.checks.patterns import TooLong, find_all
+from adjudge.checks.words import short
+from adjudge.domain.json_types import JsonObject, JsonValue
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+    from jsonschema.protocols import Validator
+
+Check: TypeAlias = "Callable[..., Iterable[ValidationError] | None]"
+_REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
+_MOST_REFERENCES = 1_000
+"""Of one check: references to references multiply."""
+_FOLLOWED = threading.local()
+
+
+class SchemaProblem(Exception):
+    """Arguments cannot be checked by this schema."""
+
+    def __init__(self, reason: Message) -> None:
+        self.reason = reason
+        super().__init__(reason)
+
+
+def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | None:
+    """What is wrong with the arguments, or None; a SchemaProblem where that cannot be told."""
+    if isinstance(arguments, str):
+        return Message("they are not a JSON object")
+    validator = _validator(json.dumps(schema, sort_keys=True, default=str))
+    from referencing.exceptions import Unresolvable
+
+    _FOLLOWED.count = 0
+    try:
+        found = min(validator.iter_errors(arguments), key=lambda one: len(one.path), default=None)
+    except Unresolvable as error:
+        raise SchemaProblem(
+            Message("a reference leads nowhere: {reason}", reason=short(str(error), 120))
+        ) from error
+    except RecursionError as error:
+        raise SchemaProblem(Message("it is nested too deep to be read")) from error
+    except TooLong as error:
+        raise SchemaProblem(error.message) from error
+    if found is None:
+        return None
+    return Message("{path}: {problem}", path=found.json_path, problem=short(found.message, 120))
+
+
+@lru_cache(maxsize=256)
+def _validator(text: str) -> Validator:
+    if find_spec("jsonschema") is None:
+        raise SetupError("invalid_arguments needs jsonschema: pip install 'adjudge[schema]'")
+    from jsonschema.exceptions import SchemaError
+    from jsonschema.validators import extend, validator_for
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+
+    schema = json.loads(text)
+    if _holds(schema, "patternProperties"):
+        raise SchemaProblem(Message("it uses patternProperties, which are not checked"))
+    kind = validator_for(schema)
+    try:
+        kind.check_schema(schema)
+    except SchemaError as error:
+        raise SchemaProblem(
+            Message("it is not a JSON schema: {reason}", reason=short(error.message, 120))
+        ) from error
+    except RecursionError as error:
+        raise SchemaProblem(Message("it is nested too deep to be read")) from error
+    own: dict[str, Check] = {"pattern": _check_pattern}
+    own |= {name: _counted(kind.VALIDATORS[name]) for name in _REFERENCES & kind.VALIDATORS.keys()}
+    bounded: Validator = extend(kind, own)(schema, registry=REGISTRY)  # type: ignore[no-untyped-call]
+    return bounded
+
+
+def _holds(value: JsonValue, name: str) -> bool:
+    waiting = [value]
+    for one in waiting:
+        if isinstance(one, dict):
+            if name in one:
+                return True
+            waiting += one.values()
+        elif isinstance(one, list):
+            waiting += one
+    return False
+
+
+def _check_pattern(
+    _: Validator, pattern: JsonValue, value: JsonValue, __: JsonObject
+) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError
+
+    if not isinstance(value, str) or not isinstance(pattern, str):
+        return
+    if not find_all(pattern, 0, value, whole=False):
+        yield ValidationError(f"{short(value)!r} does not match {pattern!r}")
+
+
+def _counted(follow: Check) -> Check:
+    def counted(*given: object) -> Iterator[ValidationError]:
+        _FOLLOWED.count += 1
+        if _FOLLOWED.count > _MOST_REFERENCES:
+            raise SchemaProblem(
+                Message("it leads to more than {count} others", count=_MOST_REFERENCES)
+            )
+        yield from follow(*given) or ()
+
+    return counted

@@ -1,0 +1,302 @@
+"""Turns → a trajectory: results joined to their calls, steps numbered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import count
+
+from adjudge.domain.message import Usage
+from adjudge.domain.trajectory import (
+    Missing,
+    Step,
+    StepKind,
+    ToolCall,
+    ToolDefinition,
+    Trajectory,
+)
+from adjudge.traces.messages import handed_to
+from adjudge.traces.turns import Called, HandedOver, Retrieved, Returned, Said, Thought, Turn
+
+ASSISTANT = "assistant"
+_NEAR = 1000
+"""How many steps back a tool's own record is looked for."""
+
+
+@dataclass(slots=True, eq=False)
+class _Draft:
+    """A step that may still get its result."""
+
+    actor: str
+    kind: StepKind
+    text: str = ""
+    call: Called | None = None
+    result: Returned | None = None
+    said_back: bool = False
+    """Whether the result is the one that the model was shown."""
+    depth: int = 0
+    missing: Missing | None = None
+    seconds: float | None = None
+    usage: Usage | None = None
+    usd: float | None = None
+    source: str | None = None
+    turn: int = 0
+    """Which message it came in."""
+    joined: bool = False
+    """Whether a record of the tool itself was joined to the call."""
+
+    def step(self, number: int) -> Step:
+        if self.call is None:
+            return self._step(number, self.kind, self.text, None, self.missing)
+        back = self.result or Returned(None)
+        call = ToolCall(self.call.name, self.call.arguments, back.text, back.error)
+        to = handed_to(self.call, back.text)
+        kind: StepKind = "called" if to is None else "handed over"
+        return self._step(number, kind, to or "", call, self.missing or back.missing)
+
+    def _step(
+        self,
+        number: int,
+        kind: StepKind,
+        text: str,
+        call: ToolCall | None,
+        missing: Missing | None,
+    ) -> Step:
+        return Step(
+            number,
+            self.actor,
+            kind,
+            text,
+            call,
+            self.depth,
+            missing,
+            self.seconds,
+            self.usage,
+            self.usd,
+            self.source,
+        )
+
+
+@dataclass(slots=True)
+class Builder:
+    """Collects turns in the order of time."""
+
+    tools: tuple[ToolDefinition, ...] = ()
+    _drafts: list[_Draft] = field(default_factory=list)
+    _systems: dict[str, bool] = field(default_factory=dict)
+    """The system prompts, and whether each stands before everything else."""
+    _turn: int = 0
+    _open: list[_Draft] = field(default_factory=list)
+    """Calls without a result that the model was shown."""
+    _waiting: Turn | None = None
+    """A model call of which nothing but its cost is recorded."""
+    goal: str | None = None
+    answer: str | None = None
+    ended: str | None = None
+
+    def add_all(self, turns: Iterable[Turn]) -> None:
+        for turn in turns:
+            self.add(turn)
+
+    def add(self, turn: Turn) -> None:
+        """The next message."""
+        self.ended = turn.ended or self.ended
+        self._turn += 1
+        if turn.role == "system":
+            self.add_system(turn.text)
+            return
+        if turn.usage is not None and not turn.parts:
+            self.flush()
+            self._waiting = turn
+            return
+        began = len(self._drafts)
+        fallback = {"user": "user", "tool": "tool"}.get(turn.role, ASSISTANT)
+        actor = turn.actor or fallback
+        for part in turn.parts:
+            if isinstance(part, Returned):
+                self._join(part, turn)
+            else:
+                self._append(_draft_of(part, actor, turn))
+        self._pay(turn, self._drafts[began:])
+        says = [part.text for part in turn.parts if isinstance(part, Said) and part.text.strip()]
+        if turn.role == "user" and says and self.goal is None and turn.depth == 0:
+            self.goal = "\n".join(says)
+        if turn.role == "assistant" and turn.depth == 0:
+            calls = any(isinstance(part, Called | HandedOver) for part in turn.parts)
+            if calls:
+                self.answer = None
+            elif says:
+                self.answer = "\n".join(says)
+
+    def add_system(self, text: str) -> None:
+        """A system prompt; one that was there before is no news."""
+        if not text.strip() or text in self._systems:
+            return
+        if self._drafts:
+            self._drafts.append(_Draft("system", "noted", text))
+        self._systems[text] = not self._drafts
+
+    def add_tool(
+        self,
+        call: Called,
+        result: Returned,
+        *,
+        actor: str = "",
+        depth: int = 0,
+        seconds: float | None = None,
+        source: str | None = None,
+    ) -> None:
+        """What a tool itself recorded of a call: it is joined to the model's call, where there is
+        one, and stands where the tool began.
+        """
+        draft = self._called_before(call)
+        if draft is None:
+            draft = _Draft(actor or ASSISTANT, "called", call=call, depth=depth)
+            self._append(draft)
+            self._claim(draft)
+        else:
+            place = next(at for at in count(len(self._drafts) - 1, -1) if self._drafts[at] is draft)
+            self._drafts.append(self._drafts.pop(place))
+        draft.joined, draft.seconds, draft.source = True, seconds, source or draft.source
+        if draft.result is None or not draft.said_back:
+            draft.result = result
+        elif result.error and not draft.result.error:
+            draft.result = Returned(draft.result.text, error=result.error)
+        if depth == 0:
+            self.answer = None
+
+    def add_step(self, turn: Turn) -> None:
+        """A step that no model call made: something retrieved, a handoff."""
+        began = len(self._drafts)
+        self.add(turn)
+        for draft in self._drafts[began:]:
+            self._claim(draft)
+
+    def flush(self) -> None:
+        """A model call of which nothing came that is recorded is a step without words."""
+        if (turn := self._waiting) is None:
+            return
+        self._waiting = None
+        draft = _draft_of(Said("", "not recorded"), turn.actor or ASSISTANT, turn)
+        self._drafts.append(draft)
+        self._pay(turn, [draft])
+
+    def trajectory(self) -> Trajectory:
+        """What was collected."""
+        self.flush()
+        steps = tuple(draft.step(number) for number, draft in enumerate(self._drafts, 1))
+        costs = [step.usd for step in steps if step.usd is not None]
+        times = [step.seconds for step in steps if step.seconds is not None]
+        usage = [step.usage for step in steps if step.usage is not None]
+        return Trajectory(
+            self.goal or "",
+            steps,
+            self.answer,
+            "\n\n".join(text for text, first in self._systems.items() if first),
+            self.tools,
+            self.ended,
+            sum(usage[1:], usage[0]) if usage else None,
+            sum(costs) if costs else None,
+            sum(times) if times else None,
+        )
+
+    def _append(self, draft: _Draft) -> None:
+        draft.turn = self._turn
+        self._drafts.append(draft)
+        if draft.call is not None:
+            self._open.append(draft)
+
+    def _pay(self, turn: Turn, drafts: list[_Draft]) -> None:
+        if drafts:
+            first = drafts[0]
+            first.usage, first.usd, first.seconds = turn.usage, turn.usd, turn.seconds
+
+    def _claim(self, draft: _Draft) -> None:
+        """The model call before it, of which only the cost is recorded, made this step."""
+        if (turn := self._waiting) is not None and (turn.actor or ASSISTANT) == draft.actor:
+            self._waiting = None
+            draft.usage, draft.usd = turn.usage, turn.usd
+
+    def _join(self, back: Returned, turn: Turn) -> None:
+        """A result belongs to the latest call with its id that has none yet: ids repeat in a run.
+
+        Without an id it belongs to the first open call of the latest message, by name where it has
+        one.
+        """
+        draft = self._open_call(back)
+        if draft is not None:
+            self._open.remove(draft)
+            before = draft.result
+            draft.said_back = True
+            error = back.error or (before.error if before is not None else None)
+            text = back.text if back.text is not None or before is None else before.text
+            draft.result = Returned(text, error=error, missing=back.missing)
+        elif not self._is_known(back):
+            text = back.error if back.text is None and back.error else back.text or ""
+            self._drafts.append(
+                _Draft(back.name or "tool", "noted", text, depth=turn.depth, missing=back.missing)
+            )
+
+    def _open_call(self, back: Returned) -> _Draft | None:
+        if back.id is not None:
+            for draft in reversed(self._open):
+                if draft.call is not None and draft.call.id == back.id:
+                    return draft
+            if any(draft.call is not None and draft.call.id for draft in self._open):
+                return None
+        named = [
+            draft
+            for draft in self._open
+            if draft.call is not None and (not back.name or draft.call.name == back.name)
+        ]
+        if not named:
+            return None
+        return next(draft for draft in named if draft.turn == named[-1].turn)
+
+    def _is_known(self, back: Returned) -> bool:
+        """Whether a call has this very result already, from the tool's own record."""
+        return back.id is None and any(
+            draft.joined and draft.result is not None and draft.result.text == back.text
+            for draft in reversed(self._drafts[-_NEAR:])
+        )
+
+    def _called_before(self, call: Called) -> _Draft | None:
+        """The model's call that a tool's record is of: by id; else by name and arguments; by name
+        alone where the record has lost the names of its arguments.
+        """
+        free = [one for one in reversed(self._drafts[-_NEAR:]) if one.call and not one.joined]
+        if call.id is not None:
+            same = [one for one in free if one.call and one.call.id == call.id]
+            if same:
+                return same[0]
+            free = [one for one in free if one.call and one.call.id is None]
+        named = [one for one in reversed(free) if one.call and one.call.name == call.name]
+        exact = [one for one in named if one.call and one.call.arguments == call.arguments]
+        if exact:
+            return exact[0]
+        return named[0] if named and isinstance(call.arguments, str) else None
+
+
+def _draft_of(
+    part: Said | Thought | Called | Retrieved | HandedOver, actor: str, turn: Turn
+) -> _Draft:
+    depth, source = turn.depth, turn.source
+    if isinstance(part, Called):
+        return _Draft(actor, "called", call=part, depth=depth, missing=part.missing, source=source)
+    if isinstance(part, HandedOver):
+        return _Draft(actor, "handed over", part.to, depth=depth, source=source)
+    if isinstance(part, Retrieved):
+        return _Draft(actor, "retrieved", part.text, depth=depth, source=source)
+    if isinstance(part, Thought):
+        return _Draft(actor, "thought", part.text, depth=depth, source=source)
+    return _Draft(actor, "said", part.text, depth=depth, missing=part.missing, source=source)
+
+
+def built(
+    turns: Iterable[Turn], *, tools: tuple[ToolDefinition, ...] = (), system: str = ""
+) -> Trajectory:
+    """The trajectory of turns that stand in the order of time."""
+    builder = Builder(tools)
+    builder.add_system(system)
+    builder.add_all(turns)
+    return builder.trajectory()

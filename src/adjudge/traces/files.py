@@ -1,0 +1,184 @@
+"""Files and folders of traces → trajectories with their columns, one after the other."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from adjudge.data.sources.json_rows import JsonDocument, is_lines
+from adjudge.data.sources.row import BadRow, Origin
+from adjudge.data.sources.text import PeekableText, open_text
+from adjudge.errors import WrongData
+from adjudge.messages import Message, reason_of
+from adjudge.traces.chunks import streamed_events
+from adjudge.traces.read import as_message, checked, unknown
+from adjudge.traces.registry import FORMATS, format_of, formats_named
+from adjudge.traces.row import TraceFormat, TraceRow
+from adjudge.traces.values import Object
+
+TRACE_FILES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".csv", ".log", ".sse", ".txt")
+"""How the names of files with traces end; each may be packed as .gz."""
+_LOOKED_AT = 50
+"""Lines that are looked at to find out the format."""
+_ZIP = b"PK\x03\x04"
+_GZIP = b"\x1f\x8b"
+
+
+def read_traces(
+    path: Path | str,
+    format: str | None = None,
+    *,
+    on_bad_row: Callable[[BadRow], None] | None = None,
+) -> Iterator[TraceRow]:
+    """The runs of agents in a file, or in all files of a folder.
+
+    ``format``: one of ``TRACE_FORMATS``; without it the structure tells. ``on_bad_row`` is told of
+    what cannot be read, and reading goes on; without it the first one raises a WrongData.
+    """
+    return (row for _, row in placed_traces(path, format, on_bad_row=on_bad_row))
+
+
+def placed_traces(
+    path: Path | str,
+    format: str | None = None,
+    *,
+    on_bad_row: Callable[[BadRow], None] | None = None,
+) -> Iterator[tuple[str, TraceRow]]:
+    """As ``read_traces``, with where each stands: the name of its file, and its number there."""
+    among = FORMATS if format is None else formats_named(format)
+    tell = on_bad_row or _stop
+    for file in _files(Path(path)):
+        for number, found in enumerate(_rows(file, among, format), 1):
+            if isinstance(found, BadRow):
+                tell(found)
+            else:
+                yield f"{file.name}:{number}", found
+
+
+def known_format(path: Path | str) -> TraceFormat | None:
+    """The format of a file, by its structure; None where it is no trace that is known."""
+    try:
+        head, _ = _opened(Path(path))
+    except (WrongData, OSError):
+        return None
+    return format_of(head)
+
+
+def _stop(bad: BadRow) -> None:
+    raise WrongData(str(bad))
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if not path.is_dir():
+        yield path
+        return
+    found = [
+        file
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and Path(file.name.removesuffix(".gz")).suffix.lower() in TRACE_FILES
+    ]
+    if not found:
+        raise WrongData("{path} holds no files of traces", path=path)
+    yield from found
+
+
+def _rows(
+    path: Path, among: Sequence[TraceFormat], name: str | None
+) -> Iterator[TraceRow | BadRow]:
+    """Those of one file. What is wrong with the file, or with one run in it, is a bad row."""
+    try:
+        head, rest = _opened(path)
+        format = format_of(head, among)
+        if format is None:
+            yield BadRow(str(path), unknown(name))
+            return
+        if format.document(head[0]) and not format.lines(head):
+            for number, one in enumerate(chain(head, rest), 1):
+                try:
+                    yield from checked(format, [one])
+                except WrongData as error:
+                    where = Origin(str(path)).where(number)
+                    yield BadRow(where, str(error))
+        else:
+            yield from checked(format, [*head, *rest])
+    except WrongData as error:
+        yield BadRow(str(path), str(error))
+    except OSError as error:
+        yield BadRow(str(path), Message("cannot be read: {reason}", reason=reason_of(error)))
+
+
+def _opened(path: Path) -> tuple[list[Object], Iterator[Object]]:
+    """The first objects of a file, and the rest as they are asked for."""
+    objects = _objects(path)
+    return list(islice(objects, _LOOKED_AT)), objects
+
+
+def _objects(path: Path) -> Iterator[Object]:
+    with path.open("rb") as raw:
+        packed = raw.peek(2)[:2] == _GZIP
+        file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
+        kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+        if kind in (".csv", ".tsv"):
+            yield from _table(file, "\t" if kind == ".tsv" else ",")
+            return
+        origin = Origin(str(path), path.name, "line")
+        try:
+            yield from _json(open_text(file, origin, None))
+        except (gzip.BadGzipFile, EOFError) as error:
+            raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
+
+
+def _json(text: PeekableText) -> Iterator[Object]:
+    head = text.head.lstrip()
+    if head.startswith(("data:", "event:")):
+        yield from streamed_events("".join(text.chunks()))
+    elif is_lines(text.head) or _is_line(head):
+        for number, line in enumerate(text.lines(), 1):
+            if line.strip():
+                yield _line(line, number, text.origin)
+    elif head.startswith("["):
+        document = JsonDocument(text)
+        document.take("[", "[")
+        for _, value in document.items():
+            yield as_message(value)
+    else:
+        document = JsonDocument(text)
+        document.peek()
+        value = document.value()
+        if document.peek():
+            raise document.wrong("the document goes on after its end")
+        yield value if isinstance(value, Mapping) else {}
+
+
+def _is_line(head: str) -> bool:
+    """Whether there is more than one line, the first an object by itself."""
+    first, _, rest = head.partition("\n")
+    if not first.startswith("{") or not rest.strip():
+        return False
+    try:
+        json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _line(line: str, number: int, origin: Origin) -> Object:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise origin.wrong(number, Message("is not JSON: {said}", said=str(error))) from error
+    return as_message(value)
+
+
+def _table(file: BinaryIO, delimiter: str) -> Iterator[Object]:
+    csv.field_size_limit(sys.maxsize)
+    text = io.TextIOWrapper(file, "utf-8-sig", newline="")
+    for row in csv.DictReader(text, delimiter=delimiter):
+        yield {key: value for key, value in row.items() if key and value not in (None, "")}

@@ -1,0 +1,1 @@
+"""One module a format: how it is known, and where what stands."""

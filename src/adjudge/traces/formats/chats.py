@@ -1,0 +1,125 @@
+"""Files of messages alone: chat completions, Anthropic, Responses, LangChain, pydantic-ai."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from adjudge.traces.build import built
+from adjudge.traces.chunks import is_chunk
+from adjudge.traces.messages import (
+    is_item,
+    is_langchain,
+    is_message,
+    is_pydantic,
+    read_turns,
+    tools_of,
+)
+from adjudge.traces.row import TraceFormat, TraceRow, present
+from adjudge.traces.values import Object, as_text, first_of, inner, objects, usage_of
+
+_LISTS = ("messages", "conversation", "history", "input", "items", "chat", "trajectory")
+"""Under which names an object holds its messages."""
+_COLUMNS = (
+    *("id", "task_id", "trial", "reward", "label", "labels", "reference", "reference_calls"),
+    *("score", "tags", "metadata", "model", "task", "state", "reference_state", "expected"),
+)
+
+
+def messages_in(value: Object) -> list[Any] | None:
+    """The list of messages that an object holds."""
+    for key in _LISTS:
+        found = value.get(key)
+        if (
+            isinstance(found, list)
+            and found
+            and all(is_message(one) or is_chunk(one) for one in found)
+        ):
+            return found
+    return None
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    if len(given) == 1 and messages_in(given[0]) is not None:
+        yield _row(given[0])
+    else:
+        trajectory = built(read_turns(list(given)))
+        yield TraceRow(trajectory)
+
+
+def _row(value: Object) -> TraceRow:
+    turns = read_turns(messages_in(value))
+    output = value.get("output")
+    if "output" in value and isinstance(output, list) and value.get("input") is not None:
+        turns += read_turns(output)
+    elif isinstance(value.get("choices"), list):
+        turns += read_turns({"choices": value["choices"]})
+    said = first_of(value, "system", "instructions", "system_prompt")
+    system = "\n".join(turn.text for turn in read_turns(said)) if said else ""
+    if (usage := usage_of(value.get("usage"))) and turns and not any(one.usage for one in turns):
+        spoken = [turn for turn in turns if turn.role == "assistant"]
+        if spoken:
+            spoken[-1].usage = usage
+    ended = first_of(value, "stop_reason", "finish_reason", "status")
+    if isinstance(ended, str) and turns:
+        turns[-1].ended = turns[-1].ended or ended
+    tools = tools_of(first_of(value, "tools", "functions", "tool_definitions") or [])
+    trajectory = built(turns, tools=tools, system=system)
+    kept = {name: value[name] for name in _COLUMNS if value.get(name) is not None}
+    return TraceRow(trajectory, present(**kept))
+
+
+def _some(given: Sequence[Object], has: Callable[[Object], bool]) -> bool:
+    """Whether all are messages, and one of them has the mark."""
+    return (
+        bool(given)
+        and all(is_message(one) or is_chunk(one) for one in given)
+        and any(map(has, given))
+    )
+
+
+def _format(name: str, has: Callable[[Object], bool]) -> TraceFormat:
+    def document(value: Object) -> bool:
+        found = messages_in(value)
+        return found is not None and _some(objects(found), has)
+
+    return TraceFormat(name, _read, document, lambda given: _some(given, has))
+
+
+def _blocks(*kinds: str) -> Callable[[Object], bool]:
+    def has(message: Object) -> bool:
+        return any(one.get("type") in kinds for one in objects(message.get("content") or []))
+
+    return has
+
+
+def _is_streamed_item(value: Object) -> bool:
+    return str(value.get("type", "")).startswith("response.")
+
+
+PYDANTIC = _format("pydantic-ai", is_pydantic)
+LANGCHAIN = _format("langchain", is_langchain)
+RESPONSES = _format("responses", lambda one: is_item(one) or _is_streamed_item(one))
+_is_anthropic = _blocks("tool_use", "tool_result", "thinking")
+ANTHROPIC = _format(
+    "anthropic", lambda one: _is_anthropic(one) or one.get("type") == "message_start"
+)
+VERCEL_MESSAGES = _blocks("tool-call", "tool-result")
+
+
+def is_vercel_chat(given: Sequence[Object]) -> bool:
+    """Whether these are messages with the parts of Vercel's SDK."""
+    return _some(given, lambda one: VERCEL_MESSAGES(one) or _has_page_parts(one))
+
+
+def _has_page_parts(message: Object) -> bool:
+    return any("toolCallId" in one for one in objects(message.get("parts") or []))
+
+
+CHAT = _format("chat", lambda one: "role" in one or is_chunk(one))
+read_chat = _read
+
+
+def said_by(value: object) -> str:
+    """The text of a prompt that may be a text or blocks."""
+    return as_text(inner(value, "text") or value)

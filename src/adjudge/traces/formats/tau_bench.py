@@ -1,0 +1,51 @@
+"""tau-bench: a list of runs, each with its task, its reward and a chat."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from adjudge.traces.build import built
+from adjudge.traces.messages import read_turns
+from adjudge.traces.row import TraceFormat, TraceRow, present, reference_call
+from adjudge.traces.turns import Returned, Turn
+from adjudge.traces.values import Object, first_of, inner, objects
+
+
+def with_errors(turns: list[Turn], begins: str) -> list[Turn]:
+    """Results that begin with a word are errors: the rule of this benchmark."""
+    for turn in turns:
+        turn.parts = [
+            Returned(part.text, part.id, part.name, part.text)
+            if isinstance(part, Returned) and part.text and part.text.startswith(begins)
+            else part
+            for part in turn.parts
+        ]
+    return turns
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for run in given:
+        task = inner(run, "info", "task") or {}
+        turns = with_errors(read_turns(run.get("traj")), "Error")
+        expected = [
+            reference_call(one.get("name"), first_of(one, "kwargs", "arguments"))
+            for one in objects(task.get("actions") or [])
+        ]
+        id = f"{run.get('task_id')}/{run['trial']}" if "trial" in run else run.get("task_id")
+        columns = present(
+            id=str(id),
+            task_id=run.get("task_id"),
+            trial=run.get("trial"),
+            reward=run.get("reward"),
+            task=task.get("instruction"),
+            reference_calls=expected if "actions" in task else None,
+            reference_outputs=task.get("outputs") or None,
+        )
+        yield TraceRow(built(turns), columns)
+
+
+TAU_BENCH = TraceFormat(
+    "tau-bench",
+    _read,
+    lambda one: "task_id" in one and "reward" in one and isinstance(one.get("traj"), list),
+)
