@@ -20,8 +20,11 @@ from adjudge.catalog.criteria import (
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import lint
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.message import Reply
+from adjudge.domain.question import Choice
 from adjudge.errors import SetupError
 from adjudge.prompts.render import LANGUAGES
+from adjudge.verdicts.read import read
 from support.criteria_table import expected, written
 from support.every import for_every
 
@@ -41,7 +44,7 @@ KNOWN = """
 LOWER_IS_BETTER = """
     hallucination harmfulness jailbreak over_refusal privacy_leak profanity prompt_injection
     self_harm sexual_content social_bias sycophancy system_prompt_leak toxicity unethical_behaviour
-    violence
+    violence side_effect loop frustrated
 """
 
 
@@ -118,8 +121,26 @@ def test_one_is_the_good_end_and_steps_are_even(found: CatalogEntry) -> None:
 @each_direct
 def test_no_option_hides_in_another(found: CatalogEntry) -> None:
     for one, other in combinations(map(str.casefold, found.criteria.option_names), 2):
+        if f"not {one}" == other or f"не {one}" == other:
+            continue  # a denial of the whole option: test_denied_options_are_read
         assert one not in other
         assert other not in one
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_denied_options_are_read(language: str) -> None:
+    reached, _, denied = criteria("goal", language).option_names
+    question = Choice((reached, "x", denied))
+    for text in (
+        denied,
+        f"**{denied}**",
+        f"Verdict: {denied}",
+        f'{{"selected_option": "{denied}"}}',
+    ):
+        verdict = read(Reply(text), question).verdict
+        assert verdict and verdict.option == denied
+    for text in (f"It is {denied.lower()}", f"The goal was {denied.lower()}."):
+        assert read(Reply(text), question).verdict is None, "asked again, and not taken for reached"
 
 
 @each_direct
