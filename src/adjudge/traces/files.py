@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import sys
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -125,6 +126,9 @@ def _objects(path: Path) -> Iterator[Object]:
         packed = raw.peek(2)[:2] == _GZIP
         file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
         kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+        if raw.peek(4)[:4] == _ZIP:
+            yield from _archive(raw)
+            return
         if kind in (".csv", ".tsv"):
             yield from _table(file, "\t" if kind == ".tsv" else ",")
             return
@@ -133,6 +137,22 @@ def _objects(path: Path) -> Iterator[Object]:
             yield from _json(open_text(file, origin, None))
         except (gzip.BadGzipFile, EOFError) as error:
             raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
+
+
+def _archive(file: BinaryIO) -> Iterator[Object]:
+    """The samples of an Inspect log that is an archive, one after the other."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            names = archive.namelist()
+            if not {"header.json", "_journal/start.json"} & set(names):
+                raise WrongData("is an archive, and no log of Inspect")
+            for name in names:
+                if name.startswith("samples/") and name.endswith(".json"):
+                    yield as_message(json.loads(archive.read(name)))
+    except (zipfile.BadZipFile, ValueError, RecursionError, NotImplementedError) as error:
+        if isinstance(error, WrongData):
+            raise
+        raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
 
 
 def _json(text: PeekableText) -> Iterator[Object]:

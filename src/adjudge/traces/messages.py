@@ -177,6 +177,8 @@ def _by_role(message: Object) -> Iterator[Turn]:
         source=id_at(message, "id") if role != "tool" else None,
         ended=text_at(message, "finish_reason", "stop_reason") or None,
     )
+    if role != "assistant":  # a user that is a program has costs of its own
+        turn.usage = turn.usd = None
     if role == "tool" and "parts" not in message and not _result_blocks(message.get("content")):
         turn.parts = [_tool_result(message)]
         yield turn
@@ -204,7 +206,9 @@ def _is_object(message: Object, key: str) -> bool:
 def _name(message: Object, said: object, role: Role) -> str:
     """Who speaks, where the message says more than a role."""
     name = first_of(message, "name", "agent", "agent_name", "sender")
-    if isinstance(name, str) and role in ("assistant", "user"):
+    if role == "user":
+        return ""
+    if isinstance(name, str) and role == "assistant":
         return name
     known = str(said) in _ROLES or str(said).lower() in _ROLES
     return "" if known else str(said)
@@ -257,7 +261,7 @@ def _langchain(message: Object) -> Iterator[Turn]:
     beside: Object = metadata if isinstance(metadata, Mapping) else {}
     turn = Turn(
         role,
-        actor=text_at(message, "name") if role in ("assistant", "user") else "",
+        actor=text_at(message, "name") if role == "assistant" else "",
         source=id_at(message, "id"),
     )
     if role == "tool":
@@ -570,11 +574,11 @@ def _definitions(value: object) -> Iterator[Object]:
 
 def handed_to(call: Called, result: str | None) -> str | None:
     """Whom a call hands over to, by the name of the tool; None where it is another call."""
+    if call.name in ("transfer_to_agent", "handoff") and isinstance(call.arguments, Mapping):
+        to = first_of(call.arguments, "agent_name", "agent", "agentName", "to")
+        return to if isinstance(to, str) else None
     for prefix in ("transfer_to_", "handoff_to_", "transferTo", "delegate_to_"):
         if call.name.startswith(prefix) and len(call.name) > len(prefix):
             said = inner(parsed(result), "assistant")
             return said if isinstance(said, str) and said else call.name[len(prefix) :]
-    if call.name in ("transfer_to_agent", "handoff") and isinstance(call.arguments, Mapping):
-        to = first_of(call.arguments, "agent_name", "agent", "agentName", "to")
-        return to if isinstance(to, str) else None
     return None

@@ -5,18 +5,54 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjudge.errors import WrongData
-from adjudge.traces.formats.chats import ANTHROPIC, CHAT, LANGCHAIN, PYDANTIC, RESPONSES
+from adjudge.traces.formats import adk, chats, crewai, failures, swe_agent, vercel
+from adjudge.traces.formats.atif import ATIF
+from adjudge.traces.formats.autogen import AUTOGEN
+from adjudge.traces.formats.claude_code import CLAUDE_CODE
+from adjudge.traces.formats.inspect import INSPECT
+from adjudge.traces.formats.langfuse import LANGFUSE
+from adjudge.traces.formats.langsmith import LANGSMITH
+from adjudge.traces.formats.mlflow import MLFLOW
+from adjudge.traces.formats.openai_agents import OPENAI_AGENTS
+from adjudge.traces.formats.otlp import OTLP
+from adjudge.traces.formats.phoenix import PHOENIX
+from adjudge.traces.formats.tau2 import TAU2
 from adjudge.traces.formats.tau_bench import TAU_BENCH
+from adjudge.traces.formats.trail import TRAIL
 from adjudge.traces.row import TraceFormat
 from adjudge.traces.values import Object
 
 FORMATS: tuple[TraceFormat, ...] = (
+    ATIF,
+    INSPECT,
+    OTLP,
+    MLFLOW,
+    PHOENIX,
+    LANGFUSE,
+    LANGSMITH,
+    OPENAI_AGENTS,
+    TRAIL,
+    adk.SESSION,
+    adk.EVAL_SET,
+    adk.TESTS,
     TAU_BENCH,
-    PYDANTIC,
-    LANGCHAIN,
-    RESPONSES,
-    ANTHROPIC,
-    CHAT,
+    TAU2,
+    swe_agent.SWE_AGENT,
+    swe_agent.MINI_SWE_AGENT,
+    CLAUDE_CODE,
+    failures.WHO_AND_WHEN,
+    failures.MAST,
+    AUTOGEN,
+    crewai.CREWAI,
+    crewai.CREWAI_LOG,
+    vercel.STEPS,
+    vercel.SPANS,
+    vercel.MESSAGES,
+    chats.PYDANTIC,
+    chats.LANGCHAIN,
+    chats.RESPONSES,
+    chats.ANTHROPIC,
+    chats.CHAT,
 )
 TRACE_FORMATS = tuple(dict.fromkeys(format.name for format in FORMATS))
 """What may stand after ``as:``."""

@@ -1,0 +1,131 @@
+"""Google's ADK: sessions, and eval sets with what is expected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from adjudge.traces.build import built
+from adjudge.traces.messages import read_turns
+from adjudge.traces.row import TraceFormat, TraceRow, present, reference_call
+from adjudge.traces.turns import HandedOver, Returned, Said, Turn
+from adjudge.traces.values import (
+    Object,
+    elapsed,
+    first_of,
+    id_at,
+    inner,
+    objects,
+    text_at,
+    usage_of,
+)
+
+
+def _text(content: object) -> str:
+    return "\n".join(text_at(part, "text") for part in objects(inner(content, "parts") or []))
+
+
+def _event(event: Object) -> Turn | None:
+    if event.get("partial") is True:
+        return None
+    author = text_at(event, "author")
+    parts = objects(inner(event, "content", "parts") or [])
+    turns = read_turns({"role": "user" if author == "user" else "assistant", "parts": parts})
+    turn = turns[0] if turns else Turn("assistant")
+    if turn.role == "assistant":
+        turn.actor = author
+        if turn.parts and all(isinstance(part, Returned) for part in turn.parts):
+            turn.role = "tool"
+    failed = text_at(event, "errorMessage", "error_message", "errorCode", "error_code")
+    if failed:
+        turn.parts = [*turn.parts, Said(f"error: {failed}")]
+        turn.ended = failed
+    to = first_of(event.get("actions") or {}, "transferToAgent", "transfer_to_agent")
+    named = any(isinstance(part, Returned) and "transfer" in part.name for part in turn.parts)
+    if isinstance(to, str) and to and not named:
+        turn.parts = [*turn.parts, HandedOver(to)]
+        turn.role = "assistant"
+    turn.usage = usage_of(first_of(event, "usageMetadata", "usage_metadata"))
+    turn.source = id_at(event, "id")
+    return turn if turn.parts or turn.usage else None
+
+
+def _read_session(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        events = objects(one["events"])
+        turns = [turn for event in events if (turn := _event(event)) is not None]
+        made = built(turns)
+        times = [event["timestamp"] for event in events if "timestamp" in event]
+        from dataclasses import replace
+
+        lasted = elapsed(times[0], times[-1]) if times else None
+        yield TraceRow(
+            replace(made, seconds=lasted),
+            present(
+                id=one.get("id"),
+                app=first_of(one, "appName", "app_name"),
+                state=one.get("state") or None,
+            ),
+        )
+
+
+def _read_set(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        for case in objects(one["eval_cases"]):
+            said = objects(case.get("conversation") or [])
+            users = [Turn("user", [Said(_text(turn.get("user_content")))]) for turn in said]
+            answers = [text for turn in said if (text := _text(turn.get("final_response")))]
+            calls = [
+                reference_call(call.get("name"), call.get("args"))
+                for turn in said
+                for call in _expected(turn.get("intermediate_data") or {})
+            ]
+            id = case.get("eval_id")
+            yield TraceRow(
+                built(users),
+                present(
+                    id=id,
+                    task_id=id,
+                    reference=answers[-1] if answers else None,
+                    reference_calls=calls,
+                ),
+            )
+
+
+def _expected(data: Object) -> Iterator[Object]:
+    yield from objects(data.get("tool_uses") or [])
+    for event in objects(data.get("invocation_events") or []):
+        for part in objects(inner(event, "content", "parts") or []):
+            if isinstance(call := first_of(part, "function_call", "functionCall"), Mapping):
+                yield call
+
+
+def _read_tests(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        expected = [
+            reference_call(
+                first_of(call, "tool_name", "name"), first_of(call, "tool_input", "args")
+            )
+            for call in objects(one.get("expected_tool_use") or [])
+        ]
+        yield TraceRow(
+            built([Turn("user", [Said(text_at(one, "query"))])]),
+            present(reference=one.get("reference"), reference_calls=expected),
+        )
+
+
+def _is_session(one: Object) -> bool:
+    events = objects(one.get("events") or [])
+    return (
+        bool(events)
+        and "author" in events[0]
+        and ("invocationId" in events[0] or "invocation_id" in events[0])
+    )
+
+
+SESSION = TraceFormat("adk", _read_session, _is_session)
+EVAL_SET = TraceFormat(
+    "adk",
+    _read_set,
+    lambda one: "eval_set_id" in one and isinstance(one.get("eval_cases"), list),
+)
+TESTS = TraceFormat("adk", _read_tests, lambda one: "query" in one and "expected_tool_use" in one)

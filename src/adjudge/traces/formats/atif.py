@@ -1,0 +1,110 @@
+"""ATIF, the Agent Trajectory Interchange Format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from adjudge.traces.build import built
+from adjudge.traces.messages import call_of, read_turns, tools_of
+from adjudge.traces.row import TraceFormat, TraceRow, present
+from adjudge.traces.turns import Called, Part, Returned, Thought, Turn
+from adjudge.traces.values import (
+    Object,
+    as_text,
+    elapsed,
+    id_at,
+    inner,
+    number,
+    objects,
+    text_at,
+    usage_of,
+)
+
+_DEEPEST = 20
+
+
+def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
+    name = str(inner(trajectory, "agent", "name") or "")
+    below = {
+        id: one
+        for one in objects(trajectory.get("subagent_trajectories") or [])
+        for key in ("trajectory_id", "session_id")
+        if (id := text_at(one, key))
+    }
+    for step in objects(trajectory.get("steps") or []):
+        if step.get("is_copied_context") is True:
+            continue
+        yield from _step(step, name, depth)
+        for result in objects(inner(step, "observation", "results") or []):
+            for ref in objects(result.get("subagent_trajectory_ref") or []):
+                id = text_at(ref, "trajectory_id", "session_id")
+                if (inside := below.pop(id, None)) is not None and depth < _DEEPEST:
+                    yield from _turns(inside, depth + 1)
+    if depth < _DEEPEST:
+        for left in {id(one): one for one in below.values()}.values():
+            yield from _turns(left, depth + 1)
+
+
+def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
+    source = step.get("source")
+    said = read_turns({"role": "user", "content": step.get("message")})
+    parts: list[Part] = said[0].parts if said else []
+    number_of = id_at(step, "step_id")
+    if source != "agent":
+        yield Turn("system" if source == "system" else "user", parts, source=number_of, depth=depth)
+        yield from _results(step, depth)
+        return
+    thought = text_at(step, "reasoning_content")
+    calls: list[Part] = [
+        Called(call.name, call.arguments, id_at(one, "tool_call_id"))
+        for one in objects(step.get("tool_calls") or [])
+        for call in [call_of(one)]
+    ]
+    metrics = step.get("metrics")
+    yield Turn(
+        "assistant",
+        [*([Thought(thought)] if thought else []), *parts, *calls],
+        agent,
+        usage_of(metrics),
+        number(inner(metrics, "cost_usd")),
+        source=number_of,
+        depth=depth,
+    )
+    yield from _results(step, depth)
+
+
+def _results(step: Object, depth: int) -> Iterator[Turn]:
+    for one in objects(inner(step, "observation", "results") or []):
+        content = one.get("content")
+        turns = read_turns({"role": "user", "content": content})
+        text = None if content is None else turns[0].text if turns else as_text(content)
+        yield Turn("tool", [Returned(text, id_at(one, "source_call_id"))], depth=depth)
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        made = built(_turns(one), tools=tools_of(inner(one, "agent", "tool_definitions") or []))
+        totals = one.get("final_metrics")
+        if isinstance(totals, Mapping):
+            whole = {key.removeprefix("total_"): value for key, value in totals.items()}
+            calls = made.usage.calls if made.usage else 0
+            usd = number(whole.get("cost_usd"))
+            made = replace(
+                made,
+                usage=made.usage or usage_of(whole, calls),
+                usd=usd if usd is not None else made.usd,
+            )
+        times = [step["timestamp"] for step in objects(one["steps"]) if "timestamp" in step]
+        lasted = elapsed(times[0], times[-1]) if times else None
+        extra = one.get("extra")
+        columns = extra if isinstance(extra, Mapping) else {}
+        id = text_at(one, "trajectory_id", "session_id") or None
+        yield TraceRow(replace(made, seconds=lasted), {**present(**columns), **present(id=id)})
+
+
+ATIF = TraceFormat(
+    "atif",
+    _read,
+    lambda one: str(one.get("schema_version", "")).startswith("ATIF-v") and "steps" in one,
+)

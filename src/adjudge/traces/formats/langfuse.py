@@ -1,0 +1,124 @@
+"""Langfuse: observations of its API, or a trace that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from adjudge.domain.message import Usage
+from adjudge.traces.formats.otlp import row_of
+from adjudge.traces.messages import are_messages, read_turns, tools_of
+from adjudge.traces.otel import answer_of, documents_in, goal_of, tool_result
+from adjudge.traces.row import TraceFormat, TraceRow, present
+from adjudge.traces.spans import Span, SpanKind, by_trace
+from adjudge.traces.turns import Called, Said, Turn
+from adjudge.traces.values import (
+    Object,
+    arguments_of,
+    as_text,
+    elapsed,
+    first_of,
+    inner,
+    number,
+    objects,
+    parsed,
+    seconds_at,
+    text_at,
+    usage_of,
+)
+
+_TYPES: Mapping[str, SpanKind] = {
+    **{"GENERATION": "model", "TOOL": "tool", "AGENT": "agent", "RETRIEVER": "retriever"},
+    **{"SPAN": "other", "EVENT": "other", "CHAIN": "other", "EVALUATOR": "other"},
+    **{"EMBEDDING": "other", "GUARDRAIL": "other"},
+}
+
+
+def _is_observation(one: Object) -> bool:
+    named = "traceId" in one or "trace_id" in one
+    return named and one.get("type") in _TYPES and ("startTime" in one or "start_time" in one)
+
+
+def _turns(value: object, role: str) -> list[Turn]:
+    """Messages of a generation; a text is what the model was asked, or said."""
+    found = parsed(value)
+    if isinstance(found, Mapping) and (
+        isinstance(found.get("messages"), list) or "choices" in found
+    ):
+        return read_turns(found)
+    if are_messages(found) or (isinstance(found, Mapping) and are_messages([found])):
+        return read_turns(found)
+    text = found if isinstance(found, str) else as_text(found)
+    return [Turn("user" if role == "user" else "assistant", [Said(text)])] if text else []
+
+
+def _span(one: Object) -> Span:
+    failed = one.get("level") == "ERROR"
+    start, end = first_of(one, "startTime", "start_time"), first_of(one, "endTime", "end_time")
+    given, back = one.get("input"), one.get("output")
+    span = Span(
+        text_at(one, "id"),
+        text_at(one, "parentObservationId", "parent_observation_id") or None,
+        text_at(one, "traceId", "trace_id"),
+        text_at(one, "name"),
+        _TYPES[one["type"]],
+        start=seconds_at(start),
+        end=seconds_at(end) if elapsed(start, end) is not None else None,
+        error=(text_at(one, "statusMessage", "status_message") or "error") if failed else None,
+        session=text_at(one, "sessionId", "session_id") or None,
+    )
+    if span.kind == "model":
+        span.inputs, span.outputs = _turns(given, "user"), _turns(back, "assistant")
+        counted = first_of(one, "usageDetails", "usage_details", "usage")
+        span.usage = usage_of(counted) or Usage(1)
+        cost = inner(first_of(one, "costDetails", "cost_details"), "total")
+        span.usd = number(first_of(one, "totalCost", "calculatedTotalCost", "total_cost") or cost)
+        span.tools = tools_of(inner(parsed(given), "tools") or [])
+    elif span.kind == "tool":
+        span.result = tool_result(back, span.error)
+        span.call = Called(span.name, arguments_of(given), span.result.id)
+    elif span.kind == "retriever":
+        span.documents = documents_in(parsed(back))
+    else:
+        span.goal, span.inputs = goal_of(given, [])
+        span.answer, span.outputs = answer_of(back, [])
+    return span
+
+
+def _observations(given: Sequence[Object]) -> Iterator[Object]:
+    for one in given:
+        if isinstance(listed := first_of(one, "observations", "data"), list):
+            trace = one.get("id")
+            for below in objects(listed):
+                yield {"traceId": trace, **below} if "observations" in one else below
+        else:
+            yield one
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    traces = {one.get("id"): one for one in given if isinstance(one.get("observations"), list)}
+    found = [_span(one) for one in _observations(given) if _is_observation(one)]
+    for id, spans in by_trace(found).items():
+        held = traces.get(id)
+        if held is not None and ("input" in held or "output" in held):
+            root = Span(f"trace {id}", None, id, text_at(held, "name"))
+            root.goal, root.inputs = goal_of(held.get("input"), [])
+            root.answer, root.outputs = answer_of(held.get("output"), [])
+            known = {span.id for span in spans}
+            for span in spans:
+                span.parent = span.parent if span.parent in known else root.id
+            root.start = min((span.start for span in spans if span.start is not None), default=None)
+            spans = [root, *spans]
+        row = row_of(id, spans)
+        session = held.get("sessionId") if held is not None else None
+        yield TraceRow(row.trajectory, {**row.columns, **present(session_id=session)})
+
+
+def _holds(one: Object) -> bool:
+    listed = objects(first_of(one, "observations", "data") or [])
+    if not listed:
+        return False
+    first = {"traceId": one.get("id"), **listed[0]} if "observations" in one else listed[0]
+    return _is_observation(first)
+
+
+LANGFUSE = TraceFormat("langfuse", _read, _holds, lambda given: all(map(_is_observation, given)))

@@ -1,0 +1,116 @@
+"""LangSmith: the runs of a trace."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from adjudge.domain.message import Usage
+from adjudge.traces.formats.otlp import row_of
+from adjudge.traces.messages import read_turns, tools_of
+from adjudge.traces.otel import answer_of, documents_in, goal_of, tool_result
+from adjudge.traces.row import TraceFormat, TraceRow
+from adjudge.traces.spans import Span, SpanKind, by_trace
+from adjudge.traces.turns import Called
+from adjudge.traces.values import (
+    Object,
+    arguments_of,
+    first_of,
+    inner,
+    number,
+    objects,
+    seconds_at,
+    text_at,
+    usage_of,
+)
+
+_TYPES: Mapping[str, SpanKind] = {"llm": "model", "tool": "tool", "retriever": "retriever"}
+_SYSTEM = re.compile(r"System: (.*?)(?=\n(?:Human|AI|Tool|Function): |\Z)", re.DOTALL)
+
+
+def _is_run(one: Object) -> bool:
+    return "run_type" in one and ("trace_id" in one or "dotted_order" in one)
+
+
+def _span(one: Object) -> Span:
+    inputs, outputs = one.get("inputs"), one.get("outputs")
+    parent = text_at(one, "parent_run_id") or None
+    span = Span(
+        text_at(one, "id", "run_id"),
+        parent,
+        text_at(one, "trace_id") or text_at(one, "id"),
+        text_at(one, "name"),
+        _TYPES.get(str(one["run_type"]), "agent" if parent is None else "other"),
+        start=seconds_at(one.get("start_time")),
+        end=seconds_at(one.get("end_time")),
+        error=text_at(one, "error") or None,
+        session=text_at(one, "thread_id") or None,
+    )
+    if span.kind == "model":
+        _read_model(span, one, inputs, outputs)
+    elif span.kind == "tool":
+        span.result = tool_result(outputs, span.error)
+        said = (
+            inputs.get("input")
+            if isinstance(inputs, Mapping) and inputs.keys() == {"input"}
+            else inputs
+        )
+        found = arguments_of(said)
+        span.call = Called(
+            span.name, found if isinstance(found, Mapping) else arguments_of(inputs), span.result.id
+        )
+    elif span.kind == "retriever":
+        span.documents = documents_in(outputs)
+    else:
+        span.goal, span.inputs = goal_of(inputs, [])
+        span.answer, span.outputs = answer_of(outputs, [])
+    return span
+
+
+def _read_model(span: Span, one: Object, inputs: object, outputs: object) -> None:
+    prompts = inner(inputs, "prompts")
+    if isinstance(prompts, list) and prompts and isinstance(prompts[0], str):
+        found = _SYSTEM.match(prompts[0])  # roles are words in a text: only the first is sure
+        span.system = found[1] if found else ""
+    else:
+        listed = inner(inputs, "messages")
+        nested = isinstance(listed, list) and listed and isinstance(listed[0], list)
+        span.inputs = read_turns(listed[0] if nested else listed if listed is not None else inputs)
+    span.outputs = read_turns(outputs)
+    span.usage = next((turn.usage for turn in span.outputs if turn.usage), None)
+    span.usage = span.usage or usage_of(inner(outputs, "usage_metadata"))
+    counted = {key: one.get(key) for key in ("prompt_tokens", "completion_tokens")}
+    span.usage = span.usage or usage_of(counted) or Usage(1)
+    span.usd = number(one.get("total_cost"))
+    span.tools = tools_of(first_of(_parameters(one), "tools", "functions") or [])
+
+
+def _parameters(one: Object) -> Object:
+    found = inner(one, "extra", "invocation_params")
+    return found if isinstance(found, Mapping) else {}
+
+
+def _runs(given: Sequence[Object]) -> Iterator[Object]:
+    """The runs, those below a run among them."""
+    waiting = list(reversed(given))
+    while waiting:
+        one = waiting.pop()
+        if isinstance(listed := one.get("runs"), list):
+            waiting += reversed(objects(listed))
+            continue
+        yield one
+        waiting += reversed(objects(one.get("child_runs") or []))
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    spans = (_span(one) for one in _runs(given) if _is_run(one))
+    for trace, found in by_trace(spans).items():
+        yield row_of(trace, found)
+
+
+LANGSMITH = TraceFormat(
+    "langsmith",
+    _read,
+    lambda one: bool(found := objects(one.get("runs") or [])) and _is_run(found[0]),
+    lambda given: all(map(_is_run, given)),
+)

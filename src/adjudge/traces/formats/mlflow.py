@@ -1,0 +1,63 @@
+"""MLflow traces: attributes are JSON texts inside JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from adjudge.traces.formats.otlp import row_of
+from adjudge.traces.otel import is_error, span_of
+from adjudge.traces.row import TraceFormat, TraceRow, present
+from adjudge.traces.spans import Span
+from adjudge.traces.values import Object, first_of, inner, objects, parsed, seconds_at, text_at
+
+_SESSION = ("mlflow.trace.session", "session_id")
+
+
+def _span(one: Object, trace: str) -> Span:
+    held = one.get("attributes")
+    given = (
+        {key: _opened(key, value) for key, value in held.items()}
+        if isinstance(held, Mapping)
+        else {}
+    )
+    status = one.get("status")
+    code = first_of(status, "code", "status_code") if isinstance(status, Mapping) else status
+    failed = is_error(code)
+    base = Span(
+        text_at(one, "span_id") or str(inner(one, "context", "span_id") or ""),
+        text_at(one, "parent_span_id", "parent_id") or None,
+        trace,
+        text_at(one, "name"),
+        start=seconds_at(first_of(one, "start_time_unix_nano", "start_time")),
+        end=seconds_at(first_of(one, "end_time_unix_nano", "end_time")),
+        error=(str(inner(status, "message") or "") or "error") if failed else None,
+    )
+    return span_of(base, given, objects(one.get("events") or []))
+
+
+def _opened(key: str, value: object) -> object:
+    """Of a text in JSON the text; results of tools stay as they are written."""
+    found = parsed(value)
+    return found if isinstance(found, str) or not key.startswith("mlflow.span") else value
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        id = str(inner(one, "info", "trace_id") or inner(one, "info", "request_id") or "")
+        spans = [_span(span, id) for span in objects(inner(one, "data", "spans") or [])]
+        row = row_of(id, spans)
+        metadata = inner(one, "info", "trace_metadata")
+        session = text_at(metadata, *_SESSION) if isinstance(metadata, Mapping) else ""
+        columns = {**row.columns, **present(session_id=session or None)}
+        state = inner(one, "info", "state")
+        ended = row.trajectory.ended or (str(state).lower() if state else None)
+        yield TraceRow(replace(row.trajectory, ended=ended), columns)
+
+
+def _is_trace(one: Object) -> bool:
+    named = inner(one, "info", "trace_id") or inner(one, "info", "request_id")
+    return bool(named) and isinstance(inner(one, "data", "spans"), list)
+
+
+MLFLOW = TraceFormat("mlflow", _read, _is_trace)

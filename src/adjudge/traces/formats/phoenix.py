@@ -1,0 +1,57 @@
+"""Phoenix: spans of its API, and the table of spans that its client writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from adjudge.traces.formats.otlp import row_of
+from adjudge.traces.otel import is_error, span_of
+from adjudge.traces.row import TraceFormat, TraceRow
+from adjudge.traces.spans import Span, by_trace
+from adjudge.traces.values import (
+    Object,
+    inner,
+    objects,
+    parsed_loosely,
+    seconds_at,
+    text_at,
+)
+
+_PREFIX = "attributes."
+
+
+def _is_span(one: Object) -> bool:
+    named = "context.span_id" in one or isinstance(inner(one, "context", "span_id"), str)
+    return named and "span_kind" in one
+
+
+def _span(one: Object) -> Span:
+    held = one.get("attributes")
+    given = dict(held) if isinstance(held, Mapping) else {}
+    given |= {key.removeprefix(_PREFIX): one[key] for key in one if key.startswith(_PREFIX)}
+    failed = is_error(one.get("status_code"))
+    base = Span(
+        text_at(one, "context.span_id") or str(inner(one, "context", "span_id") or ""),
+        text_at(one, "parent_id") or None,
+        text_at(one, "context.trace_id") or str(inner(one, "context", "trace_id") or ""),
+        text_at(one, "name"),
+        start=seconds_at(one.get("start_time")),
+        end=seconds_at(one.get("end_time")),
+        error=(text_at(one, "status_message") or "error") if failed else None,
+    )
+    events = objects(parsed_loosely(one.get("events") or []))
+    return span_of(base, given, events, text_at(one, "span_kind"))
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    listed = objects(given[0].get("data")) if len(given) == 1 and "data" in given[0] else given
+    for trace, spans in by_trace(map(_span, listed)).items():
+        yield row_of(trace, spans)
+
+
+PHOENIX = TraceFormat(
+    "phoenix",
+    _read,
+    lambda one: bool(found := objects(one.get("data") or [])) and _is_span(found[0]),
+    lambda given: all(map(_is_span, given)),
+)

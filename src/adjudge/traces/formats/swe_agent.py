@@ -1,0 +1,124 @@
+"""SWE-agent and mini-SWE-agent: trajectories of one task in a shell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from adjudge.domain.message import Usage
+from adjudge.domain.trajectory import Trajectory
+from adjudge.traces.build import built
+from adjudge.traces.messages import read_turns
+from adjudge.traces.row import TraceFormat, TraceRow, present
+from adjudge.traces.turns import Called, Returned, Said, Turn
+from adjudge.traces.values import Object, as_text, inner, number, objects, text_at, usage_of
+
+_SHELL = "bash"
+
+
+def _finished(made: Trajectory, info: Object) -> Trajectory:
+    stats = info.get("model_stats")
+    calls = int(number(inner(stats, "api_calls")) or 0)
+    usage = usage_of(stats, calls) or (Usage(calls) if calls else None)
+    submission = info.get("submission")
+    return replace(
+        made,
+        answer=submission if isinstance(submission, str) and submission else None,
+        ended=text_at(info, "exit_status") or None,
+        usage=usage or made.usage,
+        usd=number(inner(stats, "instance_cost")),
+    )
+
+
+def _info(one: Object) -> Object:
+    return one["info"] if isinstance(one.get("info"), Mapping) else {}
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        history = [
+            message
+            for message in objects(one.get("history") or [])
+            if not message.get("is_demo") and message.get("message_type") != "demonstration"
+        ]
+        if any(message.get("tool_calls") for message in history):
+            turns = read_turns(history)
+        else:
+            turns = [*_before(history), *_steps(objects(one["trajectory"]), history)]
+        made = _finished(built(turns), _info(one))
+        id = first if (first := text_at(one, "instance_id")) else None
+        yield TraceRow(made, present(id=id))
+
+
+def _before(history: Sequence[Object]) -> list[Turn]:
+    """What stands before the agent's first word."""
+    spoken = [place for place, one in enumerate(history) if one.get("role") == "assistant"]
+    return read_turns(list(history[: spoken[0]] if spoken else history))
+
+
+def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[Turn]:
+    """Where the history holds no calls, what was done stands in the steps alone."""
+    names = [text_at(one, "agent") for one in history if one.get("role") == "assistant"]
+    actor = names[0] if names else ""
+    for step in trajectory:
+        said = text_at(step, "thought", "response").strip()
+        action = text_at(step, "action").strip()
+        words = [Said(said)] if said else []
+        calls = [Called(_SHELL, {"command": action})] if action else []
+        yield Turn("assistant", [*words, *calls], actor, seconds=number(step.get("execution_time")))
+        if action:
+            yield Turn("tool", [Returned(as_text(step.get("observation")))])
+
+
+def _is_swe(one: Object) -> bool:
+    steps = objects(one.get("trajectory") or [])
+    return bool(steps) and "action" in steps[0] and "observation" in steps[0]
+
+
+def _read_mini(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        turns: list[Turn] = []
+        acted = False
+        for message in objects(one["messages"]):
+            if message.get("role") == "exit":
+                continue
+            for turn in read_turns(message):
+                turns.append(_observed(turn, message, acted))
+                acted = turn.role == "assistant" and _acts(turn, message)
+        made = _finished(built(turns), _info(one))
+        yield TraceRow(made, present(id=one.get("instance_id")))
+
+
+def _acts(turn: Turn, message: Object) -> bool:
+    """Whether a message acts without a call of a tool; its commands become calls."""
+    actions = objects(inner(message, "extra", "actions") or [])
+    if not actions or any(isinstance(part, Called) for part in turn.parts):
+        return False
+    turn.parts += [Called(_SHELL, {"command": text_at(one, "command")}) for one in actions]
+    return True
+
+
+def _observed(turn: Turn, message: Object, acted: bool) -> Turn:
+    """A result, with the error that stands beside it."""
+    turn.usd = number(inner(message, "extra", "cost")) if turn.role == "assistant" else None
+    code = inner(message, "extra", "returncode")
+    failure = inner(message, "extra", "exception_info")
+    error = as_text(failure) if failure else f"returncode {code}" if code else None
+    if turn.role == "user" and acted:
+        return Turn("tool", [Returned(turn.text, error=error)])
+    turn.parts = [
+        Returned(part.text, part.id, part.name, error) if isinstance(part, Returned) else part
+        for part in turn.parts
+    ]
+    return turn
+
+
+SWE_AGENT = TraceFormat("swe-agent", _read, _is_swe)
+MINI_SWE_AGENT = TraceFormat(
+    "mini-swe-agent",
+    _read_mini,
+    lambda one: (
+        str(one.get("trajectory_format", "")).startswith("mini-swe-agent")
+        and isinstance(one.get("messages"), list)
+    ),
+)

@@ -1,0 +1,61 @@
+"""tau2-bench: simulations, with their tasks beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from adjudge.traces.build import built
+from adjudge.traces.messages import read_turns
+from adjudge.traces.row import TraceFormat, TraceRow, present, reference_call
+from adjudge.traces.values import Object, as_text, inner, number, objects, text_at
+
+
+def _messages(simulation: Object) -> Iterator[Object]:
+    for message in objects(simulation.get("messages") or []):
+        inside = objects(message.get("tool_messages") or [])
+        yield from inside or [message]
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        tasks = {str(task.get("id")): task for task in objects(one.get("tasks") or [])}
+        policy = inner(one, "info", "environment_info", "policy")
+        for run in objects(one["simulations"]):
+            yield _row(run, tasks.get(str(run.get("task_id")), {}), policy)
+
+
+def _row(run: Object, task: Object, policy: object) -> TraceRow:
+    made = built(read_turns(list(_messages(run))), system=policy if isinstance(policy, str) else "")
+    criteria = task.get("evaluation_criteria") or {}
+    expected = [
+        reference_call(action.get("name"), action.get("arguments"))
+        for action in objects(inner(criteria, "actions") or [])
+        if action.get("requestor") != "user"
+    ]
+    scenario = inner(task, "user_scenario", "instructions")
+    made = replace(
+        made,
+        ended=text_at(run, "termination_reason") or None,
+        usd=number(run.get("agent_cost")) if run.get("agent_cost") is not None else made.usd,
+        seconds=number(run.get("duration")),
+    )
+    return TraceRow(
+        made,
+        present(
+            id=run.get("id"),
+            task_id=run.get("task_id"),
+            trial=run.get("trial"),
+            reward=inner(run, "reward_info", "reward"),
+            task=as_text(scenario) if scenario else None,
+            reference_calls=expected if inner(criteria, "actions") is not None else None,
+        ),
+    )
+
+
+def _is_results(one: Object) -> bool:
+    runs = objects(one.get("simulations") or [])
+    return bool(runs) and "messages" in runs[0] and "task_id" in runs[0]
+
+
+TAU2 = TraceFormat("tau2", _read, _is_results)

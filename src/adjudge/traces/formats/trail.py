@@ -1,0 +1,70 @@
+"""TRAIL, and what else Patronus writes: a tree of OpenInference spans."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from adjudge.traces.formats.otlp import row_of
+from adjudge.traces.otel import is_error, span_of
+from adjudge.traces.row import TraceFormat, TraceRow
+from adjudge.traces.spans import Span
+from adjudge.traces.values import Object, objects, seconds_at, text_at
+
+_DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
+
+
+def spans_below(given: Sequence[Object]) -> Iterator[tuple[Object, str | None]]:
+    """Each span with the id of the one above it, parents first."""
+    waiting: list[tuple[Object, str | None]] = [(one, None) for one in reversed(given)]
+    while waiting:
+        one, parent = waiting.pop()
+        yield one, parent
+        below = objects(one.get("child_spans") or [])
+        waiting += [(child, text_at(one, "span_id")) for child in reversed(below)]
+
+
+def _span(one: Object, parent: str | None) -> Span:
+    held = one.get("span_attributes")
+    start = seconds_at(one.get("timestamp"))
+    took = _DURATION.fullmatch(text_at(one, "duration"))
+    units = (86400, 3600, 60, 1)
+    lasted = (
+        None
+        if took is None
+        else sum(
+            float(part) * unit for part, unit in zip(took.groups(), units, strict=True) if part
+        )
+    )
+    failed = is_error(one.get("status_code"))
+    base = Span(
+        text_at(one, "span_id"),
+        text_at(one, "parent_span_id") or parent,
+        text_at(one, "trace_id"),
+        text_at(one, "span_name"),
+        start=start,
+        end=None if start is None or lasted is None else start + lasted,
+        error=(text_at(one, "status_message") or "error") if failed else None,
+    )
+    events = [
+        {
+            "name": event.get("Name") or event.get("name"),
+            "attributes": event.get("Attributes") or event.get("attributes"),
+        }
+        for event in objects(one.get("events") or [])
+    ]
+    return span_of(base, held if isinstance(held, Mapping) else {}, events)
+
+
+def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        spans = [_span(*placed) for placed in spans_below(objects(one["spans"]))]
+        yield row_of(text_at(one, "trace_id"), spans)
+
+
+def _is_trace(one: Object) -> bool:
+    spans = objects(one.get("spans") or [])
+    return bool(spans) and "span_attributes" in spans[0] and "child_spans" in spans[0]
+
+
+TRAIL = TraceFormat("trail", _read, _is_trace)

@@ -1,0 +1,89 @@
+"""Vercel's AI SDK: spans as JavaScript holds them, the steps of a result, messages with parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from adjudge.domain.message import Usage
+from adjudge.traces.build import built
+from adjudge.traces.formats.chats import is_vercel_chat, messages_in, read_chat
+from adjudge.traces.formats.otlp import row_of
+from adjudge.traces.messages import read_turns
+from adjudge.traces.otel import is_error, span_of
+from adjudge.traces.row import TraceFormat, TraceRow, present
+from adjudge.traces.spans import Span, by_trace
+from adjudge.traces.values import (
+    Object,
+    first_of,
+    id_at,
+    inner,
+    objects,
+    seconds_at,
+    text_at,
+    usage_of,
+)
+
+
+def _is_span(one: Object) -> bool:
+    return "spanId" in one and isinstance(one.get("attributes"), Mapping)
+
+
+def _span(one: Object) -> Span:
+    failed = is_error(inner(one, "status", "code"))
+    base = Span(
+        text_at(one, "spanId"),
+        text_at(one, "parentSpanId", "parentId")
+        or str(inner(one, "parentSpanContext", "spanId") or "")
+        or None,
+        text_at(one, "traceId"),
+        text_at(one, "name"),
+        start=seconds_at(one.get("startTime")),
+        end=seconds_at(one.get("endTime")),
+        error=(str(inner(one, "status", "message") or "") or "error") if failed else None,
+    )
+    return span_of(base, one["attributes"], objects(one.get("events") or []))
+
+
+def _read_spans(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for trace, spans in by_trace(map(_span, given)).items():
+        yield row_of(trace, spans)
+
+
+def _read_steps(given: Sequence[Object]) -> Iterator[TraceRow]:
+    for one in given:
+        prompt = first_of(one, "messages", "prompt", "input")
+        turns = [] if prompt is None else read_turns(prompt)
+        for step in objects(one["steps"]):
+            content = step.get("content")
+            if not isinstance(content, list):
+                words = [{"type": "text", "text": step["text"]}] if step.get("text") else []
+                named = [
+                    {**call, "type": "tool-call"} for call in objects(step.get("toolCalls") or [])
+                ]
+                backs = [
+                    {**back, "type": "tool-result"}
+                    for back in objects(step.get("toolResults") or [])
+                ]
+                content = [*words, *named, *backs]
+            for turn in read_turns({"role": "assistant", "content": content}):
+                turn.usage = usage_of(step.get("usage")) or Usage(1)
+                turn.source = id_at(step.get("response") or {}, "id")
+                turn.ended = text_at(step, "finishReason") or None
+                turns.append(turn)
+        system = text_at(one, "system", "instructions")
+        yield TraceRow(built(turns, system=system), present(id=one.get("id")))
+
+
+def _is_steps(one: Object) -> bool:
+    steps = objects(one.get("steps") or [])
+    return bool(steps) and ("toolCalls" in steps[0] or "toolResults" in steps[0])
+
+
+SPANS = TraceFormat("vercel", _read_spans, lines=lambda given: all(map(_is_span, given)))
+STEPS = TraceFormat("vercel", _read_steps, _is_steps)
+MESSAGES = TraceFormat(
+    "vercel",
+    read_chat,
+    lambda one: is_vercel_chat(objects(messages_in(one) or [])),
+    is_vercel_chat,
+)
