@@ -46,7 +46,7 @@ def numbered(parts: list[tuple[str, str, str, ToolCall | None]]) -> tuple[Step, 
 trajectories = st.builds(
     Trajectory,
     texts,
-    st.lists(said | called, max_size=30).map(numbered),
+    st.lists(st.one_of(said, called), max_size=30).map(numbered),  # type: ignore[arg-type]
     st.none() | texts,
     tools=st.lists(
         st.builds(ToolDefinition, st.sampled_from("xyz"), texts, st.just({"type": "object"})),

@@ -251,11 +251,11 @@ class Record(Generic[T]):
                 in_text = each is None and " " in name
                 hint = _COMMA if in_text else self._unknown(name, known)
                 raise replace(place.at_key(name), field="").wrong(hint)
-            given[name] = (
+            given[known[name].name] = (
                 known[name].metadata["type"].read(checked(each, place.at(name)), place.at(name))
             )
         for name, one in known.items():
-            if one.default is MISSING and name not in given:
+            if one.default is MISSING and one.name not in given:
                 raise place.wrong("the key {name!r} is missing", name=name)
         return self.made(**given, **self._line(place))
 
@@ -370,8 +370,8 @@ class JsonNames:
 
 @cache
 def keys_of(made: type) -> dict[str, Field[object]]:
-    """The fields of a dataclass that are keys of the file."""
-    return {one.name: one for one in fields(made) if "type" in one.metadata}
+    """The fields of a dataclass that are keys of the file; ``as_`` is the key ``as``."""
+    return {one.name.removesuffix("_"): one for one in fields(made) if "type" in one.metadata}
 
 
 def checked(value: object, place: Place) -> object:

@@ -195,10 +195,15 @@ class RunOutcome:
             judged = [one for one in ready.criteria if bars.keys() & {"", ready.name, one.name}]
             if "" in bars or (judged and not ready.compares):
                 check_gate(ready.name, judged, compares=ready.compares)
-            unknown = [name for name in bars if name and name not in known]
+            unknown = [
+                name
+                for name in (*bars, *dict(self.run.file.gates.max))
+                if name and name not in known
+            ]
             if unknown and not (ready.compares and not self._systems()):
                 raise SetupError(_no_such_name(unknown[0], known))
             self._check_polarity(ready, bars)
+            self._check_counts(ready, bars)
         if self._setup.cluster:
             self._check_cluster(self._setup.cluster)
 
@@ -210,6 +215,25 @@ class RunOutcome:
                     "fail_under cannot hold for {name!r}: the less there is of it the "
                     "better; name context_precision, or give it a weight in the composite",
                     name=one.name,
+                )
+
+    def _check_counts(self, ready: ReadyJudge, bars: Collection[str]) -> None:
+        """What an agent's steps are counted by is held to a most, and all else to a least."""
+        counts = {
+            one.name for one in ready.criteria if not one.higher_is_better and not one.options
+        }
+        for name in bars:
+            if name in counts or (not name and counts):
+                raise SetupError(
+                    "fail_under cannot hold for {name!r}, which counts: name the most that it may "
+                    "be, such as max: {{{name}: 0}}, and name the measures under fail_under",
+                    name=name or sorted(counts)[0],
+                )
+        for name, _ in self.run.file.gates.max:
+            if name in {one.name for one in ready.criteria} - counts:
+                raise SetupError(
+                    "max cannot hold for {name!r}, which does not count: name it under fail_under",
+                    name=name,
                 )
 
     def _check_cluster(self, column: str) -> None:
@@ -246,6 +270,9 @@ class RunOutcome:
         for name, least in bars_of(self._gate(ready)).items():
             if name in own or ready.compares:
                 yield Bar(ready.label, least, name)
+        for name, most in self.run.file.gates.max:
+            if name in own:
+                yield Bar(ready.label, most, name, most=True)
 
     def _names(self, ready: ReadyJudge) -> list[str]:
         """What a gate of this judge may name: its criteria, its dimensions, the systems that it

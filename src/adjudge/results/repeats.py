@@ -13,6 +13,8 @@ from adjudge.results.numbers import percent
 
 REPEAT, SYSTEM = "repeat", "system"
 """The columns by which a row says who answered it, and for which time."""
+TRIAL, TASK = "trial", "task_id"
+"""The same of runs of agents: for which time, and which task."""
 
 
 @dataclass(frozen=True)
@@ -71,10 +73,13 @@ class RepeatTally:
         self._is_binary = True
 
     def add(self, one: JudgmentRecord) -> None:
-        repeat = one.input.get(REPEAT)
-        if repeat is None:
+        is_trial = one.detail.kind == "agent" and {TRIAL, TASK} <= one.input.keys()
+        if not is_trial and one.input.get(REPEAT) is None:
             return
-        system, row = str(one.input.get(SYSTEM, "")), asked_row(one)
+        if one.status == "skipped":
+            return
+        system = str(one.input.get(SYSTEM, ""))
+        row = str(one.input[TASK]) if is_trial else asked_row(one)
         counts = self._rows.setdefault((system, row), [0, 0, 0])
         counts[2] += 1
         if one.score is not None:

@@ -26,7 +26,7 @@ from adjudge.messages import Message, abridge, plural
 from adjudge.results.answering import answering_notes
 from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
-from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, widened
+from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
 from adjudge.results.rag_row import rule_of
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.results.summary import GateConfidence, Summary, Tally
@@ -305,7 +305,7 @@ class _SectionTally:
             )  # not loaded where no sentence is looked up
 
             self._evidence = EvidenceTally()
-        if self._repeats is None and "repeat" in one.input:
+        if self._repeats is None and ("repeat" in one.input or "trial" in one.input):
             from adjudge.results.repeats import RepeatTally  # not loaded where nothing is repeated
 
             self._repeats = RepeatTally()
@@ -498,7 +498,10 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
 def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[GateResult]:
     named = {other.name for other in setup.bars if other.judge == bar.judge and other.name}
     for one in sections:
-        if one.contests:
+        if bar.most:
+            if bar.name == one.criteria:
+                yield most_gate(one.judge, one.criteria, one.summary, bar.least)
+        elif one.contests:
             yield _win_rate(
                 one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence
             )
