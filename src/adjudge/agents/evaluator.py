@@ -1,4 +1,4 @@
-"""The agent evaluator: every trajectory by rules, which cost nothing, and by questions to models."""
+"""The agent evaluator: trajectories by rules, which cost nothing, and by questions to models."""
 
 from __future__ import annotations
 

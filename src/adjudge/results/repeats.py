@@ -8,7 +8,7 @@ from math import comb
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 from adjudge.results.numbers import percent
 
 REPEAT, SYSTEM = "repeat", "system"
@@ -31,17 +31,16 @@ class Repeats:
 
     def sentence(self, name: str) -> Message:
         """How often all answers of a row pass, in a line."""
+        name = name if not self.system else join(", ", (name, self.system))
         if not self.pass_all:
             return Message(
-                "{name}, {system}: no row has a verdict of every time",
+                "{name}: no row has a verdict of every time",
                 name=name,
-                system=self.system,
             )
         return Message(
-            "{name}, {system}: of {rows} rows {all_times} pass all {times} times "
+            "{name}: of {rows} rows {all_times} pass all {times} times "
             "(pass^{times}), one time {once}",
             name=name,
-            system=self.system,
             rows=self.rows,
             times=len(self.pass_all),
             all_times=percent(self.pass_all[-1]),
@@ -64,6 +63,12 @@ def asked_row(one: JudgmentRecord) -> str:
     return name.removesuffix(f" [{one.input.get(SYSTEM)}]")
 
 
+def task_of(one: JudgmentRecord) -> str | None:
+    """The task of an agent's run that is one trial of several; None of any other row."""
+    is_trial = one.detail.kind == "agent" and {TRIAL, TASK} <= one.input.keys()
+    return str(one.input[TASK]) if is_trial else None
+
+
 class RepeatTally:
     """Adds up what repeated rows come to; a few bytes for each row."""
 
@@ -73,13 +78,10 @@ class RepeatTally:
         self._is_binary = True
 
     def add(self, one: JudgmentRecord) -> None:
-        is_trial = one.detail.kind == "agent" and {TRIAL, TASK} <= one.input.keys()
-        if not is_trial and one.input.get(REPEAT) is None:
+        task = task_of(one)
+        if (task is None and one.input.get(REPEAT) is None) or one.status == "skipped":
             return
-        if one.status == "skipped":
-            return
-        system = str(one.input.get(SYSTEM, ""))
-        row = str(one.input[TASK]) if is_trial else asked_row(one)
+        system, row = str(one.input.get(SYSTEM, "")), asked_row(one) if task is None else task
         counts = self._rows.setdefault((system, row), [0, 0, 0])
         counts[2] += 1
         if one.score is not None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
     from adjudge.trust.calibration import Calibration
     from adjudge.trust.comparison import RunComparison
 
+_MOST_REASONS = 3
+"""Reasons why rows have no value, of each measure."""
 ENTRIES = 500
 """How many judgments the pages for people list, the worst first; the tables have them all."""
 _MOST_NAMED = 10
@@ -197,11 +200,22 @@ class Report(HtmlRepr):
             plural(
                 "{name}: {count} row was not judged, since its checks do not pass",
                 "{name}: {count} rows were not judged, since their checks do not pass",
-                one.summary.skipped,
+                one.summary.skipped - sum(one.summary.unmeasured.values()),
                 name=one.name,
             )
             for one in self.sections
-            if one.summary.skipped
+            if one.summary.skipped > sum(one.summary.unmeasured.values())
+        ]
+        skipped += [
+            plural(
+                "{name}: {count} row has no value: {reason}",
+                "{name}: {count} rows have no value: {reason}",
+                count,
+                name=one.name,
+                reason=reason,
+            )
+            for one in self.sections
+            for reason, count in islice(one.summary.unmeasured.items(), _MOST_REASONS)
         ]
         return [*skipped, *(part.sentence(name) for name, part in parts), *self.setup.learnt]
 

@@ -17,7 +17,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.messages import abridge
-from adjudge.results.repeats import SYSTEM, asked_row
+from adjudge.results.repeats import SYSTEM, asked_row, task_of
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
@@ -87,6 +87,10 @@ class Summary:
     """Judgments that were not to be made, since the checks of the row did not pass; attempted does
     not count them.
     """
+    unmeasured: Mapping[str, int] = field(default_factory=dict)
+    """Of agents: why there was nothing to measure, the most frequent reason first; among the
+    skipped.
+    """
     models: Mapping[str, ModelMean] = field(default_factory=dict)
     """Of a panel: what each model by itself comes to."""
     passes: PassRate | None = None
@@ -134,6 +138,8 @@ class GateConfidence:
         """
         if self.cluster:
             return [one.group(self.cluster)]
+        if (task := task_of(one)) is not None:
+            return [task]
         return [asked_row(one)] if SYSTEM in one.input else []
 
     def interval(self, values: Sequence[float], groups: Sequence[Hashable]) -> Interval | None:
@@ -169,11 +175,14 @@ class Tally:
         self._models: dict[str, list[float]] = {}
         self._passes = array("d")
         self._skipped = 0
+        self._unmeasured: Counter[str] = Counter()
 
     def add(self, one: JudgmentRecord) -> None:
         self._usage += one.usage
         if one.status == "skipped":
             self._skipped += 1
+            if one.detail.kind == "agent":
+                _count_reason(self._unmeasured, one)
             return
         self._counts[one.status] += 1
         self._excluded.update(one.left_out)
@@ -204,10 +213,7 @@ class Tally:
         least, most = one.bounds
         self._least += least
         self._most += most
-        reason = abridge(one.reason or one.status)
-        self._reasons[
-            reason if reason in self._reasons or len(self._reasons) < _MOST_REASONS else _OTHER
-        ] += 1
+        _count_reason(self._reasons, one)
 
     def summary(self) -> Summary:
         """What they come to so far."""
@@ -234,6 +240,7 @@ class Tally:
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
             skipped=self._skipped,
+            unmeasured=dict(self._unmeasured.most_common()),
             models=self._panel(),
             passes=self._pass_rate(),
         )
@@ -263,6 +270,11 @@ class Tally:
             if all(0 <= score <= 1 for score in self._scores)
             else None
         )
+
+
+def _count_reason(reasons: Counter[str], one: JudgmentRecord) -> None:
+    reason = abridge(one.reason or one.status)
+    reasons[reason if reason in reasons or len(reasons) < _MOST_REASONS else _OTHER] += 1
 
 
 def interval_dict(interval: Interval | None) -> dict[str, float] | None:
