@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from support.agents import MESSAGES, answering, material_of, payment
 
 from adjudge import AgentEvaluator, SetupError, Status, Trajectory
 from adjudge.agents.evaluator import instances_of
 from adjudge.agents.measures import MEASURES
+from adjudge.agents.result import TrajectoryResult
 from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.trajectory import Step, ToolCall
 from adjudge.ledger.codec import judgment_of, judgment_row
 from adjudge.runs.folder import records_of
+from support.agents import MESSAGES, answering, material_of, payment
 
 
-def evaluate(model: object, run: Trajectory, *measures: str, **settings: object):
+def evaluate(
+    model: object, run: Trajectory, *measures: str, **settings: object
+) -> TrajectoryResult:
     (result,) = AgentEvaluator(model, measures=measures, **settings).evaluate(run)  # type: ignore[arg-type]
     return result
 
@@ -149,13 +153,13 @@ def test_blame_two_votes_that_agree() -> None:
     assert len(model.prompts) == 2  # type: ignore[attr-defined]
 
 
-def blaming(steps: list[int], mistake: int):
+def blaming(steps: list[int], mistake: int) -> Any:
     """A model whose votes name other steps; step by step it finds one."""
 
     def model(prompt: str) -> str:
         prompts.append(prompt)
-        if "first part" in prompt.split("The material:")[0]:
-            field = prompt.split('field="first part">\n')[1].split("\n")[0]
+        if "first part" in prompt.split("The material:", maxsplit=1)[0]:
+            field = prompt.split('field="first part">\n')[1].split("\n", maxsplit=1)[0]
             last = int(field.split("–")[1])
             option = "first part" if mistake <= last else "second part"
         elif "no mistake" in prompt:
@@ -229,7 +233,10 @@ def test_without_a_list_there_is_no_checklist() -> None:
 
 def test_what_the_answer_says_is_looked_up_in_results() -> None:
     def model(prompt: str) -> str:
-        assert "I paid Bob" not in prompt.split('field="sentences')[0].split("The material:")[1]
+        assert (
+            "I paid Bob"
+            not in prompt.split('field="sentences', maxsplit=1)[0].split("The material:")[1]
+        )
         evidence = [{"fragment": 3, "quote": "paid 5 to Bob"}]
         one = {"number": 1, "evidence": evidence, "selected_option": "supported"}
         return json.dumps({"sentences": [one]})

@@ -44,6 +44,11 @@ class MeasureResult(Result):
         return self.option
 
     @property
+    def is_count(self) -> bool:
+        """Whether the score is a count."""
+        return not self.criteria.higher_is_better and not self.criteria.options
+
+    @property
     def step(self) -> int | None:
         """Of blame: the step."""
         return self.place["step"]
@@ -66,6 +71,7 @@ class MeasureResult(Result):
             value=self.score if self.status is Status.SCORED else None,
             evidence=tuple(one.to_dict() for one in self.evidence),
             parts=self.parts,
+            count=True if self.is_count else None,
             place=None if self.place == NOWHERE else self.place,
             points=self.points,
             sentences=self.sentences,

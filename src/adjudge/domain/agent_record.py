@@ -48,6 +48,7 @@ class AgentDetail(Detail):
     value: Annotated[float | None, "the number; null: there is nothing to measure"]
     evidence: tuple[KeptCitation, ...]
     parts: tuple[MeasuredPart, ...]
+    count: Annotated[bool | None, "true: the fewer the better, and there is no most"] = None
     place: Annotated[KeptPlace | None, "blame: step and agent; policy: the paragraph"] = None
     points: Annotated[tuple[PointRecord, ...] | None, "checklist: each of its points"] = None
     sentences: Annotated[EvidenceRecord | None, "reported_truly: the answer in sentences"] = None
@@ -67,6 +68,11 @@ class AgentDetail(Detail):
     def chosen(self) -> str | None:
         """The option."""
         return self.option
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the score is a count."""
+        return bool(self.count)
 
     @property
     def is_shortened(self) -> bool:

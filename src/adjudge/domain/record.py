@@ -84,6 +84,11 @@ class Detail:
         return 0.0, 1.0
 
     @property
+    def is_count(self) -> bool:
+        """Whether the score is a count: 0 is the good end, and there is no other."""
+        return False
+
+    @property
     def is_shortened(self) -> bool:
         """Whether the judge was shown less than there is."""
         return False

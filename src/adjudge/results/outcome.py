@@ -25,6 +25,7 @@ from adjudge.results.payments import payment_notes
 from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of
+from adjudge.runs.build import reads_traces
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone, VoteCast
 from adjudge.runs.ready_judge import ReadyJudge
@@ -169,10 +170,11 @@ class RunOutcome:
 
     def _cluster(self) -> str:
         """The column whose equal values belong together; refused where there is nothing that it
-        could widen.
+        could widen. Of agents' runs, the trials of a task are taken together in every interval.
         """
         gates = self.run.file.gates
-        if gates.cluster and gates.confidence is None and gates.not_worse_than is None:
+        limits = gates.confidence is not None or gates.not_worse_than is not None
+        if gates.cluster and not limits and not reads_traces(self.run.file):
             raise SetupError(
                 "cluster says which rows belong together, for limits: add confidence, or "
                 "not_worse_than"

@@ -79,13 +79,15 @@ class RepeatTally:
 
     def add(self, one: JudgmentRecord) -> None:
         task = task_of(one)
-        if (task is None and one.input.get(REPEAT) is None) or one.status == "skipped":
+        if task is None and one.input.get(REPEAT) is None:
             return
+        if task is not None and one.scored and one.verdict is None:
+            return  # a count, or a share: it neither passes nor fails
         system, row = str(one.input.get(SYSTEM, "")), asked_row(one) if task is None else task
         counts = self._rows.setdefault((system, row), [0, 0, 0])
         counts[2] += 1
         if one.score is not None:
-            self._is_binary &= one.score in (0.0, 1.0)
+            self._is_binary &= task is not None or one.score in (0.0, 1.0)
             counts[0] += one.score == 1.0
             counts[1] += 1
 
@@ -100,7 +102,8 @@ class RepeatTally:
         for system, rows in by_system.items():
             times = max(count for _, _, count in rows)
             whole = [passed for passed, judged, _ in rows if judged == times]
-            yield Repeats(system, len(whole), len(rows) - len(whole), pass_all(whole, times))
+            if times > 1 or system:
+                yield Repeats(system, len(whole), len(rows) - len(whole), pass_all(whole, times))
 
 
 def pass_all(passed: list[int], times: int) -> tuple[float, ...]:

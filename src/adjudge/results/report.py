@@ -4,6 +4,7 @@ no score, the worst rows.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -459,7 +460,8 @@ def badness(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> tuple[bool,
     """
     if one.detail.kind == "rag":
         return not is_barred(one, dimensions), _lowest(one), one.row
-    return one.scored, one.score or 0.0, one.row
+    # a count has no worst
+    return one.scored, math.inf if one.detail.is_count else one.score or 0.0, one.row
 
 
 def is_barred(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:

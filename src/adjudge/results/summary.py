@@ -176,6 +176,7 @@ class Tally:
         self._passes = array("d")
         self._skipped = 0
         self._unmeasured: Counter[str] = Counter()
+        self._is_count = False
 
     def add(self, one: JudgmentRecord) -> None:
         self._usage += one.usage
@@ -199,6 +200,7 @@ class Tally:
             self._without_number += 1
         else:
             self._scores.append(one.score)
+            self._is_count |= one.detail.is_count
             self._groups += self._sureness.group(one)
 
     def _add_models(self, one: JudgmentRecord) -> None:
@@ -235,7 +237,9 @@ class Tally:
             without_number=self._without_number,
             excluded=dict(self._excluded),
             interval=self._interval(),
-            confident=self._sureness.interval(self._scores, self._groups),
+            confident=None
+            if self._is_count
+            else self._sureness.interval(self._scores, self._groups),
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
@@ -267,7 +271,7 @@ class Tally:
                 self._scores,
                 self._groups if len(self._groups) == len(self._scores) else (),
             )
-            if all(0 <= score <= 1 for score in self._scores)
+            if not self._is_count and all(0 <= score <= 1 for score in self._scores)
             else None
         )
 

@@ -98,7 +98,7 @@ def written(value: object) -> JsonValue:
         return {
             name: written(each)
             for name, one in keys_of(type(value)).items()
-            if (each := getattr(value, name)) != one.default and each != ""
+            if (each := getattr(value, one.name)) != one.default and each != ""
         }
     if isinstance(value, tuple) and value:
         pairs = all(isinstance(one, tuple) and not isinstance(one, Aspect) for one in value)
