@@ -1,5 +1,5 @@
-"""Traces of agents: until they are read as runs, they are refused by name, never read as rows;
-chats among them are chats.
+"""Traces of agents are read as trajectories, or refused by name, never read as rows; chats among
+them are chats.
 """
 
 from __future__ import annotations
@@ -42,11 +42,12 @@ def test_four_traces_are_refused_by_name_and_not_judged_row_by_row(
         list(read_comparisons(path, on_bad_row=skipped.append))
     with pytest.raises(RunError, match=what):
         field_names(path)
+    assert not skipped
     done = adjudge(
         "judge", "--file", path, "--criterion", "Is it good?", "-m", "scripted", cwd=tmp_path
     )
-    assert (done.returncode, what in done.stderr, done.stdout) == (1, True, "")
-    assert not skipped
+    refused = name == "crewai-log.json"
+    assert (done.returncode, what in done.stderr) == ((1, True) if refused else (0, False))
 
 
 @pytest.mark.parametrize(("name", "what"), TRACES.items())
@@ -58,12 +59,21 @@ def test_an_import_refuses_the_same_traces_by_name(
         import_file(SAMPLES / name, tmp_path / "run", ImportOptions(kind))
 
 
-def test_an_eval_file_does_not_run_on_a_trace(tmp_path: Path) -> None:
+@pytest.mark.parametrize("said", ["", ", as: crewai", ", as: atif"])
+def test_an_eval_file_judges_trajectories(tmp_path: Path, said: str) -> None:
     path = tmp_path / "eval.yaml"
     judges = "models: [scripted]\njudges: [{kind: direct, criteria: ['Is it good?']}]\n"
-    path.write_text(f"data: {{path: {SAMPLES / 'crewai-output.json'}}}\n{judges}", encoding="utf-8")
+    trace = SAMPLES / "crewai-output.json"
+    path.write_text(f"data: {{path: {trace}{said}}}\n{judges}", encoding="utf-8")
     done = adjudge("run", path, "--run", "one", cwd=tmp_path)
-    assert (done.returncode, "outputs of CrewAI" in done.stderr) == (1, True), done.stderr
+    if said.endswith("atif"):
+        assert (done.returncode, "not recognised as atif" in done.stderr) == (1, True), done.stderr
+        return
+    assert done.returncode == 0, done.stderr
+    kept = adjudge("export", "one", "--to", "jsonl", "-o", "-", cwd=tmp_path)
+    assert "It is 18 degrees and sunny in Paris." in kept.stdout, kept.stderr
+    again = adjudge("run", path, "--run", "one", cwd=tmp_path)
+    assert (again.returncode, "0 calls" in again.stdout or "already" in again.stdout) == (0, True)
 
 
 def test_python_refuses_a_list_of_steps_as_what_is_judged() -> None:

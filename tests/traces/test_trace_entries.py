@@ -31,5 +31,5 @@ def test_a_chat_is_a_goal_steps_and_an_answer() -> None:
 
 
 def test_what_is_no_trace_is_refused() -> None:
-    with pytest.raises(WrongData, match="no trace"):
+    with pytest.raises(WrongData, match="no agent trace"):
         Trajectory.of([{"question": "x"}])

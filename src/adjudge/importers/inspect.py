@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
-from adjudge.importers.archive import entries
 from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
@@ -30,6 +29,7 @@ from adjudge.importers.record import (
 from adjudge.importers.source import ForeignFile, Head
 from adjudge.importers.values import Json, is_missing, number, text
 from adjudge.messages import Message
+from adjudge.reading.archive import entries
 from adjudge.verdicts.styles import grade
 
 _VERSION = 2

@@ -85,7 +85,7 @@ class ForeignFile:
     def heads(self) -> list[Head]:
         """The ways to read how the file begins: one object may be a document or the only line."""
         if self._begins_with(_ARCHIVE):
-            from adjudge.importers.archive import entry_names
+            from adjudge.reading.archive import entry_names
 
             return [Head("archive", names=entry_names(self.path))]
         if self._begins_with(_PARQUET):

@@ -370,7 +370,9 @@ class JsonNames:
 
 @cache
 def keys_of(made: type) -> dict[str, Field[object]]:
-    """The fields of a dataclass that are keys of the file; ``as_`` is the key ``as``."""
+    """The fields of a dataclass that are keys of the file, by what the file calls them: ``as_`` is
+    written ``as``.
+    """
     return {one.name.removesuffix("_"): one for one in fields(made) if "type" in one.metadata}
 
 

@@ -65,8 +65,8 @@ def instances(
 
     ``tell`` is told of odd ones: of bad ones unless they stop the run.
     """
-    if file.rows or not reads_traces(file) or source is not None:
-        rows = file.rows or _read(file, tell, limit, source or _source(file))
+    if file.rows or source is not None or not _asks_agents(file):
+        rows = file.rows or _read(file, tell, limit, source or _source(file, tell))
     else:
         rows = _read_traces(file, tell, limit or file.data.limit)
     return map(partial(_accompanied, file.given), rows)
@@ -74,7 +74,11 @@ def instances(
 
 def reads_traces(file: EvalFile) -> bool:
     """Whether its rows are what agents did."""
-    return file.data.as_ is not None or any(isinstance(one, AgentEntry) for one in file.judges)
+    return file.data.as_ is not None or _asks_agents(file)
+
+
+def _asks_agents(file: EvalFile) -> bool:
+    return any(isinstance(one, AgentEntry) for one in file.judges)
 
 
 def _read_traces(
@@ -87,26 +91,30 @@ def _read_traces(
 
         yield from islice(trajectories_of_run(file.source), limit)
         return
-    from adjudge.traces.files import placed_traces
+    from adjudge.traces.source import trace_instances
 
-    found = placed_traces(
-        file.source,
-        file.data.as_,
-        on_bad_row=tell if file.on_bad_row == "report" else None,
-    )
-    nothing = True
-    for place, row in islice(found, limit):
-        nothing = False
-        yield row.instance(place)
-    if nothing:
+    told = tell if file.on_bad_row == "report" else None
+    found = islice(trace_instances(file.source, file.data.as_, (), told), limit)
+    first = next(found, None)
+    if first is not None:
+        yield first
+        yield from found
+    else:
         raise NothingToJudge("{path} holds no trajectory that can be read", path=file.source)
 
 
-def _source(file: EvalFile) -> Source:
+def _source(file: EvalFile, tell: Callable[[OddRows], None]) -> Source:
     from adjudge.ledger.file import holds_run
     from adjudge.runs.rows_again import rows_of_run
+    from adjudge.traces.source import holds_traces, trace_instances
 
-    return rows_of_run(file.source) if holds_run(file.source) else file.source
+    if holds_run(file.source):
+        return rows_of_run(file.source)
+    entry = file.data
+    if entry.as_ is None and (_compares(file) or entry.format or not holds_traces(file.source)):
+        return file.source
+    told = tell if file.on_bad_row == "report" else None
+    return trace_instances(file.source, entry.as_, needed_fields(file), told)
 
 
 def _read(
@@ -127,7 +135,7 @@ def _read(
         columns=dict(data.columns),
         limit=limit or data.limit,
         id=data.id,
-        format=data.format,
+        format=data.format if source == file.source else None,
         encoding=data.encoding,
         sheet=data.sheet,
         header_row=data.header_row,

@@ -42,6 +42,7 @@ from adjudge.reading.values import Place, load_yaml, text_in, unfolded_size
 from adjudge.runs.criteria_entry import CriteriaEntry, CriteriaType
 from adjudge.runs.project import ModelEntry, Project, StepEntry
 from adjudge.runs.variables import with_variables
+from adjudge.traces.names import TRACE_FORMATS
 
 if TYPE_CHECKING:
     from adjudge.checks.check import Expectation
@@ -68,17 +69,16 @@ or compared systems.
 class DataEntry:
     path: str = key(
         Text(),
-        "A CSV, JSONL, JSON, Parquet or Excel file, a run folder, or a file or a folder of agents' "
+        "A CSV, JSONL, JSON, Parquet or Excel file, a run folder, or a file or folder of agents' "
         "traces, relative to this file; - is standard input.",
+    )
+    as_: str | None = key(
+        Word(TRACE_FORMATS),
+        "The format of agents' traces, where their structure does not tell it.",
+        None,
     )
     format: str | None = key(
         Word(FORMATS), "What the file is, where its name does not show it.", None
-    )
-    as_: str | None = key(
-        Text(),
-        "What traces of agents are written in, such as otlp or tau-bench, where their structure "
-        "does not show it.",
-        None,
     )
     columns: tuple[tuple[str, str], ...] = key(
         Names(),

@@ -42,6 +42,8 @@ class _Draft:
     source: str | None = None
     turn: int = 0
     """Which message it came in."""
+    alone: bool = False
+    """Whether only the tool recorded the call so far."""
     joined: bool = False
     """Whether a record of the tool itself was joined to the call."""
 
@@ -78,6 +80,16 @@ class _Draft:
 
 
 @dataclass(slots=True)
+class _Reply:
+    """What an agent says and does before somebody else does something."""
+
+    before: str | None
+    """The answer before it."""
+    said: str = ""
+    acts: bool = False
+
+
+@dataclass(slots=True)
 class Builder:
     """Collects turns in the order of time."""
 
@@ -90,6 +102,7 @@ class Builder:
     """Calls without a result that the model was shown."""
     _waiting: Turn | None = None
     """A model call of which nothing but its cost is recorded."""
+    _reply: _Reply | None = None
     goal: str | None = None
     answer: str | None = None
     ended: str | None = None
@@ -115,18 +128,37 @@ class Builder:
         for part in turn.parts:
             if isinstance(part, Returned):
                 self._join(part, turn)
-            else:
+            elif not (isinstance(part, Called) and self._is_of_record(part)):
                 self._append(_draft_of(part, actor, turn))
         self._pay(turn, self._drafts[began:])
         says = [part.text for part in turn.parts if isinstance(part, Said) and part.text.strip()]
-        if turn.role == "user" and says and self.goal is None and turn.depth == 0:
+        asked = turn.role == "user" and actor == "user" and turn.depth == 0
+        if asked and says and self.goal is None:
             self.goal = "\n".join(says)
-        if turn.role == "assistant" and turn.depth == 0:
-            calls = any(isinstance(part, Called | HandedOver) for part in turn.parts)
-            if calls:
-                self.answer = None
-            elif says:
-                self.answer = "\n".join(says)
+        self._hear(turn)
+
+    def _hear(self, turn: Turn) -> None:
+        """Whether this is an answer: what an agent says without calling anything, in one message
+        or in several that follow each other.
+        """
+        if turn.role != "assistant":
+            self._reply = None
+        if turn.role != "assistant" or turn.depth:
+            return
+        for part in turn.parts:
+            if isinstance(part, Returned):
+                self._reply = None
+                continue
+            if self._reply is None:
+                self._reply = _Reply(self.answer)
+            if isinstance(part, Called | HandedOver):
+                self._reply.acts = True
+            elif isinstance(part, Said) and part.text.strip():
+                self._reply.said = part.text
+            if self._reply.acts:
+                self.answer = self._reply.before
+            elif self._reply.said:
+                self.answer = self._reply.said
 
     def add_system(self, text: str) -> None:
         """A system prompt; one that was there before is no news."""
@@ -151,7 +183,7 @@ class Builder:
         """
         draft = self._called_before(call)
         if draft is None:
-            draft = _Draft(actor or ASSISTANT, "called", call=call, depth=depth)
+            draft = _Draft(actor or ASSISTANT, "called", call=call, depth=depth, alone=True)
             self._append(draft)
             self._claim(draft)
         else:
@@ -162,8 +194,7 @@ class Builder:
             draft.result = result
         elif result.error and not draft.result.error:
             draft.result = Returned(draft.result.text, error=result.error)
-        if depth == 0:
-            self.answer = None
+        self._reply = None
 
     def add_step(self, turn: Turn) -> None:
         """A step that no model call made: something retrieved, a handoff."""
@@ -205,6 +236,18 @@ class Builder:
         self._drafts.append(draft)
         if draft.call is not None:
             self._open.append(draft)
+
+    def _is_of_record(self, call: Called) -> bool:
+        """Whether a tool's own record of this call came before the message that makes it, as where
+        the call itself was not recorded; the record then gets the model's arguments.
+        """
+        if call.id is None:
+            return False
+        for draft in reversed(self._drafts[-_NEAR:]):
+            if draft.alone and draft.call is not None and draft.call.id == call.id:
+                draft.alone, draft.call = False, call
+                return True
+        return False
 
     def _pay(self, turn: Turn, drafts: list[_Draft]) -> None:
         if drafts:
@@ -289,7 +332,8 @@ def _draft_of(
         return _Draft(actor, "retrieved", part.text, depth=depth, source=source)
     if isinstance(part, Thought):
         return _Draft(actor, "thought", part.text, depth=depth, source=source)
-    return _Draft(actor, "said", part.text, depth=depth, missing=part.missing, source=source)
+    kind: StepKind = "noted" if actor == "system" else "said"
+    return _Draft(actor, kind, part.text, depth=depth, missing=part.missing, source=source)
 
 
 def built(

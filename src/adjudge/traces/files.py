@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import sys
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import BinaryIO, cast
 from adjudge.data.sources.json_rows import JsonDocument, is_lines
 from adjudge.data.sources.row import BadRow, Origin
 from adjudge.data.sources.text import PeekableText, open_text
-from adjudge.errors import WrongData
+from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.messages import Message, reason_of
+from adjudge.reading.archive import entries, entry_names
 from adjudge.traces.chunks import streamed_events
 from adjudge.traces.read import as_message, checked, unknown
 from adjudge.traces.registry import FORMATS, format_of, formats_named
@@ -28,6 +28,7 @@ TRACE_FILES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".csv", ".log", "
 """How the names of files with traces end; each may be packed as .gz."""
 _LOOKED_AT = 50
 """Lines that are looked at to find out the format."""
+_OTLP_ENDINGS = (".otlp.json", ".otlp.jsonl")
 _ZIP = b"PK\x03\x04"
 _GZIP = b"\x1f\x8b"
 
@@ -63,13 +64,18 @@ def placed_traces(
                 yield f"{file.name}:{number}", found
 
 
-def known_format(path: Path | str) -> TraceFormat | None:
-    """The format of a file, by its structure; None where it is no trace that is known."""
+def first_objects(path: Path) -> tuple[list[Object], bool]:
+    """The first objects of a file, and whether it is one document by itself; none where it cannot
+    be read.
+    """
     try:
-        head, _ = _opened(Path(path))
-    except (WrongData, OSError):
-        return None
-    return format_of(head)
+        with path.open("rb") as file:
+            begins = file.read(1 << 10).lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+        head, rest = _opened(path)
+        alone = begins == b"{" and len(head) == 1 and next(rest, None) is None
+        return _good(head), alone and path.suffix.lower() == ".json"
+    except (RunError, SetupError, OSError):
+        return [], False
 
 
 def _stop(bad: BadRow) -> None:
@@ -87,7 +93,8 @@ def _files(path: Path) -> Iterator[Path]:
     ]
     if not found:
         raise WrongData("{path} holds no files of traces", path=path)
-    yield from found
+    logs = {beside for file in found if (beside := _logs_beside(file)) is not None}
+    yield from (file for file in found if file not in logs)
 
 
 def _rows(
@@ -96,38 +103,63 @@ def _rows(
     """Those of one file. What is wrong with the file, or with one run in it, is a bad row."""
     try:
         head, rest = _opened(path)
-        format = format_of(head, among)
+        first = _good(head)
+        format = format_of(first, among)
         if format is None:
-            yield BadRow(str(path), unknown(name))
-            return
-        if format.document(head[0]) and not format.lines(head):
+            bad = [one for one in head if isinstance(one, BadRow)]
+            yield bad[0] if bad else BadRow(str(path), unknown(name))
+        elif format.document(first[0]) and not format.lines(first):
             for number, one in enumerate(chain(head, rest), 1):
-                try:
-                    yield from checked(format, [one])
-                except WrongData as error:
-                    where = Origin(str(path)).where(number)
-                    yield BadRow(where, str(error))
+                yield from _documents(format, one, Origin(str(path)).where(number))
         else:
-            yield from checked(format, [*head, *rest])
-    except WrongData as error:
+            beside = _objects(logs) if (logs := _logs_beside(path)) is not None else ()
+            given = [*head, *rest, *beside]
+            yield from (one for one in given if isinstance(one, BadRow))
+            yield from checked(format, _good(given))
+    except (RunError, SetupError) as error:
         yield BadRow(str(path), str(error))
     except OSError as error:
         yield BadRow(str(path), Message("cannot be read: {reason}", reason=reason_of(error)))
 
 
-def _opened(path: Path) -> tuple[list[Object], Iterator[Object]]:
+def _good(given: Sequence[Object | BadRow]) -> list[Object]:
+    return [one for one in given if not isinstance(one, BadRow)]
+
+
+def _documents(
+    format: TraceFormat, one: Object | BadRow, where: str
+) -> Iterator[TraceRow | BadRow]:
+    if isinstance(one, BadRow):
+        yield one
+        return
+    try:
+        yield from checked(format, [one])
+    except WrongData as error:
+        yield BadRow(where, str(error))
+
+
+def _logs_beside(path: Path) -> Path | None:
+    """The file of logs that belongs to a file of OTLP spans: messages may stand there alone."""
+    for ending in _OTLP_ENDINGS:
+        if path.name.endswith(ending) and not path.name.endswith(f".logs{ending}"):
+            found = path.with_name(f"{path.name.removesuffix(ending)}.logs{ending}")
+            return found if found.is_file() else None
+    return None
+
+
+def _opened(path: Path) -> tuple[list[Object | BadRow], Iterator[Object | BadRow]]:
     """The first objects of a file, and the rest as they are asked for."""
     objects = _objects(path)
     return list(islice(objects, _LOOKED_AT)), objects
 
 
-def _objects(path: Path) -> Iterator[Object]:
+def _objects(path: Path) -> Iterator[Object | BadRow]:
     with path.open("rb") as raw:
         packed = raw.peek(2)[:2] == _GZIP
         file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
         kind = Path(path.name.removesuffix(".gz")).suffix.lower()
         if raw.peek(4)[:4] == _ZIP:
-            yield from _archive(raw)
+            yield from _archive(path)
             return
         if kind in (".csv", ".tsv"):
             yield from _table(file, "\t" if kind == ".tsv" else ",")
@@ -139,23 +171,22 @@ def _objects(path: Path) -> Iterator[Object]:
             raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
 
 
-def _archive(file: BinaryIO) -> Iterator[Object]:
+def _archive(path: Path) -> Iterator[Object]:
     """The samples of an Inspect log that is an archive, one after the other."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            names = archive.namelist()
-            if not {"header.json", "_journal/start.json"} & set(names):
-                raise WrongData("is an archive, and no log of Inspect")
-            for name in names:
-                if name.startswith("samples/") and name.endswith(".json"):
-                    yield as_message(json.loads(archive.read(name)))
-    except (zipfile.BadZipFile, ValueError, RecursionError, NotImplementedError) as error:
-        if isinstance(error, WrongData):
-            raise
-        raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
+    if not {"header.json", "_journal/start.json"} & set(entry_names(path)):
+        raise WrongData("is an archive, but not an Inspect log")
+    for name, content in entries(path, _is_sample):
+        try:
+            yield as_message(json.loads(content))
+        except (ValueError, RecursionError) as error:
+            raise WrongData("{name} is not JSON: {said}", name=name, said=str(error)) from error
 
 
-def _json(text: PeekableText) -> Iterator[Object]:
+def _is_sample(name: str) -> bool:
+    return name.startswith("samples/") and name.endswith(".json")
+
+
+def _json(text: PeekableText) -> Iterator[Object | BadRow]:
     head = text.head.lstrip()
     if head.startswith(("data:", "event:")):
         yield from streamed_events("".join(text.chunks()))
@@ -189,16 +220,21 @@ def _is_line(head: str) -> bool:
     return True
 
 
-def _line(line: str, number: int, origin: Origin) -> Object:
+def _line(line: str, number: int, origin: Origin) -> Object | BadRow:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise origin.wrong(number, Message("is not JSON: {said}", said=str(error))) from error
+        return origin.bad(number, Message("is not JSON: {said}", said=str(error)))
     return as_message(value)
 
 
 def _table(file: BinaryIO, delimiter: str) -> Iterator[Object]:
     csv.field_size_limit(sys.maxsize)
     text = io.TextIOWrapper(file, "utf-8-sig", newline="")
-    for row in csv.DictReader(text, delimiter=delimiter):
-        yield {key: value for key, value in row.items() if key and value not in (None, "")}
+    try:
+        for row in csv.DictReader(text, delimiter=delimiter):
+            yield {key: value for key, value in row.items() if key and value not in (None, "")}
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise WrongData("cannot be read as a table in UTF-8: {error}", error=str(error)) from error
+    finally:
+        text.detach()

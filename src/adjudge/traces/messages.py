@@ -54,6 +54,8 @@ def is_message(value: object) -> bool:
         return False
     if is_langchain(value) or is_pydantic(value) or is_item(value):
         return True
+    if isinstance(value.get("from"), str) and "value" in value:
+        return True
     role = value.get("role")
     return isinstance(role, str) and any(
         key in value for key in ("content", "tool_calls", "tool_call_id", "parts", "function_call")
@@ -354,9 +356,8 @@ def _provider_call(item: Object, kind: str) -> Iterator[Part]:
     error = item.get("error")
     failed = as_text(error) if error else None
     result = first_of(item, "output", "outputs", "results", "result")
-    if result is not None or failed or item.get("status") == "failed":
-        failed = failed or ("failed" if item.get("status") == "failed" else None)
-        yield Returned(None if result is None else as_text(result), id, name, failed)
+    failed = failed or ("failed" if item.get("status") == "failed" else None)
+    yield Returned(None if result is None else as_text(result), id, name, failed)
 
 
 def _said(text: str) -> list[Part]:

@@ -9,10 +9,7 @@ from adjudge.errors import WrongData
 from adjudge.messages import Message
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.values import Object, plain
-
-HOSTILE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
-"""What a reader raises on a value that is not as its tool writes it."""
+from adjudge.traces.values import HOSTILE, Object, plain
 
 
 def trajectory_of(value: object) -> Trajectory:
@@ -20,7 +17,7 @@ def trajectory_of(value: object) -> Trajectory:
     found = read_trajectories(value)
     if len(found) != 1:
         raise WrongData(
-            "{count} trajectories are in it: read them with read_trajectories", count=len(found)
+            "there are {count} trajectories in it, not one: use read_trajectories", count=len(found)
         )
     return found[0]
 
@@ -58,8 +55,8 @@ def as_message(one: object) -> Object:
 def unknown(format: str | None) -> Message:
     """What is said where no trajectory is found."""
     if format is None:
-        return Message("no trace of an agent is known by this structure; name the format with as")
-    return Message("this is not what {format} writes", format=format)
+        return Message("no agent trace was recognised; name its format with as")
+    return Message("was not recognised as {format}", format=format)
 
 
 def rows_of(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:

@@ -19,8 +19,9 @@ from adjudge.traces.formats.phoenix import PHOENIX
 from adjudge.traces.formats.tau2 import TAU2
 from adjudge.traces.formats.tau_bench import TAU_BENCH
 from adjudge.traces.formats.trail import TRAIL
+from adjudge.traces.names import TRACE_FORMATS
 from adjudge.traces.row import TraceFormat
-from adjudge.traces.values import Object
+from adjudge.traces.values import HOSTILE, Object
 
 FORMATS: tuple[TraceFormat, ...] = (
     ATIF,
@@ -54,8 +55,6 @@ FORMATS: tuple[TraceFormat, ...] = (
     chats.ANTHROPIC,
     chats.CHAT,
 )
-TRACE_FORMATS = tuple(dict.fromkeys(format.name for format in FORMATS))
-"""What may stand after ``as:``."""
 
 
 def formats_named(name: str) -> tuple[TraceFormat, ...]:
@@ -74,7 +73,11 @@ def format_of(
     given: Sequence[Object], among: Sequence[TraceFormat] = FORMATS
 ) -> TraceFormat | None:
     """The first that knows the objects as one document each, or all of them together."""
-    for format in among:
-        if given and (format.document(given[0]) or format.lines(given)):
-            return format
-    return None
+    return next((format for format in among if given and _knows(format, given)), None)
+
+
+def _knows(format: TraceFormat, given: Sequence[Object]) -> bool:
+    try:
+        return format.document(given[0]) or format.lines(given)
+    except HOSTILE:
+        return False

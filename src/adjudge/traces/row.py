@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.trajectory import Trajectory
-from adjudge.traces.values import Object
+from adjudge.traces.values import Object, json_value
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,6 @@ class TraceFormat:
 
 def present(**columns: object) -> JsonObject:
     """The columns that have something."""
-    from adjudge.traces.values import json_value
-
     return {name: json_value(value) for name, value in columns.items() if value is not None}
 
 

@@ -71,7 +71,7 @@ def trajectory_of_spans(spans: Sequence[Span]) -> Trajectory:
     ordered = tree.ordered
     outer = [span for span in ordered if tree.parent(span) is None]
     tops = _tops(ordered)
-    builder.add_system(next((span.system for span in ordered if span.system), ""))
+    builder.add_system(next((text for span in ordered if (text := _system(span))), ""))
     models = [span for span in ordered if span.kind == "model"]
     if not any(span.inputs for span in models) and tops:
         _add_first_words(builder, tops[0], bool(models))
@@ -98,6 +98,12 @@ def trajectory_of_spans(spans: Sequence[Span]) -> Trajectory:
             handed = Turn("assistant", [HandedOver(span.to)], actor, source=span.id, depth=depth)
             builder.add_step(handed)
     return _finished(builder, tops, outer)
+
+
+def _system(span: Span) -> str:
+    """The system prompt of a model call, or of an agent."""
+    said = (turn.text for turn in span.inputs if turn.role == "system")
+    return span.system or next(said, "")
 
 
 def _tops(ordered: Sequence[Span]) -> list[Span]:

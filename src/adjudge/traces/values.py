@@ -17,7 +17,8 @@ from adjudge.domain.message import Usage
 
 Object: TypeAlias = Mapping[str, Any]
 """What a tool wrote: looked into with care, since it may be anything."""
-NOTHING: Object = {}
+HOSTILE = (ValueError, TypeError, KeyError, AttributeError, IndexError, RecursionError)
+"""What a reader raises on a value that is not as its tool writes it."""
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+)[^,\s]{0,60};base64,([A-Za-z0-9+/=_-]{100,})")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{2000,}={0,2}(?![A-Za-z0-9+/=])")
 _DEEPEST = 60

@@ -64,9 +64,9 @@ def refusal_of(name: str, trace: str) -> str:
             trace=trace,
         )
     return Message(
-        "{name} holds {trace}: steps of an agent's run, not rows to judge. Traces are not "
-        'read yet: give each run as one row, such as {{"user_input": "…", "response": "…"}} '
-        'or {{"messages": […]}}',
+        "{name} holds {trace}: steps of an agent's run, not rows to judge. Read them as "
+        "trajectories: adjudge judge --file FILE, data: FILE in an eval file, or "
+        "Trajectory.of(…) in Python",
         name=name,
         trace=trace,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from adjudge.traces.build import built
 from adjudge.traces.messages import read_turns
@@ -55,8 +56,6 @@ def _read_session(given: Sequence[Object]) -> Iterator[TraceRow]:
         turns = [turn for event in events if (turn := _event(event)) is not None]
         made = built(turns)
         times = [event["timestamp"] for event in events if "timestamp" in event]
-        from dataclasses import replace
-
         lasted = elapsed(times[0], times[-1]) if times else None
         yield TraceRow(
             replace(made, seconds=lasted),

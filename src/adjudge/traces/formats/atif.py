@@ -8,7 +8,16 @@ from dataclasses import replace
 from adjudge.traces.build import built
 from adjudge.traces.messages import call_of, read_turns, tools_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.turns import Called, Part, Returned, Thought, Turn
+from adjudge.traces.turns import (
+    Called,
+    HandedOver,
+    Part,
+    Retrieved,
+    Returned,
+    Said,
+    Thought,
+    Turn,
+)
 from adjudge.traces.values import (
     Object,
     as_text,
@@ -27,10 +36,9 @@ _DEEPEST = 20
 def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
     name = str(inner(trajectory, "agent", "name") or "")
     below = {
-        id: one
+        name_of: one
         for one in objects(trajectory.get("subagent_trajectories") or [])
-        for key in ("trajectory_id", "session_id")
-        if (id := text_at(one, key))
+        if (name_of := text_at(one, "trajectory_id", "session_id"))
     }
     for step in objects(trajectory.get("steps") or []):
         if step.get("is_copied_context") is True:
@@ -38,11 +46,11 @@ def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
         yield from _step(step, name, depth)
         for result in objects(inner(step, "observation", "results") or []):
             for ref in objects(result.get("subagent_trajectory_ref") or []):
-                id = text_at(ref, "trajectory_id", "session_id")
-                if (inside := below.pop(id, None)) is not None and depth < _DEEPEST:
+                named = text_at(ref, "trajectory_id", "session_id")
+                if (inside := below.pop(named, None)) is not None and depth < _DEEPEST:
                     yield from _turns(inside, depth + 1)
     if depth < _DEEPEST:
-        for left in {id(one): one for one in below.values()}.values():
+        for left in below.values():
             yield from _turns(left, depth + 1)
 
 
@@ -50,6 +58,16 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
     source = step.get("source")
     said = read_turns({"role": "user", "content": step.get("message")})
     parts: list[Part] = said[0].parts if said else []
+    extra = step.get("extra")
+    beside: Object = extra if isinstance(extra, Mapping) else {}
+    depth += int(number(beside.get("depth")) or 0)
+    if beside.get("kind") == "retrieved":
+        parts = [Retrieved(part.text) for part in parts if isinstance(part, Said)]
+    elif beside.get("kind") == "handed over" and not step.get("tool_calls"):
+        parts = [HandedOver(part.text) for part in parts if isinstance(part, Said)]
+    elif beside.get("kind") == "noted":
+        yield Turn("user", parts, "system", source=id_at(step, "step_id"), depth=depth)
+        return
     number_of = id_at(step, "step_id")
     if source != "agent":
         yield Turn("system" if source == "system" else "user", parts, source=number_of, depth=depth)
@@ -57,15 +75,14 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         return
     thought = text_at(step, "reasoning_content")
     calls: list[Part] = [
-        Called(call.name, call.arguments, id_at(one, "tool_call_id"))
-        for one in objects(step.get("tool_calls") or [])
-        for call in [call_of(one)]
+        _unread(call) if beside.get("unparsed") is True else call
+        for call in map(call_of, objects(step.get("tool_calls") or []))
     ]
     metrics = step.get("metrics")
     yield Turn(
         "assistant",
         [*([Thought(thought)] if thought else []), *parts, *calls],
-        agent,
+        text_at(beside, "actor") or agent,
         usage_of(metrics),
         number(inner(metrics, "cost_usd")),
         source=number_of,
@@ -74,12 +91,26 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
     yield from _results(step, depth)
 
 
+def _unread(call: Called) -> Called:
+    """A call whose arguments were a text, which ATIF has no place for."""
+    said = inner(call.arguments, "input")
+    return Called(call.name, said if isinstance(said, str) else "", call.id)
+
+
 def _results(step: Object, depth: int) -> Iterator[Turn]:
-    for one in objects(inner(step, "observation", "results") or []):
+    found = objects(inner(step, "observation", "results") or [])
+    error = inner(step, "extra", "error")
+    failed = error if isinstance(error, str) else None
+    if failed is not None and not found:
+        ids = [call_of(one).id for one in objects(step.get("tool_calls") or [])]
+        yield Turn("tool", [Returned(None, id, error=failed) for id in ids], depth=depth)
+    for one in found:
         content = one.get("content")
         turns = read_turns({"role": "user", "content": content})
         text = None if content is None else turns[0].text if turns else as_text(content)
-        yield Turn("tool", [Returned(text, id_at(one, "source_call_id"))], depth=depth)
+        yield Turn(
+            "tool", [Returned(text, id_at(one, "source_call_id"), error=failed)], depth=depth
+        )
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:

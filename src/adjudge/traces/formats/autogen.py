@@ -8,8 +8,8 @@ from dataclasses import replace
 from adjudge.traces.build import built
 from adjudge.traces.messages import call_of, read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.turns import HandedOver, Part, Retrieved, Returned, Said, Thought, Turn
-from adjudge.traces.values import Object, as_text, elapsed, id_at, objects, text_at, usage_of
+from adjudge.traces.turns import HandedOver, Part, Retrieved, Returned, Thought, Turn
+from adjudge.traces.values import Object, as_text, elapsed, id_at, inner, objects, text_at, usage_of
 
 _SKIPPED = (
     *("UserInputRequestedEvent", "ModelClientStreamingChunkEvent", "SelectSpeakerEvent"),
@@ -83,8 +83,6 @@ def _thread(state: Object) -> list[Object]:
     for one in objects(found):
         if messages := objects(one.get("message_thread") or []):
             return messages
-    from adjudge.traces.values import inner
-
     for one in objects(found):
         context = inner(one, "agent_state", "llm_context", "messages")
         if messages := objects(context or []):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from adjudge.traces.build import built
@@ -16,9 +16,12 @@ from adjudge.traces.messages import (
     tools_of,
 )
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.values import Object, as_text, first_of, inner, objects, usage_of
+from adjudge.traces.values import Object, first_of, objects, usage_of
 
-_LISTS = ("messages", "conversation", "history", "input", "items", "chat", "trajectory")
+_LISTS = (
+    *("messages", "conversation", "conversations", "history", "input", "items", "chat"),
+    *("trajectory", "output"),
+)
 """Under which names an object holds its messages."""
 _COLUMNS = (
     *("id", "task_id", "trial", "reward", "label", "labels", "reference", "reference_calls"),
@@ -28,8 +31,10 @@ _COLUMNS = (
 
 def messages_in(value: Object) -> list[Any] | None:
     """The list of messages that an object holds."""
+    request = value.get("request")
+    holder = request if isinstance(request, Mapping) and "messages" in request else value
     for key in _LISTS:
-        found = value.get(key)
+        found = holder.get(key)
         if (
             isinstance(found, list)
             and found
@@ -48,14 +53,22 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def _row(value: Object) -> TraceRow:
-    turns = read_turns(messages_in(value))
-    output = value.get("output")
-    if "output" in value and isinstance(output, list) and value.get("input") is not None:
+    held = messages_in(value)
+    turns = read_turns(held)
+    asked, output = value.get("input"), value.get("output")
+    if isinstance(asked, str) and held is output:
+        turns = [*read_turns(asked), *turns]
+    elif isinstance(output, list) and held is not output:
         turns += read_turns(output)
-    elif isinstance(value.get("choices"), list):
-        turns += read_turns({"choices": value["choices"]})
+    for reply in (value, value.get("response"), value.get("completion")):
+        if isinstance(reply, Mapping) and isinstance(reply.get("choices"), list):
+            turns += read_turns({"choices": reply["choices"], "usage": reply.get("usage")})
+    for key in ("request", "body"):
+        if isinstance(value.get(key), Mapping):
+            value = {**value[key], **value}
     said = first_of(value, "system", "instructions", "system_prompt")
-    system = "\n".join(turn.text for turn in read_turns(said)) if said else ""
+    prompts = read_turns({"role": "system", "content": said}) if said else []
+    system = "\n".join(turn.text for turn in prompts)
     if (usage := usage_of(value.get("usage"))) and turns and not any(one.usage for one in turns):
         spoken = [turn for turn in turns if turn.role == "assistant"]
         if spoken:
@@ -116,10 +129,7 @@ def _has_page_parts(message: Object) -> bool:
     return any("toolCallId" in one for one in objects(message.get("parts") or []))
 
 
-CHAT = _format("chat", lambda one: "role" in one or is_chunk(one))
+CHAT = _format("chat", lambda one: "role" in one or "from" in one or is_chunk(one))
+MESSAGES = (PYDANTIC, LANGCHAIN, RESPONSES, ANTHROPIC, CHAT)
+"""Formats that are messages alone."""
 read_chat = _read
-
-
-def said_by(value: object) -> str:
-    """The text of a prompt that may be a text or blocks."""
-    return as_text(inner(value, "text") or value)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from adjudge.traces.build import Builder
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.turns import Said, Turn
+from adjudge.traces.turns import Turn
 from adjudge.traces.values import Object, elapsed, id_at, inner, text_at
 
 _MAIN = "main"
@@ -59,18 +59,8 @@ def _add(builder: Builder, turn: Turn, line: Object, alone: bool) -> None:
     elif turn.role == "user" and below and not alone:
         turn.actor = _MAIN
     elif line.get("isCompactSummary") is True or turn.text.lstrip().startswith(_COMMANDS):
-        _note(builder, turn)
-        return
+        turn.actor = "system"  # a line that nobody wrote: no word of the user, and no goal
     builder.add(turn)
-
-
-def _note(builder: Builder, turn: Turn) -> None:
-    """A line that nobody wrote: no word of the user, and no goal."""
-    goal = builder.goal
-    if builder.goal is None:
-        builder.goal = ""
-    builder.add(Turn("user", [Said(turn.text)], "system", source=turn.source))
-    builder.goal = goal
 
 
 CLAUDE_CODE = TraceFormat("claude-code", _read, lines=lambda given: any(map(_is_message, given)))

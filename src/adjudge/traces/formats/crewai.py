@@ -69,10 +69,10 @@ def _is_log_line(one: Object) -> bool:
     return {"timestamp", "task", "agent", "status"} <= one.keys() and "messages" not in one
 
 
-def _refuse(given: Sequence[Object]) -> Iterator[TraceRow]:
+def _refuse(_: Sequence[Object]) -> Iterator[TraceRow]:
     raise WrongData(
-        "holds a log of CrewAI, in which no calls of tools are: save what kickoff() returned, with "
-        "its tasks_output, such as output.model_dump_json()"
+        "holds a log of CrewAI, which does not record tool calls: save what kickoff() returned "
+        "instead, for example with output.model_dump_json()"
     )
     yield from ()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from adjudge.traces.build import built
 from adjudge.traces.row import TraceFormat, TraceRow, present
@@ -38,8 +39,6 @@ def _read_when(given: Sequence[Object]) -> Iterator[TraceRow]:
         turns = [_turn(message) for message in objects(one["history"])]
         step = number(one.get("mistake_step"))
         made = built(turns)
-        from dataclasses import replace
-
         yield TraceRow(
             replace(made, goal=question or made.goal),
             present(
@@ -76,8 +75,6 @@ def _read_mast(given: Sequence[Object]) -> Iterator[TraceRow]:
         options = inner(one, "note", "options")
         marks = options if isinstance(options, Mapping) else {}
         made = built(turns)
-        from dataclasses import replace
-
         yield TraceRow(
             replace(made, goal=goal or made.goal, answer=None if lines else made.answer),
             present(

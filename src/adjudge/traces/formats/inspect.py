@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.traces.build import built
 from adjudge.traces.messages import read_turns, tools_of
@@ -71,7 +72,7 @@ def _whole_usage(sample: Object, models: Sequence[Object]) -> Usage | None:
     return sum(counted, Usage(len(models)))
 
 
-def _columns(sample: Object) -> Mapping[str, object]:
+def _columns(sample: Object) -> JsonObject:
     epoch, target = sample.get("epoch"), sample.get("target")
     id = str(sample.get("id"))
     scores = sample.get("scores")

@@ -98,19 +98,24 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     traces = {one.get("id"): one for one in given if isinstance(one.get("observations"), list)}
     found = [_span(one) for one in _observations(given) if _is_observation(one)]
     for id, spans in by_trace(found).items():
-        held = traces.get(id)
-        if held is not None and ("input" in held or "output" in held):
-            root = Span(f"trace {id}", None, id, text_at(held, "name"))
-            root.goal, root.inputs = goal_of(held.get("input"), [])
-            root.answer, root.outputs = answer_of(held.get("output"), [])
-            known = {span.id for span in spans}
-            for span in spans:
-                span.parent = span.parent if span.parent in known else root.id
-            root.start = min((span.start for span in spans if span.start is not None), default=None)
-            spans = [root, *spans]
-        row = row_of(id, spans)
-        session = held.get("sessionId") if held is not None else None
+        held = traces.get(id, {})
+        row = row_of(id, _below_trace(held, id, spans))
+        session = held.get("sessionId")
         yield TraceRow(row.trajectory, {**row.columns, **present(session_id=session)})
+
+
+def _below_trace(held: Object, id: str, spans: list[Span]) -> list[Span]:
+    """The observations below the trace itself, where it says what was asked and answered."""
+    if "input" not in held and "output" not in held:
+        return spans
+    root = Span(f"trace {id}", None, id, text_at(held, "name"))
+    root.goal, root.inputs = goal_of(held.get("input"), [])
+    root.answer, root.outputs = answer_of(held.get("output"), [])
+    root.start = min((span.start for span in spans if span.start is not None), default=None)
+    known = {span.id for span in spans}
+    for span in spans:
+        span.parent = span.parent if span.parent in known else root.id
+    return [root, *spans]
 
 
 def _holds(one: Object) -> bool:

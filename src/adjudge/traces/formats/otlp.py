@@ -101,7 +101,7 @@ def _logs(given: Sequence[Object]) -> Iterator[Object]:
 
 
 def _joined(spans: list[Span], logs: Sequence[Object]) -> list[Span]:
-    """Spans with the messages that were logged for them; one is made where only the log is there."""
+    """Spans with the messages logged for them; one is made where only the log is there."""
     known = {(span.trace, span.id): span for span in spans}
     held: dict[tuple[str, str], list[Object]] = {}
     for place, log in enumerate(logs):

@@ -1,0 +1,195 @@
+"""The trajectories of a run as ATIF files, one a row, with what was said of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from adjudge.domain.frozen import NOTHING
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.trajectory import Step, StepKind, ToolCall, ToolDefinition, Trajectory
+from adjudge.errors import SetupError
+from adjudge.exporters.files import text_file
+from adjudge.runs.folder import records_of
+from adjudge.traces.values import arguments_of
+
+VERSION = "ATIF-v1.7"
+_UNSAFE = re.compile(r"[^\w.-]+")
+_HEADER = re.compile(
+    r"(?P<actor>.+?) (?P<kind>said|called|handed over|thought|retrieved|noted)"
+    r"(?: (?P<name>[^\s(]+)\((?P<arguments>.*)\))?"
+)
+_ERROR = "error: "
+
+
+def to_atif(run: Path, target: Path) -> int:
+    """One file a trajectory in the folder ``target``. Says how many there are."""
+    if target.exists() and not target.is_dir():
+        raise SetupError("{target} is a file: ATIF is written to a folder", target=target)
+    said: dict[str, list[JsonValue]] = {}
+    for record in records_of(run):
+        said.setdefault(record.name, []).append(_judgment(record))
+    written: set[str] = set()
+    for record in records_of(run):
+        if record.name in written or (trajectory := _trajectory(record)) is None:
+            continue
+        target.mkdir(parents=True, exist_ok=True)
+        written.add(record.name)
+        name = _UNSAFE.sub("-", record.name).strip("-.")[:80] or "row"
+        whole = atif_of(trajectory, record.name, record.input, said[record.name])
+        with text_file(target / f"{len(written):04}-{name}.json") as out:
+            out.write(json.dumps(whole, ensure_ascii=False, indent=1))
+    if not written:
+        raise SetupError(
+            "{run} holds no trajectories, so there is nothing to write as ATIF", run=run
+        )
+    return len(written)
+
+
+def _judgment(record: JudgmentRecord) -> JsonValue:
+    return {
+        "judge": record.judge,
+        "criterion": record.criterion,
+        "score": record.score,
+        "explanation": record.explanation,
+    }
+
+
+def _trajectory(record: JudgmentRecord) -> Trajectory | None:
+    """The whole, where the run keeps it; else what the texts of its steps tell."""
+    kept = getattr(record.detail, "trajectory", None)
+    if isinstance(kept, Trajectory):
+        return kept
+    steps = record.fields.get("steps")
+    if not steps or isinstance(steps, str):
+        return None
+    goal, answer, system = (
+        value if isinstance(value := record.fields.get(name, ""), str) else ""
+        for name in ("user_input", "response", "system")
+    )
+    tools = record.fields.get("tools", ())
+    named = [_tool(text) for text in tools] if not isinstance(tools, str) else []
+    read = tuple(_step(text, number) for number, text in enumerate(steps, 1))
+    return Trajectory(goal, read, answer or None, system, tuple(named))
+
+
+def _tool(text: str) -> ToolDefinition:
+    name, _, rest = text.partition(": ")
+    described, _, schema = rest.partition("\n")
+    found = arguments_of(schema) if schema else None
+    return ToolDefinition(name, described, found if not isinstance(found, str) else None)
+
+
+def _step(text: str, number: int) -> Step:
+    """A step from its canonical text."""
+    header, _, body = text.partition("\n")
+    said = _HEADER.fullmatch(header)
+    if said is None:
+        return Step(number, "assistant", "said", text)
+    kind: StepKind = said["kind"]  # type: ignore[assignment]
+    if said["name"] is None:
+        return Step(number, said["actor"], kind, body)
+    error, result = None, body or None
+    if body.startswith(_ERROR):
+        error, _, rest = body.removeprefix(_ERROR).partition("\n")
+        result = rest or None
+    call = ToolCall(said["name"], arguments_of(said["arguments"]), result, error)
+    return Step(number, said["actor"], kind, "", call)
+
+
+def atif_of(
+    trajectory: Trajectory,
+    name: str,
+    row: JsonObject = NOTHING,
+    judgments: Sequence[JsonValue] = (),
+) -> JsonDict:
+    """One trajectory in ATIF."""
+    agents = [step.actor for step in trajectory.steps if step.actor not in ("user", "system")]
+    steps = [
+        {"step_id": number, **said}
+        for number, said in enumerate(_steps(trajectory, agents[0] if agents else ""), 1)
+    ]
+    agent: JsonDict = {"name": agents[0] if agents else "unknown", "version": "unknown"}
+    if trajectory.tools:
+        agent["tool_definitions"] = [_definition(tool) for tool in trajectory.tools]
+    extra: JsonDict = {"adjudge": {"judgments": list(judgments)}} if judgments else {}
+    metrics = _totals(trajectory, len(steps))
+    return {
+        "schema_version": VERSION,
+        "session_id": name,
+        "agent": agent,
+        "steps": steps,
+        **({"final_metrics": metrics} if metrics else {}),
+        **({"extra": {**row, **extra}} if row or extra else {}),
+    }
+
+
+def _definition(tool: ToolDefinition) -> JsonDict:
+    function: JsonDict = {"name": tool.name}
+    function |= {"description": tool.description} if tool.description else {}
+    function |= {"parameters": tool.schema} if tool.schema is not None else {}
+    return {"type": "function", "function": function}
+
+
+def _steps(trajectory: Trajectory, agent: str) -> Iterator[JsonDict]:
+    if trajectory.system:
+        yield {"source": "system", "message": trajectory.system}
+    for step in trajectory.steps:
+        by_agent = step.actor not in ("user", "system")
+        source = "agent" if by_agent else step.actor
+        said: JsonDict = {"source": source, "message": "" if step.kind == "thought" else step.text}
+        if step.kind == "thought" and by_agent:
+            said["reasoning_content"] = step.text
+        extra: JsonDict = {}
+        if by_agent and step.actor != agent:
+            extra["actor"] = step.actor
+        if step.kind not in ("said", "thought", "called"):
+            extra["kind"] = step.kind
+        extra |= {"depth": step.depth} if step.depth else {}
+        if step.call is not None:
+            said |= {"source": "agent", "message": ""} | _call(step.call, step.number)
+            extra |= {"actor": step.actor} if not by_agent else {}
+            extra |= {"error": step.call.error} if step.call.error is not None else {}
+            extra |= {"unparsed": True} if step.call.unparsed else {}
+        if metrics := _metrics(step):
+            said["metrics"] = metrics
+        yield {**said, **({"extra": extra} if extra else {})}
+
+
+def _call(call: ToolCall, number: int) -> JsonDict:
+    id = f"call_{number}"
+    arguments: JsonValue = (
+        {"input": call.arguments} if isinstance(call.arguments, str) else dict(call.arguments)
+    )
+    made: JsonDict = {
+        "tool_calls": [{"tool_call_id": id, "function_name": call.name, "arguments": arguments}]
+    }
+    if call.result is not None:
+        made["observation"] = {"results": [{"source_call_id": id, "content": call.result}]}
+    return made
+
+
+def _metrics(step: Step) -> JsonDict:
+    usage, found = step.usage, {}
+    if usage is not None and (usage.prompt_tokens or usage.completion_tokens):
+        found = {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            **({"cached_tokens": usage.cached_tokens} if usage.cached_tokens else {}),
+        }
+    return {**found, **({"cost_usd": step.usd} if step.usd is not None else {})}
+
+
+def _totals(trajectory: Trajectory, steps: int) -> JsonDict:
+    usage = trajectory.usage
+    found: JsonDict = {}
+    if usage is not None and (usage.prompt_tokens or usage.completion_tokens):
+        found |= {
+            "total_prompt_tokens": usage.prompt_tokens,
+            "total_completion_tokens": usage.completion_tokens,
+        }
+    found |= {"total_cost_usd": trajectory.usd} if trajectory.usd is not None else {}
+    return {**found, "total_steps": steps} if found else {}

@@ -1,0 +1,11 @@
+"""The names of the formats of traces, apart from what reads them."""
+
+from __future__ import annotations
+
+TRACE_FORMATS = (
+    *("atif", "inspect", "otlp", "mlflow", "phoenix", "langfuse", "langsmith", "openai-agents"),
+    *("trail", "adk", "tau-bench", "tau2", "swe-agent", "mini-swe-agent", "claude-code"),
+    *("who-and-when", "mast", "autogen", "crewai", "vercel", "pydantic-ai", "langchain"),
+    *("responses", "anthropic", "chat"),
+)
+"""What may stand after ``as:``, in the order in which a file is tried."""
