@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
 
-from adjudge.agents.expected import ExpectedCall, Expectations, Order
+from adjudge.agents.expected import Expectations, ExpectedCall, Order
 from adjudge.agents.rules import measure
 from adjudge.domain.trajectory import Trajectory
 from adjudge.results.repeats import pass_all
@@ -151,9 +151,8 @@ def main() -> None:
     calls = [call for run in runs for call in run.trajectory.calls]
     failed = sum(call.call is not None and call.call.error is not None for call in calls)
     tasks, trials = len({run.task for run in runs}), len({run.trial for run in runs})
-    print(
-        f"{len(runs)} trajectories, {tasks} tasks, {trials} trials; {len(calls)} calls, {failed} failed"
-    )
+    print(f"{len(runs)} trajectories, {tasks} tasks, {trials} trials")
+    print(f"{len(calls)} calls, {failed} failed")
     print(f"mean reward {fmean(run.reward for run in runs):.6g}")
     for k, share in enumerate(passes_by_task(runs), 1):
         print(f"pass^{k} {share:.6f}")

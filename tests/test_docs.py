@@ -22,6 +22,7 @@ import yaml
 
 import adjudge
 from adjudge import Request, ScriptedModel, rag, runs, strategy, trust
+from adjudge.agents.expected import read_expected
 from adjudge.catalog.criteria import read_criteria
 from adjudge.cli.main import app
 from adjudge.gateway import open as opening
@@ -257,6 +258,7 @@ def test_commands_print_what_the_page_shows(block: Block, monkeypatch: pytest.Mo
 
 
 READERS: dict[str, Callable[[Path], object]] = {
+    "docs/agent-rules.md": read_expected,
     "docs/agents.md": load_eval,
     "docs/checks.md": load_eval,
     "docs/compared.md": load_eval,

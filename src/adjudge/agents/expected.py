@@ -4,8 +4,10 @@ columns of the usual shapes.
 
 from __future__ import annotations
 
+import ast
 import json
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -39,6 +41,7 @@ _NAMES = ("name", "tool_name", "function_name", "tool")
 _WITH_MATCHERS = "arguments"
 _ARGUMENTS = (_WITH_MATCHERS, "kwargs", "args", "input", "tool_input", "input_parameters")
 """How others name them: tau-bench, LangChain and Ragas, Anthropic, ADK, DeepEval."""
+_LONGEST_PYTHON = 100_000
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
 
@@ -50,6 +53,8 @@ class ExpectedCall:
     """The tool; ``get_*`` is a pattern among required and forbidden ones."""
     arguments: Mapping[str, Matcher] | None = None
     """None: any arguments will do."""
+    unnamed: tuple[Matcher, ...] = ()
+    """The first arguments, where they were written without their names: ``sort('a.txt')``."""
 
     @property
     def line(self) -> str:
@@ -57,7 +62,19 @@ class ExpectedCall:
         if self.arguments is None:
             return self.name
         arguments = {name: shown(matcher) for name, matcher in sorted(self.arguments.items())}
-        return f"{self.name}({json.dumps(arguments, ensure_ascii=False, separators=(',', ':'))})"
+        named = [arguments] if arguments or not self.unnamed else []
+        written = [*map(shown, self.unnamed), *named]
+        return f"{self.name}({', '.join(map(_compact, written))})"
+
+    def with_names(self, parameters: Sequence[str]) -> ExpectedCall:
+        """This call with the names of all arguments; a ValueError where they are too few, or one is
+        there already.
+        """
+        first = dict(zip(parameters, self.unnamed, strict=False))
+        given = self.arguments or {}
+        if len(first) < len(self.unnamed) or first.keys() & given.keys():
+            raise ValueError
+        return ExpectedCall(self.name, {**first, **given})
 
 
 @dataclass(frozen=True)
@@ -128,21 +145,29 @@ def _no_repeats(pairs: Sequence[tuple[str, JsonValue]]) -> JsonObject:
 
 
 def read_calls(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
-    """A list of calls, each in any of the usual shapes; an empty one expects no call at all."""
+    """A list of calls, each in any of the usual shapes, or of such lists, one a turn; an empty one
+    expects no call at all.
+    """
     if not isinstance(given, list | tuple):
         raise place.wrong("must be a list of calls, not {what}", what=what(given))
-    return tuple(read_call(call, place.item(number)) for number, call in enumerate(given, 1))
+    calls: list[ExpectedCall] = []
+    for number, one in enumerate(given, 1):
+        at = place.item(number)
+        calls += read_calls(one, at) if isinstance(one, list | tuple) else [read_call(one, at)]
+    return tuple(calls)
 
 
 def read_call(given: JsonValue, place: Place) -> ExpectedCall:
     """``name``, ``{name: {argument: value}}``, ``{name: …, arguments: {…}}``, an action of
-    tau-bench or a tool call of a chat.
+    tau-bench, a tool call of a chat, or Python such as ``sort('a.txt', reverse=True)``.
 
     Matchers are read where people write them: in the second and third shape. What others recorded
     is taken as it stands.
     """
     if isinstance(given, str):
-        return ExpectedCall(_read_name(given, place))
+        return (
+            _read_python(given, place) if "(" in given else ExpectedCall(_read_name(given, place))
+        )
     if not isinstance(given, Mapping) or not given:
         raise place.wrong(
             "must be the name of a tool, with its arguments or without, not {what}",
@@ -179,6 +204,42 @@ def _read_named(given: JsonObject, key: str, place: Place, *, literal: bool) -> 
     (word,) = there
     literal = literal or word != _WITH_MATCHERS
     return ExpectedCall(name, _read_arguments(given[word], place.at(word), literal=literal))
+
+
+def _read_python(written: str, place: Place) -> ExpectedCall:
+    """A call as Python writes it; nothing of it is run."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            call = ast.parse(written.strip()[:_LONGEST_PYTHON], mode="eval").body
+        if not isinstance(call, ast.Call) or any(word.arg is None for word in call.keywords):
+            raise ValueError
+        unnamed = tuple(Is(_literal(one)) for one in call.args)
+        named = {str(word.arg): Is(_literal(word.value)) for word in call.keywords}
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise place.wrong(
+            "must be a call such as sort(file='a.txt'), with plain values, not {what}",
+            what=what(written),
+        ) from error
+    return ExpectedCall(ast.unparse(call.func), named, unnamed)
+
+
+def _literal(node: ast.expr) -> JsonValue:
+    value = ast.literal_eval(node)
+    json.dumps(value)
+    return _without_tuples(value)
+
+
+def _without_tuples(value: JsonValue) -> JsonValue:
+    if isinstance(value, list | tuple):
+        return [_without_tuples(one) for one in value]
+    if isinstance(value, Mapping):
+        return {str(name): _without_tuples(one) for name, one in value.items()}
+    return value
+
+
+def _compact(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _read_name(value: JsonValue, place: Place) -> str:
@@ -219,7 +280,15 @@ def _as_json(value: JsonValue) -> JsonValue:
 
 def read_patterns(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
     """Calls that are required or forbidden; one by itself needs no list."""
-    return read_calls(given if isinstance(given, list | tuple) else [given], place)
+    given = given if isinstance(given, list | tuple) else [given]
+    return tuple(_read_pattern(one, place.item(number)) for number, one in enumerate(given, 1))
+
+
+def _read_pattern(given: JsonValue, place: Place) -> ExpectedCall:
+    call = read_call(given, place)
+    if call.unnamed:
+        raise place.wrong("the arguments of {call} need their names here", call=call.line)
+    return call
 
 
 def read_pairs(given: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, ExpectedCall], ...]:
@@ -233,7 +302,7 @@ def read_pairs(given: JsonValue, place: Place) -> tuple[tuple[ExpectedCall, Expe
         at = place.item(number)
         if not isinstance(pair, list | tuple) or len(pair) != 2:
             raise at.wrong("must be a pair such as [confirm, pay], not {what}", what=what(pair))
-        pairs.append((read_call(pair[0], at), read_call(pair[1], at)))
+        pairs.append((_read_pattern(pair[0], at), _read_pattern(pair[1], at)))
     return tuple(pairs)
 
 

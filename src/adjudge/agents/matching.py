@@ -22,6 +22,8 @@ Texts = Literal["exact", "folded"]
 _WRITTEN = re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?(?:[eE][-+]?[0-9]{1,3})?")
 """A number as JSON writes it."""
 _QUOTED = "{is: …}"
+_KEPT_TEXT = 1_000
+"""Whether an expression matches a text is remembered of texts up to this length."""
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None}
 
 
@@ -112,16 +114,22 @@ class Comparison:
 
     def kept(self, given: Mapping[str, object], path: str = "") -> list[str]:
         """The keys that count."""
+        if not self.ignore:
+            return [*given]
         return [name for name in given if not self.ignores(_below(path, name))]
 
-    def normal(self, value: JsonValue, path: str = "") -> Hashable:
+    def normal(  # noqa: PLR0911 - one for each type
+        self, value: JsonValue, path: str = ""
+    ) -> Hashable:
         """Equal for values that are the same."""
         match self._meant(value):
             case None:
                 return ("null",)
             case bool() as truth:
                 return ("truth", truth)
-            case int() | float() as number:
+            case int() as whole:
+                return ("number", whole)
+            case float() as number:
                 return ("number", "nan" if math.isnan(number) else number)
             case str() as text:
                 return ("text", self._fold(text))
@@ -149,16 +157,16 @@ class Comparison:
                 return any(self.matches(option, value, path) for option in options)
             case Matches(pattern):
                 text = self._text(value)
-                return text is not None and _fits(pattern, self.text == "folded", self._fold(text))
+                return text is not None and _fits(pattern, self._fold(text), self.text == "folded")
             case Near(number, within):
                 found = self._number(value)
-                return found is not None and abs(found - _exact(number)) <= _exact(within)
+                return found is not None and abs(_exact(found) - _exact(number)) <= _exact(within)
             case Between(above, below):
                 found = self._number(value)
                 return (
                     found is not None
-                    and (above is None or found > _exact(above))
-                    and (below is None or found < _exact(below))
+                    and (above is None or found > above)
+                    and (below is None or found < below)
                 )
             case Contains(parts):
                 return all(self._contains(part, value, path) for part in parts)
@@ -180,9 +188,8 @@ class Comparison:
 
     def same_keys(self, wanted: Mapping[str, Matcher], given: JsonObject, path: str = "") -> bool:
         """Whether both have the same keys, each with a value that is wanted."""
-        return set(self.kept(wanted, path)) == set(self.kept(given, path)) and self.has_keys(
-            wanted, given, path
-        )
+        as_many = len(self.kept(wanted, path)) == len(self.kept(given, path))
+        return as_many and self.has_keys(wanted, given, path)
 
     def has_keys(self, wanted: Mapping[str, Matcher], given: JsonObject, path: str = "") -> bool:
         """Whether all wanted keys are there, each with a value that is wanted."""
@@ -225,13 +232,13 @@ class Comparison:
         if not _WRITTEN.fullmatch(text):
             return value
         number = json.loads(text)
-        return value if math.isinf(number) else number
+        return number if _is_finite(number) else value
 
-    def _number(self, value: JsonValue) -> Fraction | None:
+    def _number(self, value: JsonValue) -> float | None:
         meant = self._meant(value)
         if isinstance(meant, bool) or not isinstance(meant, int | float):
             return None
-        return _exact(meant) if math.isfinite(meant) else None
+        return meant if _is_finite(meant) else None
 
     def _text(self, value: JsonValue) -> str | None:
         if isinstance(value, str):
@@ -246,6 +253,11 @@ class Comparison:
 def _exact(number: float) -> Fraction:
     """As it is written: 1.1 is 11/10, so that 1.1 is within 0.1 of 1."""
     return Fraction(number) if isinstance(number, int) else Fraction(repr(number))
+
+
+def _is_finite(number: float) -> bool:
+    """Also of whole numbers that no float can hold."""
+    return isinstance(number, int) or math.isfinite(number)
 
 
 def _below(path: str, name: str) -> str:
@@ -268,8 +280,13 @@ def _keys(part: Matcher) -> Mapping[str, Matcher] | None:
     return None
 
 
+def _fits(pattern: str, text: str, folded: bool) -> bool:
+    find = _find_whole if len(text) <= _KEPT_TEXT else _find_whole.__wrapped__
+    return find(pattern, text, folded)
+
+
 @lru_cache(maxsize=4096)
-def _fits(pattern: str, folded: bool, text: str) -> bool:
+def _find_whole(pattern: str, text: str, folded: bool) -> bool:
     return bool(find_all(pattern, re.IGNORECASE if folded else 0, text, whole=True))
 
 
@@ -298,7 +315,7 @@ def _read_items(value: JsonValue, place: Place) -> tuple[Matcher, ...]:
 
 
 def _read_number(value: JsonValue, place: Place) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or not _is_finite(value):
         raise place.wrong(
             "must be a number, not {what}; {quoted} quotes an object that has this key",
             what=what(value),

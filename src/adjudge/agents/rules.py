@@ -18,7 +18,7 @@ from adjudge.agents.matching import Is, Matcher, ObjectOf, read_matcher
 from adjudge.agents.schemas import SchemaProblem, problem_with
 from adjudge.checks.patterns import TooLong
 from adjudge.checks.words import short
-from adjudge.domain.json_types import JsonObject, JsonValue
+from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.numbers import number_of
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.errors import SetupError
@@ -141,7 +141,10 @@ class MadeCall:
 
     @property
     def line(self) -> str:
-        return short(self.call.line, _LINE)
+        try:
+            return short(self.call.line, _LINE)
+        except RecursionError:
+            return f"{self.call.name}(…)"
 
     def part(self, kind: PartKind, *, other: int | None = None, detail: str | None = None) -> Part:
         return Part(kind, self.line, self.step.number, other, detail)
@@ -176,7 +179,24 @@ class Case:
             raise Unmeasurable(
                 Message("the row has no expected calls (expect, or the column reference_calls)")
             )
-        return expected
+        return tuple(self._with_names(call) for call in expected)
+
+    def _with_names(self, call: ExpectedCall) -> ExpectedCall:
+        """The call with the names that the schema of its tool has for arguments without one."""
+        if not call.unnamed:
+            return call
+        schemas = (tool.schema for tool in self.trajectory.tools if tool.name == call.name)
+        properties = object_in(object_in(next(schemas, None)).get("properties"))
+        try:
+            return call.with_names([*properties])
+        except ValueError as error:
+            raise Unmeasurable(
+                Message(
+                    "{call} is expected with arguments that have no names, and no schema in the "
+                    "trace names them",
+                    call=short(call.line, _LINE),
+                )
+            ) from error
 
     @cached_property
     def keys(self) -> tuple[Hashable, ...]:
@@ -190,38 +210,31 @@ class Case:
 
     @cached_property
     def options(self) -> list[list[int]]:
-        """For each expected call the places of the calls that are it."""
-        places: dict[Hashable, list[int]] = {}
-        names: dict[str, dict[Hashable, int]] = {}
+        """For each expected call the places of the calls that are it, in rising order."""
+        alike: dict[Hashable, list[int]] = {}
         for place, key in enumerate(self.keys):
-            places.setdefault(key, []).append(place)
-            names.setdefault(self.made[place].call.name, {}).setdefault(key, place)
-        found: list[list[int]] = []
-        known: dict[str, list[int]] = {}
-        comparisons = pairs = 0
-        for expected in self.expected:
-            literal = self._literal_key(expected)
-            if literal is not None:
-                found.append(places.get(literal, []))
-            elif (said := repr(expected)) in known:
-                found.append(known[said])
-            else:
-                candidates = names.get(expected.name, {})
-                comparisons += len(candidates)
-                if comparisons > _MOST_COMPARISONS:
-                    raise Unmeasurable(_too_many(len(self.expected), len(self.made)))
-                fitting = [
-                    place
-                    for key, first in candidates.items()
-                    if self.is_call(expected, self.made[first].call)
-                    for place in places[key]
-                ]
-                known[said] = sorted(fitting)
-                found.append(known[said])
-            pairs += len(found[-1])
-        if pairs > _MOST_PAIRS:
+            alike.setdefault(key, []).append(place)
+        by_name: dict[str, list[list[int]]] = {}
+        for places in alike.values():
+            by_name.setdefault(self.made[places[0]].call.name, []).append(places)
+        keys = [self._literal_key(expected) for expected in self.expected]
+        candidates = [
+            by_name.get(expected.name, []) if key is None else []
+            for expected, key in zip(self.expected, keys, strict=True)
+        ]
+        if sum(map(len, candidates)) > _MOST_COMPARISONS:
+            raise Unmeasurable(_too_many(len(self.expected), len(self.made)))
+        found = [
+            self._fitting(expected, groups) if key is None else alike.get(key, [])
+            for expected, key, groups in zip(self.expected, keys, candidates, strict=True)
+        ]
+        if sum(map(len, found)) > _MOST_PAIRS:
             raise Unmeasurable(_too_many(len(self.expected), len(self.made)))
         return found
+
+    def _fitting(self, expected: ExpectedCall, groups: Iterable[Sequence[int]]) -> list[int]:
+        fitting = (places for places in groups if self.is_call(expected, self.made[places[0]].call))
+        return sorted(place for places in fitting for place in places)
 
     def _literal_key(self, expected: ExpectedCall) -> Hashable | None:
         """The key of a call without matchers."""

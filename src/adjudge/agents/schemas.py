@@ -9,8 +9,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from importlib.util import find_spec
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
+from adjudge.agents.matching import Comparison
 from adjudge.checks.patterns import TooLong, find_all
 from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue
@@ -22,10 +24,10 @@ if TYPE_CHECKING:
     from jsonschema.protocols import Validator
 
 Check: TypeAlias = "Callable[..., Iterable[ValidationError] | None]"
-_REFERENCES = {"$ref", "$dynamicRef", "$recursiveRef"}
-_MOST_REFERENCES = 1_000
-"""Of one check: references to references multiply."""
-_FOLLOWED = threading.local()
+_MOST_KEYWORDS = 20_000
+"""That are looked at for one call: references to references multiply."""
+_MOST_ERRORS = 100
+_LOOKED_AT = threading.local()
 
 
 class SchemaProblem(Exception):
@@ -43,9 +45,10 @@ def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | N
     validator = _validator(json.dumps(schema, sort_keys=True, default=str))
     from referencing.exceptions import Unresolvable
 
-    _FOLLOWED.count = 0
+    _LOOKED_AT.count = 0
     try:
-        found = min(validator.iter_errors(arguments), key=lambda one: len(one.path), default=None)
+        errors = islice(validator.iter_errors(arguments), _MOST_ERRORS)
+        found = min(errors, key=lambda one: len(one.path), default=None)
     except Unresolvable as error:
         raise SchemaProblem(
             Message("a reference leads nowhere: {reason}", reason=short(str(error), 120))
@@ -79,8 +82,8 @@ def _validator(text: str) -> Validator:
         ) from error
     except RecursionError as error:
         raise SchemaProblem(Message("it is nested too deep to be read")) from error
-    own: dict[str, Check] = {"pattern": _check_pattern}
-    own |= {name: _counted(kind.VALIDATORS[name]) for name in _REFERENCES & kind.VALIDATORS.keys()}
+    own: dict[str, Check] = {"pattern": _check_pattern, "uniqueItems": _check_unique}
+    own = {name: _counted(check) for name, check in {**kind.VALIDATORS, **own}.items()}
     bounded: Validator = extend(kind, own)(schema, registry=REGISTRY)  # type: ignore[no-untyped-call]
     return bounded
 
@@ -108,13 +111,23 @@ def _check_pattern(
         yield ValidationError(f"{short(value)!r} does not match {pattern!r}")
 
 
-def _counted(follow: Check) -> Check:
+def _check_unique(
+    _: Validator, wanted: JsonValue, value: JsonValue, __: JsonObject
+) -> Iterator[ValidationError]:
+    from jsonschema.exceptions import ValidationError
+
+    items = value if wanted is True and isinstance(value, list) else []
+    if len({Comparison().normal(item) for item in items}) < len(items):
+        yield ValidationError(f"{short(str(items[:9]))} has non-unique elements")
+
+
+def _counted(check: Check) -> Check:
     def counted(*given: object) -> Iterator[ValidationError]:
-        _FOLLOWED.count += 1
-        if _FOLLOWED.count > _MOST_REFERENCES:
+        _LOOKED_AT.count += 1
+        if _LOOKED_AT.count > _MOST_KEYWORDS:
             raise SchemaProblem(
-                Message("it leads to more than {count} others", count=_MOST_REFERENCES)
+                Message("it takes more than {count} steps to check", count=_MOST_KEYWORDS)
             )
-        yield from follow(*given) or ()
+        yield from check(*given) or ()
 
     return counted

@@ -42,8 +42,6 @@ class _Draft:
     source: str | None = None
     turn: int = 0
     """Which message it came in."""
-    alone: bool = False
-    """Whether only the tool recorded the call so far."""
     joined: bool = False
     """Whether a record of the tool itself was joined to the call."""
 
@@ -100,6 +98,10 @@ class Builder:
     _turn: int = 0
     _open: list[_Draft] = field(default_factory=list)
     """Calls without a result that the model was shown."""
+    _unjoined: list[_Draft] = field(default_factory=list)
+    """Calls of models that no tool's own record was joined to yet."""
+    _records: list[_Draft] = field(default_factory=list)
+    """Calls that only the tool recorded so far."""
     _waiting: Turn | None = None
     """A model call of which nothing but its cost is recorded."""
     _reply: _Reply | None = None
@@ -183,12 +185,13 @@ class Builder:
         """
         draft = self._called_before(call)
         if draft is None:
-            draft = _Draft(actor or ASSISTANT, "called", call=call, depth=depth, alone=True)
+            draft = _Draft(actor or ASSISTANT, "called", call=call, depth=depth, joined=True)
             self._append(draft)
             self._claim(draft)
         else:
             place = next(at for at in count(len(self._drafts) - 1, -1) if self._drafts[at] is draft)
             self._drafts.append(self._drafts.pop(place))
+            self._unjoined.remove(draft)
         draft.joined, draft.seconds, draft.source = True, seconds, source or draft.source
         if draft.result is None or not draft.said_back:
             draft.result = result
@@ -236,6 +239,7 @@ class Builder:
         self._drafts.append(draft)
         if draft.call is not None:
             self._open.append(draft)
+            (self._records if draft.joined else self._unjoined).append(draft)
 
     def _is_of_record(self, call: Called) -> bool:
         """Whether a tool's own record of this call came before the message that makes it, as where
@@ -243,9 +247,10 @@ class Builder:
         """
         if call.id is None:
             return False
-        for draft in reversed(self._drafts[-_NEAR:]):
-            if draft.alone and draft.call is not None and draft.call.id == call.id:
-                draft.alone, draft.call = False, call
+        for draft in reversed(self._records[-_NEAR:]):
+            if draft.call is not None and draft.call.id == call.id:
+                draft.call = call
+                self._records.remove(draft)
                 return True
         return False
 
@@ -307,7 +312,7 @@ class Builder:
         """The model's call that a tool's record is of: by id; else by name and arguments; by name
         alone where the record has lost the names of its arguments.
         """
-        free = [one for one in reversed(self._drafts[-_NEAR:]) if one.call and not one.joined]
+        free = list(reversed(self._unjoined[-_NEAR:]))
         if call.id is not None:
             same = [one for one in free if one.call and one.call.id == call.id]
             if same:

@@ -108,7 +108,8 @@ def as_text(value: object) -> str:
     said = value if isinstance(value, str) else _dumped(value)
     if len(said) < 100:
         return said
-    said = _DATA_URI.sub(lambda found: media(found[1], len(found[2])), said)
+    if ";base64," in said:
+        said = _DATA_URI.sub(lambda found: media(found[1], len(found[2])), said)
     return _BASE64.sub(lambda found: media("base64", len(found[0])), said)
 
 
