@@ -24,7 +24,7 @@ from adjudge.domain.message import Reply
 from adjudge.domain.question import Choice
 from adjudge.errors import SetupError
 from adjudge.prompts.render import LANGUAGES
-from adjudge.verdicts.read import read
+from adjudge.verdicts.read import read as read_reply
 from support.criteria_table import expected, written
 from support.every import for_every
 
@@ -137,10 +137,10 @@ def test_denied_options_are_read(language: str) -> None:
         f"Verdict: {denied}",
         f'{{"selected_option": "{denied}"}}',
     ):
-        verdict = read(Reply(text), question).verdict
+        verdict = read_reply(Reply(text), question).verdict
         assert verdict and verdict.option == denied
     for text in (f"It is {denied.lower()}", f"The goal was {denied.lower()}."):
-        assert read(Reply(text), question).verdict is None, "asked again, and not taken for reached"
+        assert read_reply(Reply(text), question).verdict is None, "asked again"
 
 
 @each_direct
