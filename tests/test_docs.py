@@ -273,6 +273,7 @@ def test_commands_print_what_the_page_shows(block: Block, monkeypatch: pytest.Mo
 
 READERS: dict[str, Callable[[Path], object]] = {
     "docs/agent-rules.md": read_expected,
+    "docs/agents.md": load_eval,
     "docs/checks.md": load_eval,
     "docs/compared.md": load_eval,
     "docs/criteria.md": read_criteria,
@@ -281,6 +282,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/models.md": load_eval,
     "docs/plugins.md": read_criteria,
     "docs/rag.md": read_dimensions,
+    "docs/ru/agents.md": load_eval,
     "docs/ru/eval-file.md": load_eval,
     "docs/runs.md": PriceTable.load,
     "docs/scale.md": load_eval,

@@ -13,6 +13,7 @@ _HOME_OF = {
     **HOME_OF,
     "AdjudgeError": "errors",
     "Agent": "strategy.agent",
+    "AgentEvaluator": "agents.evaluator",
     "AspectResult": "domain.results",
     "Budget": "gateway.layers.budget",
     "Capabilities": "domain.message",
@@ -37,6 +38,7 @@ _HOME_OF = {
 __all__ = sorted([*_HOME_OF, "__version__"])  # noqa: PLE0605
 
 if TYPE_CHECKING:
+    from adjudge.agents.evaluator import AgentEvaluator as AgentEvaluator
     from adjudge.domain.criteria import Criteria as Criteria
     from adjudge.domain.criteria import CriteriaExample as CriteriaExample
     from adjudge.domain.criteria import CriteriaOption as CriteriaOption

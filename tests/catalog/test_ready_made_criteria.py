@@ -20,8 +20,11 @@ from adjudge.catalog.criteria import (
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import lint
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.message import Reply
+from adjudge.domain.question import Choice
 from adjudge.errors import SetupError
 from adjudge.prompts.render import LANGUAGES
+from adjudge.verdicts.read import read as read_reply
 from support.criteria_table import expected, written
 from support.every import for_every
 
@@ -39,9 +42,9 @@ KNOWN = """
     helpfulness history_consistency tool_call_appropriateness
 """
 LOWER_IS_BETTER = """
-    hallucination harmfulness insensitivity jailbreak manipulation over_refusal privacy_leak
-    profanity prompt_injection self_harm sexual_content social_bias sycophancy system_prompt_leak
-    toxicity unethical_behaviour violence
+    frustrated hallucination harmfulness insensitivity jailbreak loop manipulation over_refusal
+    privacy_leak profanity prompt_injection self_harm sexual_content side_effect social_bias
+    sycophancy system_prompt_leak toxicity unethical_behaviour violence
 """
 
 
@@ -118,8 +121,26 @@ def test_one_is_the_good_end_and_steps_are_even(found: CatalogEntry) -> None:
 @each_direct
 def test_no_option_hides_in_another(found: CatalogEntry) -> None:
     for one, other in combinations(map(str.casefold, found.criteria.option_names), 2):
+        if f"not {one}" == other or f"не {one}" == other:
+            continue  # a denial of the whole option: test_denied_options_are_read
         assert one not in other
         assert other not in one
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_denied_options_are_read(language: str) -> None:
+    reached, _, denied = criteria("goal", language).option_names
+    question = Choice((reached, "x", denied))
+    for text in (
+        denied,
+        f"**{denied}**",
+        f"Verdict: {denied}",
+        f'{{"selected_option": "{denied}"}}',
+    ):
+        verdict = read_reply(Reply(text), question).verdict
+        assert verdict and verdict.option == denied
+    for text in (f"It is {denied.lower()}", f"The goal was {denied.lower()}."):
+        assert read_reply(Reply(text), question).verdict is None, "asked again"
 
 
 @each_direct

@@ -31,6 +31,10 @@ _MOST_NAMES = 30
 _LONGEST_SHOWN = 200
 _LONGEST_NAME = 12
 """Words of a name that is looked for in others."""
+_DENIES = ("not", "не")
+"""The ends of a scale, with something between them, may deny each other: "Reached", "Not reached"
+are read as what they are.
+"""
 _WIDE_STEP = 1.9
 """How many times the narrowest step leaves room for an option between two."""
 
@@ -162,6 +166,8 @@ def _confusable(criteria: Criteria) -> Iterator[_Remark]:
             for at in range(len(words) - size + 1)
         )
         for inside in sorted({places[part] for part in parts if part in places}):
+            if words[0] in _DENIES and {place, inside} == {0, len(criteria.options) - 1} != {0, 1}:
+                continue
             one, other = (_shown(criteria.options[at].name) for at in sorted((place, inside)))
             yield (
                 "warning",

@@ -22,6 +22,11 @@ _NEXT = {
         "adjudge runs show runs/eval",
     ),
     "rag": (f"{_RUN} --dry-run", _RUN, "adjudge runs show runs/eval"),
+    "agent": (
+        "adjudge agent data/runs.jsonl --show 4",
+        _RUN,
+        "adjudge agent data/runs.jsonl --measure goal,policy --dry-run",
+    ),
     "pairwise": (f"{_RUN} --dry-run", _RUN, "adjudge rank runs/eval"),
     "pytest": (
         "pip install 'adjudge[local,pytest]'",

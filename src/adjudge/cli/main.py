@@ -39,6 +39,7 @@ HELP = {
     "judge": "Judge texts by criteria with options and scores.",
     "compare": "Say which of two or more responses is better.",
     "rag": "Score a RAG assistant's answers on six dimensions.",
+    "agent": "Measure what agents did, from anybody's traces.",
     "run": "Run an eval file: data, judges, budget, gates.",
     "follow": "Judge a sample of production traffic as it comes.",
     "resume": "Resume a run that was stopped or killed.",

@@ -17,13 +17,27 @@ from adjudge.data.columns import (
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 
-Per = Literal["row", "turn", "conversation"]
+Per = Literal["row", "turn", "conversation", "trajectory", "step"]
 PER: tuple[Per, ...] = get_args(Per)
 
 
-def parts_of(instance: Instance, per: Literal["turn", "conversation"]) -> list[Instance]:
-    """What is judged of a row's conversation: each of its turns, or the whole."""
+def parts_of(instance: Instance, per: Per) -> list[Instance]:
+    """What is judged of a row's conversation: each of its turns, or the whole; or all that an agent
+    did.
+    """
+    if per == "trajectory":
+        return [steps_of(instance)]
     return turns_of(instance) if per == "turn" else [conversation_of(instance)]
+
+
+def steps_of(instance: Instance) -> Instance:
+    """All steps of an agent as ``response``, with their numbers."""
+    steps = instance.fields.get("steps")
+    if not steps:
+        raise SetupError("the row has no steps of an agent: read it as a trace, with data: as")
+    numbered = (f"[step {number}] {text}" for number, text in enumerate(steps, 1))
+    beside = {name: value for name, value in instance.fields.items() if name != "steps"}
+    return replace(instance, fields={**beside, "response": "\n".join(numbered)})
 
 
 def turns_of(instance: Instance) -> list[Instance]:

@@ -42,6 +42,8 @@ class _Asked:
     """Whether one reply answers for several texts."""
     quoted: ClassVar[bool] = False
     """Whether an answer needs quotes from the sources."""
+    cites: ClassVar[bool] = False
+    """Whether an answer names steps of a trajectory, which are shown with their numbers."""
     repair: ClassVar[str] = "repair"
     """The template that asks again where an answer cannot be read."""
 
@@ -65,6 +67,11 @@ class _Asked:
         """The questions that are asked in one call, each with the field whose texts it is about;
         none where there is one.
         """
+        return ()
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """What an answer says beside its option of where something happened."""
         return ()
 
     @property

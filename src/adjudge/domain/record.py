@@ -17,7 +17,15 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
-from adjudge.domain.verdict import Details, KeptQuote, KeptSupport, Ranking, Selection
+from adjudge.domain.verdict import (
+    Details,
+    KeptCitation,
+    KeptPlace,
+    KeptQuote,
+    KeptSupport,
+    Ranking,
+    Selection,
+)
 from adjudge.errors import SetupError
 
 if TYPE_CHECKING:
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
 
 StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
-Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired"]
+Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
 _STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
 """Of a path into a row."""
 FLAGS: tuple[Flag, ...] = get_args(Flag)
@@ -77,6 +85,16 @@ class Detail:
     def bounds(self) -> tuple[float, float]:
         """What a missing score could be, at least and at most."""
         return 0.0, 1.0
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the score is a count: 0 is the good end, and there is no other."""
+        return False
+
+    @property
+    def is_shortened(self) -> bool:
+        """Whether the judge was shown less than there is."""
+        return False
 
     def to_dict(self) -> JsonDict:
         """As ``--json`` and exports have it."""
@@ -216,6 +234,10 @@ class VoteRecord:
     low_confidence: bool
     evidence: tuple[KeptQuote, ...] | None = None
     each: tuple[KeptSupport, ...] | None = None
+    cited: tuple[KeptCitation, ...] | None = None
+    """Of an agent's trajectory: steps with quotes."""
+    place: KeptPlace | None = None
+    """Where in it something happened."""
     score: float | None = None
     """The judge's own, where it gave one beside its option."""
     answered_by: str | None = None
@@ -247,6 +269,8 @@ class VoteRecord:
             "number": self.number,
             "evidence": self.evidence,
             "each": self.each,
+            "cited": self.cited,
+            "place": self.place,
         }
 
     @property
@@ -278,7 +302,12 @@ class VoteRecord:
             **({"answered_by": self.answered_by} if self.answered_by else {}),
             **{
                 name: json_ready(found)
-                for name, found in (("evidence", self.evidence), ("each", self.each))
+                for name, found in (
+                    ("evidence", self.evidence),
+                    ("each", self.each),
+                    ("cited", self.cited),
+                    ("place", self.place),
+                )
                 if found is not None
             },
         }
@@ -365,6 +394,7 @@ class JudgmentRecord:
             "split": self.agreement is not None and self.agreement < 1,
             "disagree": len(set(self.model_scores.values())) > 1,
             "repaired": any(vote.repairs for vote in self.votes or ()),
+            "shortened": self.detail.is_shortened,
         }
         return tuple(flag for flag in FLAGS if known[flag])
 

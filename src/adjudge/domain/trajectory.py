@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.message import Usage
 from adjudge.lazy import loader
 
@@ -148,5 +148,5 @@ def _described(tool: ToolDefinition) -> str:
     return f"{tool.name}: {tool.description}{schema}"
 
 
-def _compact(value: object) -> str:
+def _compact(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

@@ -68,6 +68,32 @@ class KeptSupport(TypedDict):
     evidence: list[KeptQuote]
 
 
+CitationFound = Literal["proven", "moved", "invented", "void", "absent"]
+"""What a program found of a piece of evidence: the quote stands in the step that is named; in
+another one, whose number is put in its place; in none; the step does not exist; nothing can be
+quoted, since something is missing.
+"""
+
+
+class KeptCitation(TypedDict):
+    """A piece of evidence as ledgers and reports have it: a step with a quote, or what is
+    absent.
+    """
+
+    step: int | None
+    quote: str | None
+    absent: str | None
+    found: CitationFound
+
+
+class KeptPlace(TypedDict):
+    """Where something happened, as a ledger has it."""
+
+    step: int | None
+    agent: str | None
+    paragraph: int | None
+
+
 class Details(TypedDict, total=False):
     """What a verdict has beside its option and its explanation, each kind its own."""
 
@@ -77,6 +103,8 @@ class Details(TypedDict, total=False):
     number: float | None
     evidence: Sequence[KeptQuote] | None
     each: Sequence[KeptSupport] | None
+    cited: Sequence[KeptCitation] | None
+    place: KeptPlace | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,6 +197,8 @@ class Vote(HtmlRepr):
             low_confidence=self.low_confidence,
             evidence=_tuple(details.get("evidence")),
             each=_tuple(details.get("each")),
+            cited=_tuple(details.get("cited")),
+            place=details.get("place"),
             score=details.get("score"),
             answered_by=self.answered_by or None,
             answered_before=self.answered_before or None,

@@ -1,5 +1,5 @@
-"""pytest: the fixtures ``judge``, ``judged`` and ``judged_run``, and one decision for each group of
-``judged`` cases.
+"""pytest: the fixtures ``judge``, ``judged``, ``judged_agent`` and ``judged_run``, and one decision
+for each group of ``judged`` cases.
 
 pytest loads this into every session, so nothing else of ours is imported until a fixture is used.
 Cases of a group are only gathered while tests run; the process that the others report to judges
@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, TypeVar
 import pytest
 
 if TYPE_CHECKING:
+    from adjudge.domain.json_types import JsonValue
+    from adjudge.integrations.pytest_agent import JudgedAgent
     from adjudge.integrations.pytest_decisions import Decision, JudgedRun
     from adjudge.integrations.pytest_groups import Collect, Group, JudgeFixture, XdistWorker
     from adjudge.integrations.pytest_session import JudgingSession
@@ -132,6 +134,31 @@ def judged_run(request: pytest.FixtureRequest) -> Callable[[str | Path], JudgedR
     """
     session, undecided = _judging(request.config), _undecided(request.config, request.node)
     return _brief(session, lambda path: session.run_file(path, undecided))
+
+
+@pytest.fixture
+def judged_agent(request: pytest.FixtureRequest) -> Callable[..., JudgedAgent]:
+    """Measure what an agent did: ``judged_agent(messages, "goal", "errors").must(goal="Reached",
+    errors=0)``. ``columns`` are the row's, such as ``{"reference_calls": ["pay"]}``; settings are
+    the keys of a judge of kind agent.
+    """
+    from adjudge.integrations.pytest_groups import briefly
+
+    session, undecided = _judging(request.config), _undecided(request.config, request.node)
+
+    def measure(
+        run: object,
+        *measures: str,
+        columns: Mapping[str, JsonValue] | None = None,
+        **settings: object,
+    ) -> JudgedAgent:
+        __tracebackhide__ = True
+        return briefly(
+            session.render,
+            lambda: session.judge_agent(run, measures, columns or {}, settings, undecided),
+        )
+
+    return measure
 
 
 @pytest.fixture

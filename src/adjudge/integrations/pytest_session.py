@@ -17,6 +17,7 @@ from adjudge.catalog.golden_update import update_golden
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonValue
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
 from adjudge.gateway.open import ModelLike, default_model
@@ -53,6 +54,7 @@ from adjudge.runs.project import ModelEntry, find_project
 from adjudge.view.workflow_commands import defused
 
 if TYPE_CHECKING:
+    from adjudge.integrations.pytest_agent import JudgedAgent
     from adjudge.integrations.pytest_groups import Group, GroupSettings
 
 _FILES = (".yaml", ".yml", ".json")
@@ -110,6 +112,30 @@ class JudgingSession:
         )
         _check_recorded(found, self.replay)
         return JudgedText(found[0], undecided, self.render)
+
+    def judge_agent(
+        self,
+        run: object,
+        measures: Sequence[str],
+        columns: Mapping[str, JsonValue],
+        settings: Mapping[str, object],
+        undecided: Undecided,
+    ) -> JudgedAgent:
+        """Measure one run of an agent."""
+        from adjudge.agents.result import MeasureResult
+        from adjudge.integrations.pytest_agent import JudgedAgent, agent_entry, agent_row
+
+        row, entry = agent_row(run, columns), agent_entry(measures, settings)
+        key = content_hash(repr(entry), row.fields, columns, self.models)[:16]
+        file = self._file(entry, self.folder / f"agent-{key}", (row,), Gates())
+        found: list[Result] = []
+        self._execute(
+            file,
+            lambda event: found.append(event.result) if isinstance(event, JudgmentDone) else None,
+        )
+        _check_recorded(found, self.replay)
+        results = {one.measure: one for one in found if isinstance(one, MeasureResult)}
+        return JudgedAgent(results, undecided, self.render)
 
     def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
         """Run an eval file, in this session's folder."""

@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, replace
 from typing import Any, TypeVar, cast
 
+from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.check_result import CheckDetail
 from adjudge.domain.evidence_record import EvidenceDetail
 from adjudge.domain.frozen import NOTHING, json_text, plain
@@ -37,7 +38,13 @@ from adjudge.domain.record import (
     VoteRecord,
 )
 from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
-from adjudge.domain.verdict import KeptQuote, KeptSupport, Ranking
+from adjudge.domain.verdict import (
+    KeptCitation,
+    KeptPlace,
+    KeptQuote,
+    KeptSupport,
+    Ranking,
+)
 from adjudge.domain.vote import named_by, used_by
 from adjudge.ledger.rows import (
     COLUMNS,
@@ -66,6 +73,7 @@ KINDS: tuple[type[Detail], ...] = (
     RagDetail,
     CandidateDetail,
     CheckDetail,
+    AgentDetail,
 )
 _REQUIRED: Mapping[type[Detail], frozenset[str]] = {
     kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING)
@@ -129,6 +137,8 @@ class _KeptVote:
     low_confidence: bool = False
     evidence: tuple[KeptQuote, ...] | None = None
     each: tuple[KeptSupport, ...] | None = None
+    cited: tuple[KeptCitation, ...] | None = None
+    place: KeptPlace | None = None
     score: float | None = None
     answered_by: str | None = None
     answered_before: str | None = None
@@ -382,6 +392,8 @@ def _vote(found: JsonObject) -> VoteRecord:
         low_confidence=kept.low_confidence,
         evidence=kept.evidence,
         each=kept.each,
+        cited=kept.cited,
+        place=kept.place,
         score=kept.score,
         answered_by=kept.answered_by,
         answered_before=kept.answered_before,

@@ -32,6 +32,12 @@ _CHAT_MARK = (
     r"|RESULTS|CONTENT)|THINK|gMASK)\])"
     r"|(?<=\[)(?=\|[^\[\]\n]{0,64}\|\]))"  # [|user|]
 )
+_STEP = rf"[{_UNSEEN}]*".join(("[sѕｓ]", "[tтｔ]", "[eеｅ]", "[pрｐ]"))
+_SHAG = rf"[{_UNSEEN}]*".join(("ш", "[аa]", "г"))
+_STEP_MARK = (
+    # [step 7 3fa9c2], however spaced or spelt, and what stands for a bracket
+    rf"[\[［【〔❲⟦](?=[\s{_UNSEEN}]*(?:{_STEP}|{_SHAG})[\w{_UNSEEN}]{{0,3}}[\s{_UNSEEN}:#№_-]*\d)"
+)
 _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
 
@@ -43,6 +49,25 @@ def fence(fields: Mapping[str, str | Sequence[str]]) -> list[str]:
     texts = [(label, neutral(text)) for label, text in _labelled(fields)]
     code = _code(texts)
     return [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
+
+
+def fence_steps(fields: Mapping[str, str | Sequence[str]], steps: str) -> list[str]:
+    """The same, but of the field ``steps`` one part for all of its texts: each begins with a header
+    that carries the code, made of what stands on its first line, which is ours.
+    """
+    beside = {name: value for name, value in fields.items() if name != steps}
+    texts = [(label, neutral(text)) for label, text in _labelled(beside)]
+    named = [text.partition("\n") for text in fields.get(steps, ())]
+    blocks = [(label, _without_headers(neutral(text))) for label, _, text in named]
+    code = _code([*texts, *blocks])
+    parts = [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
+    shown = "\n".join(f"[{label} {code}] {text}" for label, text in blocks)
+    return [*parts, f'<data-{code} field="{_safe_name(steps)}">\n{shown}\n</data-{code}>']
+
+
+def _without_headers(text: str) -> str:
+    """``text`` without anything that could pass for the header of a step."""
+    return _pattern(_STEP_MARK).sub(_HARMLESS["["], text)
 
 
 def unfenced(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]:

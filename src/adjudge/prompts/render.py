@@ -19,10 +19,11 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import ChatMessage, Prompt, Role
 from adjudge.domain.question import Comparison, Question, Rating
+from adjudge.domain.steps import STEPS
 from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Ballot
 from adjudge.errors import SetupError
-from adjudge.prompts.fence import fence, neutral, unfenced
+from adjudge.prompts.fence import fence, fence_steps, neutral, unfenced
 
 LIKELIHOOD = "likelihood"
 """How the names of the templates begin that are read by log-probability; their wording counts as
@@ -38,6 +39,8 @@ CHECKED_TOGETHER = (CHECK_JOINT, "repair_each", CHECK_LISTS, "repair_lists")
 """What is worded for calls about several parts."""
 SANDWICH = "+sandwich"
 """How the name of a ballot's template ends when the task is said once more behind the material."""
+ABOUT_STEPS = ("agent", "repair_steps", "agent_checklist", "agent_points", "repair_points")
+"""What is worded for questions about the steps of an agent."""
 LANGUAGES = ("en", "ru")
 _ABOUT_SENTENCES = tuple(
     f"{name}.jinja"
@@ -125,7 +128,10 @@ def wordings(language: str) -> dict[str, str]:
     folder = files(__package__) / "templates" / language
     unasked = (
         *_ABOUT_SENTENCES,
-        *(f"{name}.jinja" for name in (CHECK, *CHECKED_TOGETHER, "standalone", "sandwich")),
+        *(
+            f"{name}.jinja"
+            for name in (CHECK, *CHECKED_TOGETHER, "standalone", "sandwich", *ABOUT_STEPS)
+        ),
     )
     names = [file.name for file in folder.iterdir() if file.name not in unasked]
     return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {
@@ -197,6 +203,8 @@ def _fenced(ballot: Ballot) -> list[str]:
     that all ballots of the row begin alike.
     """
     shown = _shown(ballot)
+    if ballot.question.cites:
+        return fence_steps(shown, STEPS)
     if not _is_part(ballot):
         return fence(shown)
     *_, last = shown
@@ -213,6 +221,7 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
         "options": list(question.labels),
         "feedback": ballot.feedback,
         "ranking": question.ranked,
+        "places": list(question.places),
     }
     template = load("repair_number" if bounds else question.repair, ballot.language)
     (turn,) = template.messages(
@@ -357,12 +366,15 @@ def _compared(
     return fields | {f"Response {label}": text for label, text in zip(labels, shown, strict=False)}
 
 
-def _example(criteria: Criteria, place: int, compared: bool) -> tuple[list[str], str]:
+def _example(criteria: Criteria, place: int, question: Question) -> tuple[list[str], str]:
     example = criteria.examples[place]
     fields: Shown = dict(example.fields)
-    if compared:
+    if question.compared:
         fields = _compared(fields, criteria, None, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     answer = {"explanation": example.explanation, "selected_option": example.option}
+    if question.cites:
+        steps = [f"step {number}\n{text}" for number, text in enumerate(fields[STEPS], 1)]
+        return fence_steps({**fields, STEPS: steps}, STEPS), json.dumps(answer, ensure_ascii=False)
     return fence(fields), json.dumps(answer, ensure_ascii=False)
 
 
@@ -398,9 +410,9 @@ def _values(ballot: Ballot) -> dict[str, object]:
         "tie": TIE in question.labels,
         "ranking": question.ranked,
         "bounds": _bounds(question),
+        "places": list(question.places),
         "examples": [
-            _example(criteria, place, bool(question.compared))
-            for place in range(len(criteria.examples))
+            _example(criteria, place, question) for place in range(len(criteria.examples))
         ],
     }
 

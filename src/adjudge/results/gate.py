@@ -25,7 +25,7 @@ from adjudge.runs.eval_file import FailUnder
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
 
-Measure = Literal["mean", "composite", "win rate", "missing", "difference"]
+Measure = Literal["mean", "composite", "win rate", "missing", "difference", "most"]
 Verdict = Literal["holds", "failed", "inconclusive"]
 _CODES: Mapping[Verdict, ExitCode] = {
     "holds": ExitCode.OK,
@@ -40,6 +40,8 @@ class Bar:
     least: float
     name: str = ""
     """The criteria, or the compared system; empty: every criterion of the judge."""
+    most: bool = False
+    """Whether the mean may not be above it, in place of not below."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -99,11 +101,20 @@ class GateResult:
             return "inconclusive"
         if self.measure == "missing":
             return "failed" if self.missing > self.allowed else "holds"
+        if self.measure == "most":
+            return self._verdict_at_most
         if self.confidence is not None and not self.sure:
             return "inconclusive"
         if above(self.bar, self.upper):
             return "failed"
         return "inconclusive" if above(self.bar, self.lower) else "holds"
+
+    @property
+    def _verdict_at_most(self) -> Verdict:
+        """A count is 0 at least, whatever the rows without one would have."""
+        if above(self.lower, self.bar):
+            return "failed"
+        return "inconclusive" if self.value is None or self.missing else "holds"
 
     @property
     def code(self) -> ExitCode:
@@ -156,6 +167,8 @@ class GateResult:
             return self._unpaired_outcome()
         if self.measure == "missing":
             return self._missing_outcome()
+        if self.measure == "most":
+            return self._most_outcome()
         if self.confidence is not None and self.rows:
             return self._difference_outcome() if self.measure == "difference" else self._sure()
         return self._plain_outcome()
@@ -203,6 +216,24 @@ class GateResult:
         return Message(
             "Gate passed: {missing} of {rows} judgments of {of} have no score; {allowed} may be "
             "without one.",
+            **values,
+        )
+
+    def _most_outcome(self) -> Message:
+        values = {**self._figures, "of": self._of, "missing": self.missing, "rows": self.rows}
+        if self.verdict == "failed":
+            return Message(
+                "Gate failed: the mean of {of} is {value:.3f}, at most {bar:g} is allowed.",
+                **values,
+            )
+        if self.verdict == "holds":
+            return Message(
+                "Gate passed: the mean of {of} is {value:.3f}, at most {bar:g} is allowed.",
+                **values,
+            )
+        return Message(
+            "Gate undecided: {missing} of {rows} rows have no value of {of}; at most {bar:g} is "
+            "allowed.",
             **values,
         )
 
@@ -422,6 +453,22 @@ def mean_gate(
         missing=summary.unscored,
         confidence=confidence,
         sure=summary.confident is not None,
+    )
+
+
+def most_gate(judge: str, name: str, summary: Summary, most: float) -> GateResult:
+    """The mean of a count against the most that it may be."""
+    rows = summary.attempted - summary.without_number
+    return GateResult(
+        judge=judge,
+        name=name,
+        measure="most",
+        value=summary.mean,
+        bar=most,
+        lower=summary.lower,
+        upper=math.inf if summary.unscored else summary.mean or 0.0,
+        rows=rows,
+        missing=summary.unscored,
     )
 
 

@@ -25,6 +25,7 @@ from adjudge.results.payments import payment_notes
 from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of
+from adjudge.runs.build import reads_traces
 from adjudge.runs.eval_file import FailUnder
 from adjudge.runs.execute import ColumnsChosen, EvalRun, Event, JudgmentDone, VoteCast
 from adjudge.runs.ready_judge import ReadyJudge
@@ -169,10 +170,11 @@ class RunOutcome:
 
     def _cluster(self) -> str:
         """The column whose equal values belong together; refused where there is nothing that it
-        could widen.
+        could widen. Of agents' runs, the trials of a task are taken together in every interval.
         """
         gates = self.run.file.gates
-        if gates.cluster and gates.confidence is None and gates.not_worse_than is None:
+        limits = gates.confidence is not None or gates.not_worse_than is not None
+        if gates.cluster and not limits and not reads_traces(self.run.file):
             raise SetupError(
                 "cluster says which rows belong together, for limits: add confidence, or "
                 "not_worse_than"
@@ -201,10 +203,15 @@ class RunOutcome:
             judged = [one for one in ready.criteria if bars.keys() & {*every, one.name}]
             if "" in bars or (judged and not ready.compares):
                 check_gate(ready.name, judged, compares=ready.compares)
-            unknown = [name for name in bars if name and name not in known]
+            unknown = [
+                name
+                for name in (*bars, *dict(self.run.file.gates.max))
+                if name and name not in known
+            ]
             if unknown and not (ready.compares and not self._systems(ready)):
                 raise SetupError(_no_such_name(unknown[0], known))
             self._check_polarity(ready, bars)
+            self._check_counts(ready, bars)
         if self._setup.cluster:
             self._check_cluster(self._setup.cluster)
 
@@ -216,6 +223,25 @@ class RunOutcome:
                     "fail_under cannot hold for {name!r}: the less there is of it the "
                     "better; name context_precision, or give it a weight in the composite",
                     name=one.name,
+                )
+
+    def _check_counts(self, ready: ReadyJudge, bars: Collection[str]) -> None:
+        """What an agent's steps are counted by is held to a most, and all else to a least."""
+        counts = {
+            one.name for one in ready.criteria if not one.higher_is_better and not one.options
+        }
+        for name in bars:
+            if name in counts or (not name and counts):
+                raise SetupError(
+                    "fail_under cannot hold for {name!r}, which counts: name the most that it may "
+                    "be, such as max: {{{name}: 0}}, and name the measures under fail_under",
+                    name=name or sorted(counts)[0],
+                )
+        for name, _ in self.run.file.gates.max:
+            if name in {one.name for one in ready.criteria} - counts:
+                raise SetupError(
+                    "max cannot hold for {name!r}, which does not count: name it under fail_under",
+                    name=name,
                 )
 
     def _check_cluster(self, column: str) -> None:
@@ -252,6 +278,9 @@ class RunOutcome:
         for name, least in bars_of(self._gate(ready)).items():
             if name in own or ready.compares:
                 yield Bar(ready.label, least, name)
+        for name, most in self.run.file.gates.max:
+            if name in own:
+                yield Bar(ready.label, most, name, most=True)
 
     def _names(self, ready: ReadyJudge) -> list[str]:
         """What a gate of this judge may name: its criteria, its dimensions, the systems that it

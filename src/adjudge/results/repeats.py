@@ -8,11 +8,13 @@ from math import comb
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 from adjudge.results.numbers import percent
 
 ROW, REPEAT, SYSTEM = "answered_row", "repeat", "system"
 """The columns by which an answer says to which row it is, for which time, and whose."""
+TRIAL, TASK = "trial", "task_id"
+"""The same of runs of agents: for which time, and which task."""
 
 
 @dataclass(frozen=True)
@@ -29,17 +31,16 @@ class Repeats:
 
     def sentence(self, name: str) -> Message:
         """How often all answers of a row pass, in a line."""
+        name = name if not self.system else join(", ", (name, self.system))
         if not self.pass_all:
             return Message(
-                "{name}, {system}: no row has a verdict of every time",
+                "{name}: no row has a verdict of every time",
                 name=name,
-                system=self.system,
             )
         return Message(
-            "{name}, {system}: of {rows} rows {all_times} pass all {times} times "
+            "{name}: of {rows} rows {all_times} pass all {times} times "
             "(pass^{times}), one time {once}",
             name=name,
-            system=self.system,
             rows=self.rows,
             times=len(self.pass_all),
             all_times=percent(self.pass_all[-1]),
@@ -71,6 +72,12 @@ def answered_by(one: JudgmentRecord) -> str:
     return str(one.input.get(SYSTEM, "")) if ROW in one.input else ""
 
 
+def task_of(one: JudgmentRecord) -> str | None:
+    """The task of an agent's run that is one trial of several; None of any other row."""
+    is_trial = one.detail.kind == "agent" and {TRIAL, TASK} <= one.input.keys()
+    return str(one.input[TASK]) if is_trial else None
+
+
 class RepeatTally:
     """Adds up what repeated rows come to; a few bytes for each row."""
 
@@ -80,9 +87,22 @@ class RepeatTally:
         self._is_binary = True
 
     def add(self, one: JudgmentRecord) -> None:
-        row = asked_row(one)
-        if row is None or REPEAT not in one.input:
-            return
+        task, row = task_of(one), asked_row(one)
+        if task is not None:
+            self._add_trial(one, task)
+        elif row is not None and REPEAT in one.input:
+            self._add_answer(one, row)
+
+    def _add_trial(self, one: JudgmentRecord, task: str) -> None:
+        if one.scored and one.verdict is None:
+            return  # a count, or a share: it neither passes nor fails
+        counts = self._rows.setdefault((str(one.input.get(SYSTEM, "")), task), [0, 0, 0])
+        counts[2] += 1
+        if one.score is not None:
+            counts[0] += one.score == 1.0
+            counts[1] += 1
+
+    def _add_answer(self, one: JudgmentRecord, row: str) -> None:
         counts = self._rows.setdefault((answered_by(one), row), [0, 0, 0])
         counts[2] += 1
         if one.scored and one.detail.kind in ("aspect", "check"):
@@ -104,7 +124,8 @@ class RepeatTally:
         for system, rows in by_system.items():
             times = max(count for _, _, count in rows)
             whole = [passed for passed, judged, _ in rows if judged == times]
-            yield Repeats(system, len(whole), len(rows) - len(whole), pass_all(whole, times))
+            if times > 1 or system:
+                yield Repeats(system, len(whole), len(rows) - len(whole), pass_all(whole, times))
 
 
 def pass_all(passed: list[int], times: int) -> tuple[float, ...]:

@@ -4,11 +4,13 @@ no score, the worst rows.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
@@ -26,9 +28,9 @@ from adjudge.messages import Message, abridge, plural
 from adjudge.results.answering import answering_notes
 from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
-from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, widened
+from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
 from adjudge.results.rag_row import rule_of
-from adjudge.results.repeats import REPEAT, Repeats, RepeatTally, answered_by
+from adjudge.results.repeats import REPEAT, TRIAL, Repeats, RepeatTally, answered_by
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.results.summary import GateConfidence, Summary, Tally
 
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from adjudge.trust.calibration import Calibration
     from adjudge.trust.comparison import RunComparison
 
+_MOST_REASONS = 3
+"""Reasons why rows have no value, of each measure."""
 ENTRIES = 500
 """How many judgments the pages for people list, the worst first; the tables have them all."""
 _MOST_NAMED = 10
@@ -243,11 +247,22 @@ class Report(HtmlRepr):
             plural(
                 "{name}: {count} row was not judged, since its checks do not pass",
                 "{name}: {count} rows were not judged, since their checks do not pass",
-                one.summary.skipped,
+                one.summary.skipped - sum(one.summary.unmeasured.values()),
                 name=one.name,
             )
             for one in self.sections
-            if one.summary.skipped
+            if one.summary.skipped > sum(one.summary.unmeasured.values())
+        ]
+        skipped += [
+            plural(
+                "{name}: {count} row has no value: {reason}",
+                "{name}: {count} rows have no value: {reason}",
+                count,
+                name=one.name,
+                reason=reason,
+            )
+            for one in self.sections
+            for reason, count in islice(one.summary.unmeasured.items(), _MOST_REASONS)
         ]
         said = (part.sentence(name) for name, part in parts)
         return [*skipped, *said, *repeated, *self.setup.learnt]
@@ -352,7 +367,7 @@ class _SectionTally:
             )  # not loaded where no sentence is looked up
 
             self._evidence = EvidenceTally()
-        if self._repeats is None and REPEAT in one.input:
+        if self._repeats is None and (REPEAT in one.input or TRIAL in one.input):
             self._repeats = RepeatTally()
         for more in (self._repeats, self._rag, self._contests, self._cascade, self._evidence):
             if more:
@@ -500,7 +515,8 @@ def badness(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> tuple[bool,
     """
     if one.detail.kind == "rag":
         return not is_barred(one, dimensions), _lowest(one), one.row
-    return one.scored, one.score or 0.0, one.row
+    # a count has no worst
+    return one.scored, math.inf if one.detail.is_count else one.score or 0.0, one.row
 
 
 def is_barred(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:
@@ -554,7 +570,10 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
 def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[GateResult]:
     named = {other.name for other in setup.bars if other.judge == bar.judge and other.name}
     for one in sections:
-        if one.contests:
+        if bar.most:
+            if bar.name == one.criteria:
+                yield most_gate(one.judge, one.criteria, one.summary, bar.least)
+        elif one.contests:
             yield _win_rate(
                 one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence
             )

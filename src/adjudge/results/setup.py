@@ -228,7 +228,10 @@ class Setup:
     def kept(self) -> JsonDict:
         """What a run folder keeps of it, beside the configuration."""
         return {
-            "bars": [[bar.judge, bar.name, bar.least] for bar in self.bars],
+            "bars": [
+                [bar.judge, bar.name, bar.least, *(["most"] if bar.most else [])]
+                for bar in self.bars
+            ],
             "max_failed": self.max_failed,
             "confidence": self.confidence,
             "against": self.against,
@@ -352,6 +355,8 @@ def _bars(kept: object) -> list[Bar]:
         match one:
             case [str(judge), str(name), int(least) | float(least)]:
                 found.append(Bar(judge, float(least), name))
+            case [str(judge), str(name), int(most) | float(most), "most"]:
+                found.append(Bar(judge, float(most), name, most=True))
     return found
 
 

@@ -17,7 +17,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.messages import abridge
-from adjudge.results.repeats import asked_row
+from adjudge.results.repeats import asked_row, task_of
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
@@ -87,6 +87,10 @@ class Summary:
     """Judgments that were not to be made, since the checks of the row did not pass; attempted does
     not count them.
     """
+    unmeasured: Mapping[str, int] = field(default_factory=dict)
+    """Of agents: why there was nothing to measure, the most frequent reason first; among the
+    skipped.
+    """
     models: Mapping[str, ModelMean] = field(default_factory=dict)
     """Of a panel: what each model by itself comes to."""
     passes: PassRate | None = None
@@ -134,7 +138,7 @@ class GateConfidence:
         """
         if self.cluster:
             return [one.group(self.cluster)]
-        row = asked_row(one)
+        row = task_of(one) or asked_row(one)
         return [] if row is None else [row]
 
     def clusters(
@@ -175,11 +179,15 @@ class Tally:
         self._models: dict[str, list[float]] = {}
         self._passes = array("d")
         self._skipped = 0
+        self._unmeasured: Counter[str] = Counter()
+        self._is_count = False
 
     def add(self, one: JudgmentRecord) -> None:
         self._usage += one.usage
         if one.status == "skipped":
             self._skipped += 1
+            if one.detail.kind == "agent":
+                _count_reason(self._unmeasured, one)
             return
         self._counts[one.status] += 1
         self._excluded.update(one.left_out)
@@ -196,6 +204,7 @@ class Tally:
             self._without_number += 1
         else:
             self._scores.append(one.score)
+            self._is_count |= one.detail.is_count
             self._groups += self._sureness.group(one)
 
     def _add_models(self, one: JudgmentRecord) -> None:
@@ -210,10 +219,7 @@ class Tally:
         least, most = one.bounds
         self._least += least
         self._most += most
-        reason = abridge(one.reason or one.status)
-        self._reasons[
-            reason if reason in self._reasons or len(self._reasons) < _MOST_REASONS else _OTHER
-        ] += 1
+        _count_reason(self._reasons, one)
 
     def summary(self) -> Summary:
         """What they come to so far."""
@@ -235,11 +241,14 @@ class Tally:
             without_number=self._without_number,
             excluded=dict(self._excluded),
             interval=self._interval(),
-            confident=self._sureness.interval(self._scores, self._groups),
+            confident=None
+            if self._is_count
+            else self._sureness.interval(self._scores, self._groups),
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),
             skipped=self._skipped,
+            unmeasured=dict(self._unmeasured.most_common()),
             models=self._panel(),
             passes=self._pass_rate(),
         )
@@ -261,9 +270,14 @@ class Tally:
         return found if len(found) + len(self._excluded) > 1 else {}
 
     def _interval(self) -> Interval | None:
-        if not all(0 <= score <= 1 for score in self._scores):
+        if self._is_count or not all(0 <= score <= 1 for score in self._scores):
             return None
         return interval_of(self._scores, self._sureness.clusters(self._scores, self._groups))
+
+
+def _count_reason(reasons: Counter[str], one: JudgmentRecord) -> None:
+    reason = abridge(one.reason or one.status)
+    reasons[reason if reason in reasons or len(reasons) < _MOST_REASONS else _OTHER] += 1
 
 
 def interval_dict(interval: Interval | None) -> dict[str, float] | None:

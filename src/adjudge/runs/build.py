@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial, wraps
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +16,7 @@ from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instanc
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import ModelError, SetupError
+from adjudge.errors import ModelError, NothingToJudge, SetupError
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
@@ -30,6 +31,7 @@ from adjudge.reading.values import Place, WrongValue
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry, criteria_said
 from adjudge.runs.eval_file import (
     FROM_LABELS,
+    AgentEntry,
     AspectEntry,
     CascadeEntry,
     CheckEntry,
@@ -63,8 +65,42 @@ def instances(
 
     ``tell`` is told of odd ones: of bad ones unless they stop the run.
     """
-    rows = file.rows or _read(file, tell, limit, source or _source(file, tell))
+    if file.rows or source is not None or not _asks_agents(file):
+        rows = file.rows or _read(file, tell, limit, source or _source(file, tell))
+    else:
+        rows = _read_traces(file, tell, limit or file.data.limit)
     return map(partial(_accompanied, file.given), rows)
+
+
+def reads_traces(file: EvalFile) -> bool:
+    """Whether its rows are what agents did."""
+    return file.data.as_ is not None or _asks_agents(file)
+
+
+def _asks_agents(file: EvalFile) -> bool:
+    return any(isinstance(one, AgentEntry) for one in file.judges)
+
+
+def _read_traces(
+    file: EvalFile, tell: Callable[[OddRows], None], limit: int | None
+) -> Iterator[Instance]:
+    from adjudge.ledger.file import holds_run
+
+    if holds_run(file.source):
+        from adjudge.runs.rows_again import trajectories_of_run
+
+        yield from islice(trajectories_of_run(file.source), limit)
+        return
+    from adjudge.traces.source import trace_instances
+
+    told = tell if file.on_bad_row == "report" else None
+    found = islice(trace_instances(file.source, file.data.as_, (), told), limit)
+    first = next(found, None)
+    if first is not None:
+        yield first
+        yield from found
+    else:
+        raise NothingToJudge("{path} holds no trajectory that can be read", path=file.source)
 
 
 def _source(file: EvalFile, tell: Callable[[OddRows], None]) -> Source:
@@ -125,6 +161,8 @@ def needed_fields(file: EvalFile) -> list[str]:
             ]
         elif isinstance(entry, EvidenceEntry):
             read += [entry.text_field, entry.source_field]
+        elif isinstance(entry, AgentEntry):
+            continue
         elif isinstance(entry, CheckEntry):
             read += [one.field for one in entry.checks]
         else:
@@ -264,6 +302,10 @@ def _asks_nobody(entry: JudgeEntry) -> bool:
     """Whether no model is needed, so that none has to be there."""
     if isinstance(entry, CheckEntry):
         return True
+    if isinstance(entry, AgentEntry):
+        from adjudge.agents.measures import JUDGED
+
+        return not any(name in JUDGED for name in (*entry.measures, *dict(entry.only)))
     if isinstance(entry, EvidenceEntry):
         return entry.method == "rules" and not entry.claims
     if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
@@ -467,6 +509,36 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
     return [ready_judge(file, entry, entry.name or "evidence", judge)]
 
 
+def _agent(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]:
+    from adjudge.agents.evaluator import STEPS_TOKENS, AgentEvaluator
+    from adjudge.agents.measures import DEFAULT
+
+    if entry.per == "conversation":
+        raise SetupError("an agent is judged per trajectory, per turn or per step")
+    judge = AgentEvaluator(
+        models,
+        measures=entry.measures or DEFAULT,
+        policy=file.beside(entry.policy) if entry.policy else None,
+        expect=file.beside(entry.expect) if entry.expect else None,
+        order=entry.order,
+        required=entry.required,
+        forbidden=entry.forbidden,
+        before=entry.before,
+        ignore=entry.ignore,
+        steps_tokens=entry.steps_tokens or STEPS_TOKENS,
+        steps=entry.steps,
+        only=dict(entry.only),
+        per="trajectory" if entry.per == "row" else entry.per,
+        derive=entry.derive,
+        blame=entry.blame,
+        kinds=entry.kinds,
+        strictness=entry.strictness,
+        **_common(file, entry),
+    )
+    ready = ready_judge(file, entry, entry.name or "agent", judge)
+    return [replace(ready, criteria=judge.criteria, each_row=judge.rows, per="row")]
+
+
 # nobody is asked
 def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudge]:  # noqa: ARG001
     from adjudge.judges.checks import CheckJudge
@@ -518,6 +590,7 @@ DIRECT = JudgeKind(DirectEntry, _direct)
 PAIRWISE = JudgeKind(PairwiseEntry, _pairwise)
 RAG = JudgeKind(RagEntry, _rag)
 EVIDENCE = JudgeKind(EvidenceEntry, _evidence)
+AGENT = JudgeKind(AgentEntry, _agent)
 CHECK = JudgeKind(CheckEntry, _checks)
 PYTHON = JudgeKind(PythonEntry, _python)
 _KINDS: Parts[JudgeKind] = Parts("judges")
@@ -543,6 +616,8 @@ def ready_judge(file: EvalFile, entry: JudgeEntry, name: str, judge: Judge[Any, 
         raise SetupError(
             "a judge that compares responses takes rows, not turns or conversations: leave per out"
         )
+    if entry.per == "step" and not isinstance(entry, AgentEntry):
+        raise SetupError("per: step is for judges of kind agent")
     if entry.per == "conversation" and (
         isinstance(entry, EvidenceEntry) or (isinstance(entry, RagEntry) and entry.evidence)
     ):

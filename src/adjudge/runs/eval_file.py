@@ -21,6 +21,7 @@ from adjudge.plugins import Parts
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import (
     Flag,
+    Json,
     JsonNames,
     Kinds,
     LazyType,
@@ -150,8 +151,8 @@ class JudgeEntry:
     kind: str = key(
         Text(),
         "aspect: pass or fail; direct: options; pairwise: which is better; rag: six "
-        "dimensions; evidence: sentence by sentence; check: without a model; python: a class "
-        "of yours.",
+        "dimensions; evidence: sentence by sentence; agent: what an agent did; check: without a "
+        "model; python: a class of yours.",
     )
     name: str | None = key(
         Text(), "What reports call it; by default the name of its criteria.", None
@@ -171,7 +172,7 @@ class JudgeEntry:
     per: Per = key(
         Word[Per](PER),
         "What is judged of a row: all of it, or each turn of its conversation, or the "
-        "conversation.",
+        "conversation; of an agent's run: the trajectory, or steps that are picked.",
         "row",
     )
     after: Literal["checks"] | None = key(
@@ -325,6 +326,62 @@ class EvidenceEntry(JudgeEntry):
 
 
 @light_dataclass(frozen=True, kw_only=True)
+class AgentEntry(JudgeEntry):
+    """What an agent did: rules without a model, and questions with evidence."""
+
+    measures: tuple[str, ...] = key(
+        Many(Text()), "What to measure, such as calls_f1, errors or goal.", ()
+    )
+    policy: str | None = key(
+        Text(),
+        "A file with the rules that policy judges by, relative to this file; left out: the "
+        "system prompt.",
+        None,
+    )
+    expect: str | None = key(
+        Text(),
+        "A file with the expected calls by task, relative to this file; or the column "
+        "reference_calls.",
+        None,
+    )
+    order: Literal["exact", "in_order", "any_order", "only"] = key(
+        Word(("exact", "in_order", "any_order", "only")),
+        "Of expected calls: exactly these, these with others between, in any order, or no others.",
+        "in_order",
+    )
+    required: JsonValue = key(Json(), "Calls that must be made, by name or with arguments.", ())
+    forbidden: JsonValue = key(Json(), "Calls that must not be made.", ())
+    before: JsonValue = key(
+        Json(), "Pairs of calls, such as [confirm, pay]: no pay before a confirm.", ()
+    )
+    ignore: tuple[str, ...] = key(
+        Many(Text()), "Arguments that do not count, such as request_id or *.timestamp.", ()
+    )
+    steps_tokens: int | None = key(
+        WholeNumber(least=100),
+        "How many tokens of steps a model is shown; what does not fit is shortened.",
+        None,
+    )
+    steps: str | None = key(
+        Text(), "With per: step: which, such as errors, last 3 or calls of pay.", None
+    )
+    only: tuple[tuple[str, JsonValue], ...] = key(
+        JsonNames(), "Measure: option. Judge only where it says so, as goal: Not reached.", ()
+    )
+    derive: bool = key(
+        Flag(), "Have a model write the checklist of a task, where a row has none.", False
+    )
+    blame: Literal["at once", "step by step", "halves"] = key(
+        Word(("at once", "step by step", "halves")),
+        "How the first mistake is looked for.",
+        "at once",
+    )
+    kinds: tuple[str, ...] = key(
+        Many(Text()), "Kinds of mistakes that blame chooses from, instead of the eleven.", ()
+    )
+
+
+@light_dataclass(frozen=True, kw_only=True)
 class CheckEntry(JudgeEntry):
     """What a program can tell without a model."""
 
@@ -369,6 +426,11 @@ class Gates:
         "What every judge without a gate of its own must reach, by each of its criteria; or "
         "by their names.",
         None,
+    )
+    max: tuple[tuple[str, float], ...] = key(
+        Numbers(Number(least=0)),
+        "Count: the most that its mean may be, such as unrecovered: 0.",
+        (),
     )
     max_failed: float | None = key(
         _SHARE, "No larger share of the judgments may be without a score.", None

@@ -38,3 +38,19 @@ def rows_of_run(folder: Path) -> Iterator[Instance]:
         if (known := hash(instance.identity)) not in seen:
             seen.add(known)
             yield instance
+
+
+def trajectories_of_run(folder: Path) -> Iterator[Instance]:
+    """What agents did, as a run keeps it with the first measure of each row."""
+    from adjudge.agents.item import TRAJECTORY
+    from adjudge.domain.agent_record import AgentDetail
+
+    seen: set[str] = set()
+    for record in records_of(folder):
+        detail = record.detail
+        run = detail.trajectory if isinstance(detail, AgentDetail) else None
+        if run is None or record.name in seen:
+            continue
+        seen.add(record.name)
+        about = {"place": record.name, "row": record.input, TRAJECTORY: run}
+        yield Instance(run.fields or {"response": ""}, record.id, about)

@@ -8,6 +8,7 @@ from adjudge.domain.each import ChoiceOfEach, ChoiceOfLists, said_of_each
 from adjudge.domain.evidence import ClaimsQuestion
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.options import match_option
+from adjudge.domain.steps import PointsQuestion
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.messages import Message
 from adjudge.verdicts.evidence import (
@@ -18,6 +19,7 @@ from adjudge.verdicts.evidence import (
     whole_number,
 )
 from adjudge.verdicts.reading import Reading
+from adjudge.verdicts.steps import read_points
 
 _OPTION_KEYS = ("selected_option", "verdict", "option", "label", "answer")
 
@@ -27,6 +29,8 @@ def read_each(objects: Sequence[JsonObject], ballot: Ballot, *, settle: bool) ->
     list.
     """
     question = ballot.question
+    if isinstance(question, PointsQuestion):
+        return read_points(objects)
     if isinstance(question, ClaimsQuestion):
         return read_claims(objects, question)
     if isinstance(question, ChoiceOfLists):

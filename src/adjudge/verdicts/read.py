@@ -42,6 +42,10 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
         )  # not loaded where nothing is looked up in sources
 
         return with_evidence(reading, ballot, settle=settle)
+    if ballot.question.cites:
+        from adjudge.verdicts.steps import with_steps  # not loaded where nobody judges agents
+
+        return with_steps(reading, ballot)
     feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
     if reading.verdict and isinstance(feedback, str):
         reading = replace(reading, verdict=replace(reading.verdict, feedback=clean(feedback)))

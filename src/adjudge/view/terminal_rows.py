@@ -116,7 +116,7 @@ def worst_rows(report: Report, screen: Screen, *, all_shown: bool) -> Table | No
         section = report.section_of(one)
         most = _best_score(section) if section and not section.contests else None
         better = most is not None and (not one.scored or (one.score or 0.0) < most)
-        if better and (not one.scored or one.score is not None):
+        if better and not one.detail.is_count and (not one.scored or one.score is not None):
             by_row.setdefault(row_name(one, report), one)
         if len(by_row) == _WORST:
             break

@@ -34,6 +34,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "split": Message("votes split"),
         "disagree": Message("models disagree"),
         "repaired": Message("asked again"),
+        "shortened": Message("shortened"),
     },
     "group": {
         "question": Message("by benchmark and question"),

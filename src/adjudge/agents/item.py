@@ -1,0 +1,115 @@
+"""One trajectory and the measure it is looked at by."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from adjudge.domain.frozen import json_text
+from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import JsonObject
+from adjudge.domain.trajectory import Step, Trajectory
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+from adjudge.prompts.steps import ShownTrajectory, show_within
+
+TRAJECTORY = "trajectory"
+"""Under which name an instance carries its trajectory; of rules, the field with its identity."""
+
+
+@dataclass(frozen=True)
+class AgentItem:
+    """A trajectory, or a part of it, and a measure."""
+
+    instance: Instance
+    trajectory: Trajectory
+    measure: str
+    first: bool = False
+    """Whether it is the first measure of its row."""
+    judged_step: int | None = None
+    """The one step that is asked about; None: all of them."""
+    _shown: dict[tuple[object, ...], ShownTrajectory] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    @property
+    def id(self) -> str | None:
+        return self.instance.id
+
+    @property
+    def columns(self) -> JsonObject:
+        """The row's own columns."""
+        own = {"id": self.instance.id} if self.instance.id else {}
+        return {**own, **self.instance.input}
+
+    def column(self, *names: str) -> str | None:
+        """The first of the columns, or fields, that holds a text."""
+        held = {**self.instance.fields, **self.instance.input}
+        found = (held.get(name) for name in names)
+        return next((one for one in found if isinstance(one, str) and one.strip()), None)
+
+    @property
+    def points(self) -> tuple[str, ...]:
+        """The checklist of the row: a list, or a text with one point a line."""
+        given = self.instance.input.get("checklist", self.instance.fields.get("checklist"))
+        if isinstance(given, str):
+            given = given.splitlines()
+        if not isinstance(given, Sequence):
+            return ()
+        return tuple(one.strip() for one in map(str, given) if one.strip())
+
+    def shown(
+        self, budget: int, language: str, *, tools: bool = False, results: bool = True
+    ) -> ShownTrajectory:
+        """The steps as a judge is shown them; worked out once."""
+        key = (budget, language, tools, results)
+        if key not in self._shown:
+            run = self.trajectory if results else _without_results(self.trajectory)
+            self._shown[key] = show_within(run, budget, tools=tools, language=language)
+        return self._shown[key]
+
+    @property
+    def light(self) -> Instance:
+        """What is kept of the row with a number that a rule gives: the steps are with the first
+        measure of the row, and here is by what they are known.
+        """
+        fields = {
+            name: value
+            for name, value in self.instance.fields.items()
+            if name in ("user_input", "response")
+        }
+        steps = json_text([step.canonical for step in self.trajectory.steps])
+        known = hashlib.sha256(steps.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+        return replace(self.instance, fields={**fields, TRAJECTORY: known})
+
+
+def trajectory_in(instance: Instance) -> Trajectory:
+    """What the agent did in a row; a SetupError where it holds no trajectory."""
+    found = instance.metadata.get(TRAJECTORY)
+    if not isinstance(found, Trajectory):
+        raise SetupError(
+            "{id} holds no trajectory: give a file of traces, messages, or a Trajectory",
+            id=instance.id or Message("the row"),
+        )
+    return found
+
+
+def as_instance(trajectory: Trajectory, number: int, columns: Mapping[str, object]) -> Instance:
+    """A trajectory of a program's, as something to judge."""
+    id = columns.get("id")
+    return Instance(
+        trajectory.fields or {"response": ""},
+        str(number) if id is None else str(id),
+        {TRAJECTORY: trajectory, **({"row": columns} if columns else {})},
+    )
+
+
+def _without_results(run: Trajectory) -> Trajectory:
+    """A conversation: what was said, and calls as lines."""
+
+    def line(step: Step) -> Step:
+        call = step.call
+        return step if call is None else replace(step, call=replace(call, result=""))
+
+    return replace(run, steps=tuple(map(line, run.steps)))

@@ -1,0 +1,81 @@
+"""Which measures there are: rules, and questions to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from adjudge.agents.rules import RULES
+from adjudge.catalog.criteria import criteria
+from adjudge.catalog.criteria_file import parse_entries
+from adjudge.domain.check_result import FAIL, PASS
+from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.errors import SetupError
+from adjudge.reading.values import nearest
+
+CONVERSATIONS = ("solved", "remembered", "in_role", "frustrated")
+QUESTIONS = ("goal", "policy", "tool_choice", "side_effect", "loop", *CONVERSATIONS)
+"""Asked in one call each, by criteria of the catalogue."""
+CHECKLIST, REPORTED, BLAME = "checklist", "reported_truly", "blame"
+JUDGED = (*QUESTIONS, CHECKLIST, REPORTED, BLAME)
+MEASURES = (*RULES, *JUDGED)
+"""What may stand under ``measures``."""
+DEFAULT = ("errors", "unrecovered", "repeats", "loops", "steps", "ended")
+"""What is measured where nothing is named: rules that need nothing but the trajectory."""
+BlameMethod = Literal["at once", "step by step", "halves"]
+BLAME_METHODS: tuple[BlameMethod, ...] = ("at once", "step by step", "halves")
+NO_MISTAKE = "no mistake"
+_TRUTH = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
+
+
+def check_measures(names: Sequence[str]) -> None:
+    """Say so when a name is no measure, or stands there twice."""
+    for place, name in enumerate(names):
+        if name not in MEASURES:
+            raise SetupError(
+                "there is no measure {name!r}; {near}", name=name, near=nearest(name, MEASURES)
+            )
+        if name in names[:place]:
+            raise SetupError("the measure {name!r} is named twice", name=name)
+
+
+def own_criteria(name: str, language: str) -> Criteria:
+    """What is asked beside the criteria of the catalogue."""
+    return next(one for one in _own(language) if one.name == name)
+
+
+@cache
+def _own(language: str) -> tuple[Criteria, ...]:
+    name = f"{language}.yaml"
+    path = files(__package__) / "data" / name
+    entries = parse_entries(path.read_text(encoding="utf-8"), name, language)
+    return tuple(entry.criteria for entry in entries)
+
+
+def blame_criteria(kinds: Sequence[str], language: str) -> Criteria:
+    """What is asked of a run that failed; ``kinds``: of mistakes, where they are other ones."""
+    found = own_criteria(BLAME, language)
+    return replace(found, options=[CriteriaOption(kind) for kind in kinds]) if kinds else found
+
+
+def measure_criteria(name: str, language: str, kinds: Sequence[str] = ()) -> Criteria:
+    """What a measure asks, or a rule counts: what its results are results of."""
+    if name in QUESTIONS:
+        return criteria(name, language)
+    if name == BLAME:
+        return blame_criteria(kinds, language)
+    if name == CHECKLIST:
+        return own_criteria(CHECKLIST, language)
+    if name == REPORTED:
+        return Criteria(name, "Does the answer say what the results say, sentence by sentence?")
+    rule = RULES[name]
+    return Criteria(
+        name,
+        str(rule.title),
+        _TRUTH if rule.amount == "truth" else (),
+        to_evaluate_field="steps",
+        higher_is_better=rule.better == "higher",
+    )

@@ -1,0 +1,216 @@
+"""``adjudge agent``: what agents did, by rules and by questions to a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+from click import UsageError
+
+from adjudge.cli.estimates import estimated, show_estimate
+from adjudge.cli.execute import (
+    RunDisplay,
+    data_entry,
+    eval_file_from_flags,
+    finish,
+    judge_all,
+    outcome_for,
+    prepare_run,
+)
+from adjudge.cli.options import (
+    FROM_ONE,
+    PATH,
+    Flags,
+    as_json,
+    command,
+    gate,
+    judging,
+    option,
+    options,
+    output,
+    positional,
+    shared,
+)
+from adjudge.cli.output import echo
+from adjudge.exporters.table import check_writable
+from adjudge.messages import Message
+from adjudge.results.exit_code import ExitCode
+from adjudge.runs.build import instances
+from adjudge.runs.eval_file import AgentEntry, EvalFile
+
+if TYPE_CHECKING:
+    from adjudge.data.conversations import Per
+
+_OTHER = {
+    "fail_under": gate(
+        "Exit with 4 when the mean of NAME, a measure, is below NUMBER. Repeatable."
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentOptions:
+    """What ``adjudge agent`` can be told."""
+
+    file: Path = positional("A file or a folder of traces, or a run folder.", type=PATH)
+    format: str | None = option(
+        "--as", help="What the traces are written in, where their structure does not show it."
+    )
+    measure: tuple[str, ...] = option(
+        "--measure",
+        multiple=True,
+        help=(
+            "What to measure, such as calls_f1, errors or goal; repeatable, or separated by "
+            "commas. Default: rules that need no model."
+        ),
+    )
+    policy: Path | None = option(
+        "--policy", type=PATH, help="The rules that policy judges by. Default: the system prompt."
+    )
+    expect: Path | None = option(
+        "--expect",
+        type=PATH,
+        help="The expected calls by task. Default: the column reference_calls.",
+    )
+    order: Literal["exact", "in_order", "any_order", "only"] = option(
+        "--order",
+        type=click.Choice(["exact", "in_order", "any_order", "only"]),
+        default="in_order",
+        help="How expected calls must come.",
+    )
+    required: tuple[str, ...] = option(
+        "--required", multiple=True, help="A tool that must be called; repeatable."
+    )
+    forbidden: tuple[str, ...] = option(
+        "--forbidden", multiple=True, help="A tool that must not be called; repeatable."
+    )
+    ignore: tuple[str, ...] = option(
+        "--ignore",
+        multiple=True,
+        help="An argument that does not count, such as request_id; repeatable.",
+    )
+    at_most: tuple[str, ...] = option(
+        "--at-most",
+        multiple=True,
+        metavar="NAME=NUMBER",
+        help="Exit with 4 when the mean of a count is above this; repeatable.",
+    )
+    steps_tokens: int | None = option(
+        "--steps-tokens",
+        type=click.IntRange(min=100),
+        help="How many tokens of steps a model is shown; what does not fit is shortened.",
+    )
+    per: Per = option(
+        "--per",
+        type=click.Choice(["trajectory", "turn", "step"]),
+        default="trajectory",
+        help="What is judged: all of a run, each turn, or the steps that --steps picks.",
+    )
+    steps: str | None = option(
+        "--steps", help="With --per step: which, such as errors, 'last 3' or 'calls of pay'."
+    )
+    derive: bool = option(
+        "--derive",
+        is_flag=True,
+        help="Have the model write the checklist of a task, where a row has none.",
+    )
+    blame: Literal["at once", "step by step", "halves"] = option(
+        "--blame",
+        type=click.Choice(["at once", "step by step", "halves"]),
+        default="at once",
+        help="How blame looks for the first mistake.",
+    )
+    strictness: int = option(
+        "--strictness", type=FROM_ONE, default=1, help="Votes per model and question."
+    )
+    show: int | None = option(
+        "--show",
+        type=FROM_ONE,
+        help="Print this trajectory as a judge is shown it, and stop.",
+    )
+    output: Path | None = shared(output)
+    as_json: bool = shared(as_json)
+
+
+@command()
+@options(AgentOptions)
+@judging(_OTHER)
+def agent(options: AgentOptions, flags: Flags) -> int:
+    """Measure what agents did, from anybody's traces: rules without a model, and questions that a
+    model answers with steps and quotes.
+    """
+    names = tuple(name.strip() for one in options.measure for name in one.split(","))
+    check_writable(options.output)
+    entry = AgentEntry(
+        kind="agent",
+        measures=names,
+        policy=str(options.policy) if options.policy else None,
+        expect=str(options.expect) if options.expect else None,
+        order=options.order,
+        required=options.required,
+        forbidden=options.forbidden,
+        ignore=options.ignore,
+        steps_tokens=options.steps_tokens,
+        per=options.per,
+        steps=options.steps,
+        derive=options.derive,
+        blame=options.blame,
+        strictness=options.strictness,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+    data = replace(data_entry(flags, options.file, {}), as_=options.format)
+    file = eval_file_from_flags(flags, entry, data)
+    file = replace(file, gates=replace(file.gates, max=tuple(map(_most, options.at_most))))
+    if options.show is not None:
+        return _show(file, options.show, options.steps_tokens)
+    outcome = outcome_for(prepare_run(file, flags), flags)
+    if flags.dry_run:
+        show_estimate(estimated(outcome), as_json=options.as_json)
+        return ExitCode.OK
+    judged = judge_all(
+        RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
+    )
+    return finish(outcome, judged, options.output, as_json=options.as_json)
+
+
+def _most(text: str) -> tuple[str, float]:
+    name, _, number = text.partition("=")
+    try:
+        return name.strip(), float(number)
+    except ValueError:
+        raise UsageError(
+            Message("--at-most takes NAME=NUMBER, such as errors=0, not {text!r}", text=text)
+        ) from None
+
+
+def _show(file: EvalFile, number: int, budget: int | None) -> int:
+    """Print one trajectory as it is shown to a judge."""
+    from adjudge.agents.evaluator import STEPS_TOKENS
+    from adjudge.agents.item import trajectory_in
+    from adjudge.domain.steps import numbered_text
+    from adjudge.prompts.steps import show_within
+
+    found = next(islice(instances(file, lambda _: None), number - 1, None), None)
+    if found is None:
+        raise UsageError(Message("there are fewer than {number} trajectories", number=number))
+    run = trajectory_in(found)
+    shown = show_within(run, budget or STEPS_TOKENS, tools=True, language=file.language)
+    echo(Message("trajectory {number}: {id}", number=number, id=found.id or "–"))
+    echo(Message("goal: {goal}", goal=run.goal or "–"))
+    for block in shown.steps:
+        numbers, text = numbered_text(block)
+        last = f"–{numbers[-1]}" if len(numbers) > 1 else ""
+        click.echo(f"[{numbers[0]}{last}] {text}")
+    echo(Message("answer: {answer}", answer=run.answer or "–"))
+    echo(
+        Message(
+            "steps: {steps:,}; tokens: about {tokens:,}", steps=len(run.steps), tokens=shown.tokens
+        )
+    )
+    if shown.note:
+        echo(shown.note)
+    return ExitCode.OK
