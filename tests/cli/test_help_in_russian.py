@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from adjudge.cli.help import help_texts
 from adjudge.cli.main import HELP, app
 from adjudge.messages import render, term
+from adjudge.runs.folder import records_of
 from support.commands import adjudge
 
 RUSSIAN = {**os.environ, "LC_ALL": "", "LC_MESSAGES": "", "LANG": "ru_RU.UTF-8"}
@@ -55,15 +56,23 @@ def test_which_variable_counts(changed: dict[str, str], russian: bool) -> None:
     assert said.startswith("adjudge: такого параметра нет" if russian else "adjudge: No such")
 
 
-def test_results_keep_their_language_and_errors_have_the_readers(tmp_path: Path) -> None:
-    """Prompts and reports are those of the command, the project or the eval file."""
+def test_what_is_printed_has_the_readers_language_and_what_is_kept_its_own(tmp_path: Path) -> None:
+    """Prompts, written reports and JSON are those of the command, the project or the eval file."""
     words = ("check", "a text", "--criterion", "It is good.", "-m", "scripted/PASS")
     plain, russian = (
         adjudge(*words, "--run", tmp_path / name, environment=environment)
         for name, environment in (("one", None), ("two", RUSSIAN))
     )
     assert plain.returncode == russian.returncode == 0
-    assert plain.stdout.replace("one", "two") == russian.stdout
+    assert plain.stdout.startswith("criterion: It is good.")
+    assert russian.stdout.startswith("критерий: It is good.")
+    asked = [
+        [vote.text for one in records_of(tmp_path / name, votes=True) for vote in one.votes or ()]
+        for name in ("one", "two")
+    ]
+    assert asked[0] == asked[1]
+    printed = [adjudge(*words, "--json", environment=one).stdout for one in (None, RUSSIAN)]
+    assert printed[0] == printed[1]
     failed = adjudge(*words[:-1], "nobody/nothing", environment=RUSSIAN)
     assert "неизвестная модель" in failed.stderr
 

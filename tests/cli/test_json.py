@@ -105,6 +105,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         *("drift", "check", "anchors.jsonl"),
         *("--criterion", "Is it good?", "-m", "scripted/Yes"),
     ),
+    "agent": ("agent", "trace.json", "--measure", "steps", "--measure", "ended"),
+    "follow": ("follow", "checked.yaml", "--from", "traffic.jsonl", "--once"),
     "criteria improve": (
         *(
             "criteria",
@@ -146,6 +148,13 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "name: good\ndescription: Is it good?\noptions: [{name: Yes, score: 1}, {name: No, "
         "score: 0}]\n"
     )
+    said = [{"role": "user", "content": "Hi?"}, {"role": "assistant", "content": "Hello."}]
+    (tmp_path / "trace.json").write_text(json.dumps(said))
+    (tmp_path / "checked.yaml").write_text(
+        "judges: [{kind: check, name: polite, checks: [{contains: please}]}]\n"
+        "gates: {fail_under: {polite: 0.5}}\n"
+    )
+    (tmp_path / "traffic.jsonl").write_text('{"id": "a", "response": "please"}\n{broken\n')
     labelled = "".join(f"text {number},{'Yes' if number % 2 else 'No'}\n" for number in range(20))
     (tmp_path / "labelled.csv").write_text(f"answer,human\n{labelled}")
     for name, model in (("one", "scripted/Yes"), ("two", "scripted/No")):

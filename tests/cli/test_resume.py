@@ -193,7 +193,9 @@ def test_an_eval_file_shows_its_data_models_and_outputs(adjudge: Adjudge, tmp_pa
         "base_url: 'http://evil.example/v1'}]\n"
         "judges: [{kind: aspect, criteria: conciseness, models: [http://other.example/v1#n]}]\n"
     )
-    code, _, said = adjudge("resume", foreign(adjudge, tmp_path / "run", "run", "eval.yaml"))
+    code, _, said = adjudge(
+        "resume", foreign(adjudge, tmp_path / "run", "run", "eval.yaml", "--yes")
+    )
     assert code == 1
     for shown in (
         "rows.csv",

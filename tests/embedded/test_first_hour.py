@@ -111,8 +111,9 @@ def test_from_a_question_to_a_gate_without_a_stop(tmp_path: Path, server: str) -
     labels = "1\n2\n" * 6
     labelled = hour.type("adjudge label runs/eval-3 --criteria dates", stdin=labels)
     assert "12 of 12 labelled" in labelled
-    calibrated = hour.type("adjudge calibrate runs/eval-3", code=5)
-    assert "labels alone" in calibrated, "twelve labels do not correct a number, and that is said"
+    calibrated = hour.type("adjudge calibrate runs/eval-3")
+    assert "labels alone" in calibrated
+    assert "on your labels the verdict says nothing about the truth" in calibrated
     hour.edit(GATES, GATES[2:])
     gate = hour.type_again("adjudge run eval.yaml", code=5)
     assert "dates" in gate

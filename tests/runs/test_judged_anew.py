@@ -57,7 +57,7 @@ def test_answers_of_an_earlier_run_that_still_apply_are_not_asked_for_again(
         adjudge(monkeypatch, "run", "eval.yaml", "--data", "old", "--run", "new", "--no-cache") == 0
     )
     assert len(provider.requests) == 2 * ROWS
-    assert f"on {ROWS} rows" in capsys.readouterr().out
+    assert f"on all {ROWS} rows that both judged" in capsys.readouterr().out
 
 
 def test_an_imported_run_is_asked_anew_and_compared_with_what_was_recorded(

@@ -51,7 +51,7 @@ def test_answers_that_still_apply_are_reused_and_the_runs_are_compared(tmp_path:
     write(tmp_path, votes=3)
     done = adjudge("run", "eval.yaml", "--data", "old", "--run", "new", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "Is it kind?: cannot tell: mean 1.000 → 1.000 on 12 rows" in done.stdout
+    assert "Is it kind?: no difference: mean 1.000, the same on all 12 rows" in done.stdout
     assert str(run_info(tmp_path / "new").facts["forked_from"]).endswith("old")
 
 

@@ -82,8 +82,7 @@ def check_beside(name: str, row: TraceRow, want: dict[str, Any]) -> None:
     if "reference_calls" in want:
         reference = row.columns["reference_calls"]
         assert reference == [
-            {"name": call["tool"], "arguments": call["arguments"]}
-            for call in want["reference_calls"]
+            {"name": call["tool"], "kwargs": call["arguments"]} for call in want["reference_calls"]
         ]
     if "label" in want:
         assert row.columns["reward"] == want["label"]

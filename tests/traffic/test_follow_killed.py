@@ -142,7 +142,7 @@ def test_every_sampled_event_is_judged_once(tmp_path: Path, judge: Judge) -> Non
     assert judged_events(tmp_path) == Counter(chosen)
     again = sum(judge.asked.values()) - len(chosen)
     assert 0 <= again <= 4 * KILLS  # what was under way when it was killed
-    (rate,) = json.loads(done.stdout)["rates"]
+    (rate,) = json.loads(done.stdout)["results"]
     assert rate["rows"] == len(chosen)
     assert rate["events"] == EVENTS
     assert rate["lower"] < 0.75 < rate["upper"]
@@ -161,7 +161,7 @@ def test_the_budget_of_a_day_holds_over_rounds_and_restarts(tmp_path: Path, judg
             check=True,
         )
     assert sum(judge.asked.values()) == 20
-    told = json.loads(done.stdout)
+    told = json.loads(done.stdout)["summary"]
     assert told["judged"] == 20
     assert (
         told["waiting"]

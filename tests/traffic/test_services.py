@@ -239,8 +239,8 @@ def test_verdicts_are_written_back_once(
         *("--quiet", "0", "--once", "--write-back", "--json"),
     ]
     runner = CliRunner()
-    told = [json.loads(runner.invoke(app, follow, catch_exceptions=False).stdout)]
-    told += [json.loads(runner.invoke(app, follow, catch_exceptions=False).stdout)]
+    told = [json.loads(runner.invoke(app, follow, catch_exceptions=False).stdout)["summary"]]
+    told += [json.loads(runner.invoke(app, follow, catch_exceptions=False).stdout)["summary"]]
     assert [(one["events"], one["sent"], one["away"]) for one in told] == [
         (3, 3, None),
         (0, 0, None),

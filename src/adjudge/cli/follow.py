@@ -32,7 +32,9 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.output import echo, use_language
 from adjudge.data.sources.row import BadRow
+from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunStopped, SetupError
+from adjudge.exporters.json_version import SCHEMA
 from adjudge.gateway.layers.budget import Budget
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
@@ -263,10 +265,22 @@ def follow(options: FollowOptions) -> int:
 
 def _show(done: RoundDone, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(done.to_dict(), ensure_ascii=False))
+        click.echo(json.dumps(_document(done), ensure_ascii=False))
         return
     for sentence in done.sentences():
         echo(sentence)
+
+
+def _document(done: RoundDone) -> JsonDict:
+    """A round as ``adjudge.results``, on one line: the next round is the next line."""
+    return {
+        "schema": SCHEMA,
+        "kind": "traffic",
+        "summary": done.to_dict(),
+        **{name: [] for name in ("criteria", "gates", "notes")},
+        "alarms": [one.to_dict() for one in done.alarms],
+        "results": [one.to_dict() for one in done.rates],
+    }
 
 
 class _Teller:

@@ -43,7 +43,7 @@ GivenFields = Mapping[str, str | Sequence[str]]
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class StepRecord:
+class CascadeStepRecord:
     """One step of a cascade that was asked about a row."""
 
     step: Annotated[str, "its model"]
@@ -337,7 +337,7 @@ class JudgmentRecord:
     votes_valid: int
     notes: tuple[str, ...] = ()
     excluded_models: Annotated[Mapping[str, str], "model that did not count: why"] = NOTHING
-    steps: Annotated[tuple[StepRecord, ...], "cascades: the steps that were asked"] = ()
+    steps: Annotated[tuple[CascadeStepRecord, ...], "cascades: the steps that were asked"] = ()
     detail: Detail
     votes: tuple[VoteRecord, ...] | None = None
     """None where they were not read."""

@@ -15,13 +15,13 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import (
     AspectDetail,
+    CascadeStepRecord,
     Detail,
     DirectDetail,
     JudgmentRecord,
     OrderCheck,
     OtherDetail,
     PairwiseDetail,
-    StepRecord,
     SystemResult,
 )
 from adjudge.domain.verdict import TIE, Selection
@@ -58,9 +58,9 @@ class StepTaken:
     """Whether its verdict is the result."""
     usage: Usage = Usage()
 
-    def record(self) -> StepRecord:
+    def record(self) -> CascadeStepRecord:
         """As a record of the judgment has it."""
-        return StepRecord(
+        return CascadeStepRecord(
             step=self.step,
             verdict=self.verdict,
             confidence=self.confidence,

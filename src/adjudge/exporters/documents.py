@@ -38,6 +38,7 @@ from adjudge.exporters.shapes import (
     SummaryShape,
     ThresholdsShape,
 )
+from adjudge.exporters.traffic_shapes import AlarmShape, RoundShape, TrafficRateShape
 
 
 class Envelope(TypedDict):
@@ -235,6 +236,15 @@ class Drifts(Envelope):
     results: Sequence[DriftShape]
 
 
+class Traffic(Envelope):
+    """follow: one document for each round, on a line of its own."""
+
+    kind: Literal["traffic"]
+    summary: RoundShape
+    alarms: Sequence[AlarmShape]
+    results: Sequence[TrafficRateShape]
+
+
 class Improvements(Envelope):
     """criteria improve."""
 
@@ -259,5 +269,5 @@ DOCUMENTS: tuple[type, ...] = (
         Findings,
         Conflicts,
     ),
-    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Drifts, Improvements),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Drifts, Traffic, Improvements),
 )

@@ -33,6 +33,9 @@ _PLAIN: dict[object, str] = {
     type(None): "null",
 }
 
+_CLASSES: dict[str, type] = {}
+"""Name in the schema → the class that it is made of."""
+
 
 def results_schema() -> Schema:
     """What every ``--json`` prints."""
@@ -106,6 +109,8 @@ def _named(made: type, defined: dict[str, Schema]) -> Schema:
     A result may say more than it must: a judge of one's own does.
     """
     name = made.__name__.removesuffix("Shape").removesuffix("Record")
+    if _CLASSES.setdefault(name, made) is not made:
+        raise TypeError(f"{made} and {_CLASSES[name]} would both be called {name}")
     if name not in defined:
         defined[name] = {}
         kept = {one.name: one.default is None for one in fields(made)} if is_dataclass(made) else {}

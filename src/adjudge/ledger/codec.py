@@ -25,6 +25,7 @@ from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import (
     FLAGS,
     AspectDetail,
+    CascadeStepRecord,
     Detail,
     DirectDetail,
     Fields,
@@ -34,7 +35,6 @@ from adjudge.domain.record import (
     OutcomeName,
     PairwiseDetail,
     StatusName,
-    StepRecord,
     VoteRecord,
 )
 from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
@@ -110,7 +110,7 @@ class _Kept:
     votes_valid: int
     notes: tuple[str, ...] = ()
     excluded_models: Mapping[str, str] = NOTHING
-    steps: tuple[StepRecord, ...] = ()
+    steps: tuple[CascadeStepRecord, ...] = ()
     judge_identity: str | None = None
 
 

@@ -55,6 +55,7 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
             value=float(found.first),
         )
         yield pairing_message(pairing)
+        yield from found.notes
         return
     yield Message(
         "{name}: {outcome}: {of} {first:.3f} → {second:.3f} on {rows}",

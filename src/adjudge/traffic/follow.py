@@ -118,8 +118,6 @@ class RoundDone:
             "waiting": self.waiting,
             "away": self.away,
             "sent": self.sent,
-            "rates": [one.to_dict() for one in self.rates],
-            "alarms": [one.to_dict() for one in self.alarms],
         }
 
 

@@ -10,7 +10,7 @@ from statistics import fmean
 
 from adjudge.domain.instance import names_only
 from adjudge.domain.label import Label, LabelScale
-from adjudge.domain.record import JudgmentRecord, PairwiseDetail, StepRecord, VoteRecord
+from adjudge.domain.record import CascadeStepRecord, JudgmentRecord, PairwiseDetail, VoteRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.labels.queue import FAILED, verdict_of
@@ -46,7 +46,7 @@ class LabelledRow:
     length: int = 0
     """Of the judged text, in characters."""
     votes: Votes = ()
-    steps: Sequence[StepRecord] = ()
+    steps: Sequence[CascadeStepRecord] = ()
     """Of a cascade: what each step says."""
 
     @property
