@@ -288,7 +288,7 @@ def test_how_sure_the_number_is_shows_while_labelling_and_never_depends_on_the_j
                 )
                 told.append(page.data(address)["work"]["so_far"])
             text = page.get(address).text
-            assert "(20 rows, all annotators) the number is known to ±0.081" in text
+            assert "(20 rows, all annotators) the number is known to ±0.095" in text
             assert "±0.05 takes more rows than the run has" in text
             assert (
                 page.data(f"{page.run('run')}/label?annotator=ann&queue=failed")["work"]["so_far"]

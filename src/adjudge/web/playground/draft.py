@@ -314,7 +314,7 @@ class Draft:
 
     def _example(self, one: TextsDraft) -> JsonDict:
         values = {
-            name: one.value(name, several=self.compares and name == self.judged)
+            name: one.value(name, several=_is_list(name, self.judged, compares=self.compares))
             for name in one.texts
         }
         fields = {
@@ -326,7 +326,10 @@ class Draft:
 
     def _row(self, one: TextsDraft, entry: CatalogEntry) -> ExpectedRow:
         judged, compares = entry.criteria.to_evaluate_field, entry.kind == "pairwise"
-        values = {name: one.value(name, several=compares and name == judged) for name in one.texts}
+        values = {
+            name: one.value(name, several=_is_list(name, judged, compares=compares))
+            for name in one.texts
+        }
         fields = {name: value for name, value in values.items() if value or name == judged}
         return ExpectedRow(fields=fields, expected=one.answer, id=one.id.strip(), note=one.about)
 
@@ -388,6 +391,11 @@ def _texts(group: Mapping[str, list[str]], answer: str, about: str) -> TextsDraf
         if name.startswith(_TEXT)
     }
     return TextsDraft(_first(group, answer), texts, _first(group, about), _first(group, "id"))
+
+
+def _is_list(name: str, judged: str, *, compares: bool) -> bool:
+    """Whether a field holds several texts: compared responses, an agent's steps or tools."""
+    return name in ("steps", "tools") or (compares and name == judged)
 
 
 def _typed(fields: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:
