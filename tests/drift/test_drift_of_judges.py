@@ -160,15 +160,12 @@ def test_a_look_that_was_stopped_is_resumed(
     assert adjudge(monkeypatch, "drift", "history", "anchors.jsonl") == 0
 
 
-def test_few_anchors_cannot_tell_and_cover_every_verdict(
+def test_few_anchors_cannot_tell_and_are_drawn_whatever_was_said(
     judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     few = ("drift", "init", "runs/first", "-o", "few.jsonl", "--count", "6")
     assert adjudge(monkeypatch, *few) == 0
-    said = [
-        json.loads(line)["said"]["right"] for line in Path("few.jsonl").read_text().splitlines()[1:]
-    ]
-    assert sorted(one["verdict"] for one in said) == ["FAIL"] * 3 + ["PASS"] * 3
+    assert len(Path("few.jsonl").read_text().splitlines()[1:]) == 6
     assert adjudge(monkeypatch, "drift", "check", "few.jsonl", "eval.yaml", "-q") == 5
     assert "cannot tell" in capsys.readouterr().out
 

@@ -20,6 +20,7 @@ from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
     FROM_ZERO,
+    LANGUAGE,
     PATH,
     as_json,
     command,
@@ -71,6 +72,7 @@ DURATION = _Duration()
 _DURATION = re.compile(r"(\d{1,6})([smhd])")
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _PORT = re.compile(r"otlp:(\d{1,5})")
+_LAST_PORT = 65535
 _MOST_TOLD = 100
 """Rows that could not be judged, named one by one."""
 _TIMES_AS_LONG = 2
@@ -163,6 +165,9 @@ class FollowOptions:
     prices: Path | None = shared(prices)
     no_cache: bool = shared(no_cache)
     as_json: bool = shared(as_json)
+    language: str | None = option(
+        "--language", type=LANGUAGE, help="Language of what is printed, whatever the file says."
+    )
 
     @property
     def folder(self) -> Path:
@@ -183,14 +188,21 @@ class FollowOptions:
         scheme, _, rest = self.source.partition(":")
         if scheme in SERVICES:
             return ServiceSpans(SERVICES[scheme], rest, self.since)
-        return GrowingFiles(
-            str(self.folder / FOLDER) if self._port else self.source, self.id, self.time
-        )
+        if self._port:
+            return GrowingFiles(str(self.folder / FOLDER), self.id, self.time)
+        files = GrowingFiles(self.source, self.id, self.time)
+        if not files.found():
+            echo(Message("{source}: there is no such file yet", source=self.source), err=True)
+        return files
 
     @property
     def _port(self) -> str:
         """Where spans are received, if they are."""
         found = _PORT.fullmatch(self.source)
+        if found and int(found[1]) > _LAST_PORT:
+            raise SetupError(
+                "ports go from 0 to {last}, not {port}", last=_LAST_PORT, port=found[1]
+            )
         return found[1] if found else ""
 
     @contextmanager
@@ -213,7 +225,10 @@ class FollowOptions:
         folder = self.folder
         file = load_eval(self.file, project, folder / ROWS)
         confirm_code(file, yes=self.yes)
-        use_language(file.language)
+        if file.gates.max:
+            raise SetupError("follow watches fail_under, not gates.max: leave max out")
+        if self.language is None:
+            use_language(file.language)
         source = self._source()
         return Follower(
             file,
@@ -296,8 +311,9 @@ class _Teller:
             self._told.add(str(event))
 
 
-def _pairs(typed: tuple[str, ...]) -> dict[str, str]:
-    found = [one.partition("=") for one in typed]
-    if wrong := next((column for column, equals, _ in found if not equals or not column), None):
-        raise SetupError("--always takes COLUMN=VALUE, not {typed!r}", typed=wrong)
-    return {column: value for column, _, value in found}
+def _pairs(typed: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found = [(one, *one.partition("=")) for one in typed]
+    for whole, column, equals, _ in found:
+        if not equals or not column:
+            raise SetupError("--always takes COLUMN=VALUE, not {typed!r}", typed=whole)
+    return tuple((column, value) for _, column, _, value in found)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from adjudge.domain.frozen import content_hash
@@ -148,9 +148,7 @@ def _number(value: object) -> float | None:
 
 
 def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
-    """Anchors chosen from a run: rows of every verdict by every question in turn, now the one that
-    the judge was least sure of, now one by chance.
-    """
+    """Anchors drawn from a run, without a look at what was said of its rows."""
     info = run_info(folder)
     questions = question_names((record.judge, record.criterion) for record in records_of(folder))
     scales = {
@@ -166,7 +164,6 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
         if answer is not None:
             row = rows.setdefault(record.identity, _Row(record))
             row.said[questions[record.judge, record.criterion]] = answer
-            row.sure = min(row.sure, 1.0 if record.agreement is None else record.agreement)
     chosen = _choose(rows, most, seed)
     if not chosen:
         raise RunError("{folder} has no judgment with a verdict to anchor on", folder=folder)
@@ -195,30 +192,28 @@ class _Row:
     def __init__(self, record: JudgmentRecord) -> None:
         self.record = record
         self.said: dict[str, Answer] = {}
-        self.sure = 1.0
 
 
 def _choose(rows: Mapping[str, _Row], most: int, seed: int) -> list[str]:
-    groups: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for identity, row in rows.items():
-        for name, answer in row.said.items():
-            groups[name, str(answer.option)].append(identity)
-    by_chance = {
-        key: sorted(each, key=lambda one: content_hash((seed, one))) for key, each in groups.items()
+    """Rows of every length, drawn by a hash, whatever was said of them: a choice that looks at the
+    verdicts would keep those that chance had turned, and the next look would differ without any
+    change.
+    """
+    by_length = sorted(rows, key=lambda one: (_length(rows[one].record), one))
+    count = min(most, len(by_length))
+    bounds = [len(by_length) * number // count for number in range(count + 1)] if count else [0]
+    chosen = {
+        min(by_length[start:end], key=lambda one: content_hash((seed, one)))
+        for start, end in pairwise(bounds)
     }
-    by_doubt = {
-        key: sorted(each, key=lambda one: rows[one].sure) for key, each in by_chance.items()
-    }
-    chosen: dict[str, None] = {}
-    turn = 0
-    while len(chosen) < min(most, len(rows)):
-        for key in sorted(groups):
-            order = (by_chance if turn % 2 else by_doubt)[key]
-            found = next((one for one in order if one not in chosen), None)
-            if found is not None and len(chosen) < most:
-                chosen[found] = None
-        turn += 1
     return [one for one in rows if one in chosen]
+
+
+def _length(record: JudgmentRecord) -> int:
+    return sum(
+        len(value) if isinstance(value, str) else sum(map(len, value))
+        for value in record.fields.values()
+    )
 
 
 def question_names(pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], str]:

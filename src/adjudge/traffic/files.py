@@ -5,10 +5,10 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from adjudge.domain.json_types import JsonObject, object_in
 from adjudge.messages import Message, reason_of
@@ -19,8 +19,8 @@ _PART = 4 << 20
 """Bytes that are read at once."""
 _LONGEST = 64 << 20
 """Bytes of the longest line that is taken."""
-_HEAD = 256
-"""Bytes by whose hash a file is known again."""
+_BEFORE = 256
+"""Bytes before a place, by whose hash it is known again."""
 _NAMES = ("id", "trace_id", "request_id")
 _TIMES = ("timestamp", "time", "created_at", "start_time")
 _ENDINGS = ("*.jsonl", "*.ndjson")
@@ -31,19 +31,17 @@ class _FilePlace:
     """How far a file was read."""
 
     offset: int = 0
-    head: str = ""
-    """The hash of its first bytes: another file in its place has other ones."""
-    head_bytes: int = 0
+    before: str = ""
+    """The hash of the bytes before: in another file, or one that was cut, they are others."""
 
     @classmethod
     def of(cls, value: JsonObject) -> _FilePlace:
-        offset, size, head = value.get("offset"), value.get("head_bytes"), value.get("head")
-        if isinstance(offset, int) and isinstance(size, int) and isinstance(head, str):
-            return cls(offset, head, size)
-        return cls()
+        offset, before = value.get("offset"), value.get("before")
+        known = isinstance(offset, int) and isinstance(before, str)
+        return cls(int(str(offset)), str(before)) if known else cls()
 
     def to_dict(self) -> JsonObject:
-        return {"offset": self.offset, "head": self.head, "head_bytes": self.head_bytes}
+        return {"offset": self.offset, "before": self.before}
 
 
 @dataclass(frozen=True)
@@ -64,35 +62,40 @@ class GrowingFiles:
         """The whole lines behind ``cursor`` of the first file that has some. A line that is still
         being written waits for its end.
         """
-        places = dict(cursor)
-        for path in self._paths():
+        places, bad = dict(cursor), []
+        for path in self._paths(places):
             try:
-                status = path.stat()
-                known = f"{status.st_dev}:{status.st_ino}"
+                known = _known_by(path)
                 batch = self._read(path, _FilePlace.of(object_in(places.get(known))))
             except OSError as error:
-                why = Message("{path}: {reason}", path=path, reason=reason_of(error))
-                return TrafficBatch((), places, (why,))
+                bad.append(Message("{path}: {reason}", path=path, reason=reason_of(error)))
+                continue
             if batch is not None:
                 place = object_in(batch.cursor)
-                return replace(batch, cursor={**places, known: place}, more=True)
-        return TrafficBatch((), places)
+                told = (*bad, *batch.bad)
+                return replace(batch, cursor={**places, known: place}, bad=told, more=True)
+        return TrafficBatch((), places, bad)
 
-    def _paths(self) -> list[Path]:
-        """The oldest first, so that what was renamed is read before what took its place."""
+    def found(self) -> bool:
+        """Whether there is anything to read, now."""
+        return Path(self.pattern).is_dir() or bool(self._paths())
+
+    def _paths(self, known: Container[str] = ()) -> list[Path]:
+        """The oldest first, so that what was renamed is read before what took its place. A file
+        that was ``known`` under the name that is followed is read to its end.
+        """
         given = Path(self.pattern)
         if given.is_dir():
             found = [path for ending in _ENDINGS for path in given.glob(ending)]
         else:
             found = [Path(name) for name in glob.glob(self.pattern)]  # noqa: PTH207
+            renamed = given.parent.glob(f"{glob.escape(given.name)}.*")
+            found += [one for one in renamed if _known_by(one) in known]
         return sorted((path for path in found if path.is_file()), key=_age)
 
     def _read(self, path: Path, place: _FilePlace) -> TrafficBatch | None:
         with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size < place.offset or _hash(file.read(place.head_bytes)) != (
-                place.head or _hash(b"")
-            ):
+            if place.offset and _hash(_before(file, place.offset)) != place.before:
                 place = _FilePlace()  # it was cut, or another file took its place
             file.seek(place.offset)
             part = file.read(_PART)
@@ -104,10 +107,9 @@ class GrowingFiles:
             end = part.rfind(b"\n") + 1
             if not part or (not end and len(part) < _LONGEST):
                 return None
-            file.seek(0)
-            head = file.read(min(_HEAD, place.offset + (end or len(part))))
-        lines = part[: end or len(part)]
-        after = _FilePlace(place.offset + len(lines), _hash(head), len(head))
+            lines = part[: end or len(part)]
+            offset = place.offset + len(lines)
+            after = _FilePlace(offset, _hash(_before(file, offset)))
         return replace(self._events(lines, path, place.offset), cursor=after.to_dict())
 
     def _events(self, lines: bytes, path: Path, offset: int) -> TrafficBatch:
@@ -118,19 +120,32 @@ class GrowingFiles:
                 row = json.loads(line)
                 if not isinstance(row, dict):
                     raise ValueError(Message("is not a JSON object"))
-                events += spans_in(row) if holds_spans(row) else [self._event(row, line, place)]
+                if not holds_spans(row):
+                    events.append(self._event(row, line, place, path))
+                    continue
+                spans, wrong = spans_in(row)
+                events += spans
+                bad += [
+                    Message("{path}, byte {place}: {error}", path=path, place=place, error=one)
+                    for one in wrong
+                ]
             except (ValueError, RecursionError) as error:
                 bad.append(
                     Message("{path}, byte {place}: {error}", path=path, place=place, error=error)
                 )
         return TrafficBatch(events, {}, bad)
 
-    def _event(self, row: JsonObject, line: bytes, place: int) -> TrafficEvent:
+    def _event(self, row: JsonObject, line: bytes, place: int, path: Path) -> TrafficEvent:
         own = _first_text(row, (self.id,) if self.id else _NAMES)
         if self.id and not own:
             raise ValueError(Message("has no {column}", column=self.id))
         at = _first_text(row, (self.time,) if self.time else _TIMES)
-        return TrafficEvent(own or f"{place}:{_hash(line)}", row, at)
+        return TrafficEvent(own or f"{path.stat().st_ino}:{place}:{_hash(line)}", row, at)
+
+
+def _before(file: BinaryIO, offset: int) -> bytes:
+    file.seek(max(0, offset - _BEFORE))
+    return file.read(min(_BEFORE, offset))
 
 
 def _numbered(lines: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
@@ -144,6 +159,12 @@ def _numbered(lines: bytes, offset: int) -> Iterator[tuple[int, bytes]]:
 def _first_text(row: JsonObject, names: Sequence[str]) -> str:
     found = (row.get(name) for name in names)
     return next((str(one) for one in found if isinstance(one, str | int | float) and one != ""), "")
+
+
+def _known_by(path: Path) -> str:
+    """What stays the same when a file is renamed."""
+    status = path.stat()
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _age(path: Path) -> tuple[float, str]:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import count, takewhile
 from pathlib import Path
 
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
-from adjudge.errors import BudgetSpent
+from adjudge.errors import BudgetSpent, OtherConfiguration
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, plural
+from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone
+from adjudge.runs.folder import run_info
 from adjudge.traffic.intake import Intake, Taken, today
 from adjudge.traffic.rates import Alarm, AlarmState, TrafficRate, rates_of, uniform_scores
 from adjudge.traffic.sampling import Sampling
@@ -140,8 +142,8 @@ class Follower:
     facts: Callable[[EvalFile], JsonObject] = lambda _: {}
 
     def run_of(self, day: str) -> Path:
-        """The run folder of a day."""
-        return self.folder / day
+        """The run folder of a day: the last one where the eval file was changed on it."""
+        return self._runs_of(day)[-1]
 
     def rounds(self, intake: Intake, listen: Listen) -> Iterator[RoundDone]:
         """Take in what came and judge what was chosen of it, time and again; the caller decides
@@ -160,13 +162,12 @@ class Follower:
                 away = error.message
             taken += intake.settle(self.sampling, day, self.quiet)
             done, sent = [], 0
-            for open_day in self._open_days(intake):
-                done.append(self._judge(intake, open_day, listen))
+            for open_day in self._open_days(intake, day):
+                done.append(self._judge(intake, open_day, listen, is_over=open_day < day))
                 try:
                     sent += self._send(intake, open_day)
-                except SourceAway as error:
+                except SourceAway as error:  # what is not sent now is sent with the next day
                     away = error.message
-                    break  # the day stays open, and is sent again
                 if open_day < day:
                     intake.keep_fact(_CLOSED, {"day": open_day})
             yield RoundDone(
@@ -175,18 +176,22 @@ class Follower:
                 sum(one.judged for one in done),
                 sum(one.waiting for one in done),
                 self.rates(intake),
-                done[-1].alarms if done else (),
+                done[-1].alarms if done else tuple(self._alarms_kept(intake)),
                 away,
                 sent,
             )
 
     def _send(self, intake: Intake, day: str) -> int:
-        return self.write_back.send(intake, self.run_of(day)) if self.write_back else 0
+        if self.write_back is None:
+            return 0
+        before = [one for one in intake.days() if one <= day][-2:]
+        runs = [run for run in map(self.run_of, before) if holds_run(run)]
+        return sum(self.write_back.send(intake, run) for run in runs)
 
-    def _open_days(self, intake: Intake) -> list[str]:
+    def _open_days(self, intake: Intake, today: str) -> list[str]:
         """The days whose rows may not all be judged: today, and one that ended before they were."""
         closed = str(intake.fact(_CLOSED).get("day", ""))
-        return [day for day in intake.days() if day > closed]
+        return [day for day in intake.days() if day > closed or day == today]
 
     def rates(self, intake: Intake) -> tuple[TrafficRate, ...]:
         """The rates of the last days."""
@@ -194,31 +199,64 @@ class Follower:
         events = sum(one.seen for one in intake.counts() if one.day in days)
         return rates_of([run for run in map(self.run_of, days) if holds_run(run)], events)
 
-    def _judge(self, intake: Intake, day: str, listen: Listen) -> DayDone:
-        chosen, outcome = intake.chosen_on(day), self._outcome(intake, day)
-        rows: set[int] = set()
-        with (
-            suppress(BudgetSpent),
-            outcome.run.execute(budget=self.per_day, kept=outcome.facts) as events,
-        ):
-            for event in events:
-                outcome.see(event)
-                listen(event)
-                if isinstance(event, JudgmentDone):
-                    rows.add(event.row)
-        alarms = tuple(self._alarms(intake, day, outcome.bars))
-        return DayDone(outcome.judgments, chosen - outcome.skipped - len(rows), alarms)
+    def _runs_of(self, day: str) -> list[Path]:
+        """The runs of a day: more than one where the eval file was changed."""
+        numbered = (self.folder / f"{day}-{number}" for number in count(2))
+        return [self.folder / day, *takewhile(holds_run, numbered)]
 
-    def _outcome(self, intake: Intake, day: str) -> RunOutcome:
+    def _left_of(self, day: str) -> Budget:
+        """What the earlier runs of a day have left of its budget."""
+        used = [run_info(run).usage for run in self._runs_of(day)[:-1] if holds_run(run)]
+        usd = sum(cost_of(one).cost_usd or 0.0 for one in used)
+        calls = sum(each.calls for one in used for each in one.values())
+        return Budget(
+            None if self.per_day.max_usd is None else max(0.0, self.per_day.max_usd - usd),
+            None if self.per_day.max_calls is None else max(0, self.per_day.max_calls - calls),
+        )
+
+    def _judge(self, intake: Intake, day: str, listen: Listen, *, is_over: bool) -> DayDone:
+        try:
+            return self._judge_in(self.run_of(day), intake, day, listen)
+        except OtherConfiguration:
+            if is_over:
+                return DayDone(0, 0, ())  # it stays as it was judged
+            number = len(self._runs_of(day)) + 1
+            return self._judge_in(self.folder / f"{day}-{number}", intake, day, listen)
+
+    def _judge_in(self, folder: Path, intake: Intake, day: str, listen: Listen) -> DayDone:
+        outcome = self._outcome(folder, intake, day)
+        rows: set[int] = set()
+        waiting = 0
+        try:
+            with outcome.run.execute(budget=self._left_of(day), kept=outcome.facts) as events:
+                for event in events:
+                    outcome.see(event)
+                    listen(event)
+                    if isinstance(event, JudgmentDone):
+                        rows.add(event.row)
+        except BudgetSpent:
+            waiting = intake.chosen_on(day) - outcome.skipped - len(rows)
+        alarms = tuple(self._alarms(intake, day, outcome.bars))
+        return DayDone(outcome.judgments, waiting, alarms)
+
+    def _outcome(self, folder: Path, intake: Intake, day: str) -> RunOutcome:
         """The run of a day, over the rows that are chosen so far."""
-        folder = self.run_of(day)
         intake.write_rows(day, folder / ROWS)
-        data = replace(self.file.data, path=str((folder / ROWS).absolute()))
+        data = replace(self.file.data, path=str((folder / ROWS).absolute()), limit=None)
         file = replace(self.file, data=data, run=str(folder.absolute()))
         made = EvalRun.of(file, cache=self.cache, folder=folder, facts=self.facts(file))
         outcome = RunOutcome(made)
         outcome.check_gates()
         return outcome
+
+    def _alarms_kept(self, intake: Intake) -> Iterator[Alarm]:
+        """How things stood when the last rows were judged."""
+        for name, kept in intake.fact(_ALARMS).items():
+            judge, _, criterion = name.partition("\0")
+            bar = object_in(kept).get("bar")
+            if isinstance(bar, float):
+                state = AlarmState.of(object_in(kept), bar)
+                yield Alarm(judge, criterion, bar, state.bets.evidence)
 
     def _alarms(self, intake: Intake, day: str, bars: Sequence[Bar]) -> Iterator[Alarm]:
         """Each rate that has a bar, looked at once more."""
@@ -241,5 +279,5 @@ class Follower:
 
 def _bar_of(bars: Sequence[Bar], judge: str, criterion: str) -> float | None:
     """The bar that names the criterion, else the one of its judge, else the one of all."""
-    own = {bar.name: bar.least for bar in bars if bar.judge == judge}
+    own = {bar.name: float(bar.least) for bar in bars if bar.judge == judge and not bar.most}
     return next((own[name] for name in (criterion, judge, "") if name in own), None)

@@ -101,9 +101,10 @@ class Intake:
 
     def take(self, source: TrafficSource, sampling: Sampling, day: str) -> tuple[Taken, bool]:
         """What came since the last look, all of it or nothing; and whether there is more."""
-        batch = source.read(self._cursor(source))
-        if not batch.events and not batch.bad:
-            return Taken(), False
+        before = self._cursor(source)
+        batch = source.read(before)
+        if not batch.events and batch.cursor == before:
+            return Taken(bad=tuple(batch.bad)), False
         with self._transaction():
             taken = self._take(batch, sampling, day)
             self._held.execute(
@@ -286,6 +287,8 @@ def open_intake(folder: Path) -> Iterator[Intake]:
             yield Intake(connection)
     except sqlite3.Error as error:
         raise RunError("{path} cannot be used: {error}", path=path, error=error) from error
+    except BrokenPipeError:
+        raise  # whoever read the output has gone
     except OSError as error:
         raise RunError(
             "{folder} cannot be used: {reason}", folder=folder, reason=reason_of(error)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in, objects_in, text_in
+from adjudge.messages import Message
 from adjudge.traffic.source import TrafficEvent
 
 _SPANS = ("resourceSpans", "resource_spans")
@@ -16,25 +15,30 @@ def holds_spans(row: JsonObject) -> bool:
     return any(isinstance(row.get(name), list) for name in _SPANS)
 
 
-def spans_in(row: JsonObject) -> Iterator[TrafficEvent]:
-    """Its spans, each with what it needs to be read alone; not those that judging made."""
+def spans_in(row: JsonObject) -> tuple[list[TrafficEvent], list[str]]:
+    """Its spans, each with what it needs to be read alone, not those that judging made; and what
+    is wrong with others.
+    """
+    events: list[TrafficEvent] = []
+    wrong: list[str] = []
     for name in _SPANS:
         for part in objects_in(row.get(name)):
             if _is_ours(object_in(part.get("resource"))):
                 continue
-            for scope in (
-                *objects_in(part.get("scopeSpans")),
-                *objects_in(part.get("scope_spans")),
-            ):
+            for scope in objects_in(part.get("scopeSpans", part.get("scope_spans"))):
                 for span in objects_in(scope.get("spans")):
-                    yield _event(part, scope, span)
+                    try:
+                        events.append(_event(part, scope, span))
+                    except ValueError as error:
+                        wrong.append(error.args[0])
+    return events, wrong
 
 
 def _event(part: JsonObject, scope: JsonObject, span: JsonObject) -> TrafficEvent:
     trace = text_in(span.get("traceId", span.get("trace_id"))) or ""
     id = text_in(span.get("spanId", span.get("span_id"))) or ""
     if not trace or not id:
-        raise ValueError("a span has no traceId or no spanId")
+        raise ValueError(Message("a span has no traceId or no spanId"))
     alone: JsonDict = {
         "resource": object_in(part.get("resource")),
         "scopeSpans": [{"scope": object_in(scope.get("scope")), "spans": [span]}],

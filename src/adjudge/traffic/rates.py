@@ -11,6 +11,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message
 from adjudge.results.numbers import percent
 from adjudge.runs.folder import records_of
+from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets
 from adjudge.stats.intervals import Interval
 from adjudge.stats.weighted import weighted_interval, weighted_mean
@@ -37,6 +38,12 @@ class TrafficRate:
     def sentence(self) -> Message:
         """The rate in a line."""
         name = Message("{judge}, {criterion}", judge=self.judge, criterion=self.criterion)
+        if self.mean is None and self.rows:
+            return Message(
+                "{name}: cannot tell: too few of the {events} events were drawn by chance",
+                name=name,
+                events=f"{self.events:,}",
+            )
         if self.mean is None:
             return Message("{name}: no row has a score", name=name)
         values = {
@@ -77,9 +84,12 @@ class _Scores:
     values: list[float] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     unscored: int = 0
+    certain: int = 0
+    """Rows that were taken for sure, with a score or not: they stand for themselves alone."""
 
     def add(self, one: JudgmentRecord) -> None:
         weight = about_traffic(one).get("weight")
+        self.certain += weight == 1
         if one.score is None or not isinstance(weight, int | float):
             self.unscored += 1
         else:
@@ -87,17 +97,29 @@ class _Scores:
             self.weights.append(float(weight))
 
     def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
-        values, weights = self.values, self.weights
-        in_range = all(0 <= value <= 1 for value in values)
+        weights = self._weights_for(events - self.certain)
+        in_range = all(0 <= value <= 1 for value in self.values)
         return TrafficRate(
             judge,
             criterion,
-            len(values),
+            len(self.values),
             self.unscored,
             events,
-            weighted_mean(values, weights) if values else None,
-            weighted_interval(values, weights) if in_range else None,
+            weighted_mean(self.values, weights) if weights else None,
+            weighted_interval(self.values, weights) if weights and in_range else None,
         )
+
+    def _weights_for(self, others: int) -> list[float]:
+        """For how many events each row stands, where ``others`` are all that were not taken for
+        sure; nothing where too few rows were drawn to stand for them.
+        """
+        drawn = [weight for weight in self.weights if weight > 1]
+        if others <= 0:
+            return self.weights
+        if len(drawn) < FEWEST:
+            return []
+        factor = others / sum(drawn)
+        return [weight * factor if weight > 1 else weight for weight in self.weights]
 
 
 def about_traffic(one: JudgmentRecord) -> JsonObject:
@@ -169,6 +191,8 @@ class AlarmState:
     day: str = ""
     seen: int = 0
     """Rows of that day, in order."""
+    missed: tuple[int, ...] = ()
+    """Those of them that had no score when they were seen."""
 
     @classmethod
     def of(cls, value: JsonObject, bar: float) -> AlarmState:
@@ -180,8 +204,11 @@ class AlarmState:
                 "largest": float() as largest,
                 "day": str() as day,
                 "seen": int() as seen,
+                "missed": list() as missed,
             } if kept == bar:
-                return cls(FallBets(bar, tuple(map(tuple, logs)), largest), day, seen)
+                return cls(
+                    FallBets(bar, tuple(map(tuple, logs)), largest), day, seen, tuple(missed)
+                )
         return cls(FallBets(bar))
 
     def to_dict(self) -> JsonDict:
@@ -191,18 +218,28 @@ class AlarmState:
             "largest": self.bets.largest,
             "day": self.day,
             "seen": self.seen,
+            "missed": list(self.missed),
         }
 
     def look(self, day: str, scores: Mapping[int, float | None]) -> AlarmState:
         """The state after a day's rows, of which some may be known: ``scores`` of the uniform
-        sample, by place. A row that is judged after later ones were seen does not count.
+        sample, by place. After an alarm the next day begins anew, so that it can end, and come
+        again.
         """
-        bets, seen = (self.bets, self.seen) if day == self.day else (self.bets.begin(), 0)
-        values = []
-        for place in sorted(scores):
-            if place >= seen and (score := scores[place]) is not None:
-                values.append(min(1.0, max(0.0, score)))
-        return AlarmState(bets.add(values), day, max(scores, default=seen - 1) + 1)
+        state = self if day == self.day else AlarmState(self._bets_of_next_day(), day)
+        new = [place for place in sorted(scores) if place >= state.seen or place in state.missed]
+        values = [min(1.0, max(0.0, one)) for place in new if (one := scores[place]) is not None]
+        return AlarmState(
+            state.bets.add(values),
+            day,
+            max(scores, default=state.seen - 1) + 1,
+            tuple(place for place in new if scores[place] is None),
+        )
+
+    def _bets_of_next_day(self) -> FallBets:
+        if self.bets.evidence >= 1 / RISK:
+            return FallBets(self.bets.bound).begin()
+        return self.bets.begin()
 
 
 def uniform_scores(folder: Path) -> Iterator[tuple[tuple[str, str], int, float | None]]:

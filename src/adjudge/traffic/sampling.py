@@ -4,8 +4,7 @@ same ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from hashlib import sha256
 
 from adjudge.domain.json_types import JsonObject, JsonValue
@@ -35,8 +34,8 @@ class Sampling:
     """The column whose values are strata: each is sampled by itself."""
     at_least: int = 0
     """So many events of a stratum are taken each day before any is left out."""
-    always: Mapping[str, str] = field(default_factory=dict)
-    """Column → value of events that are all taken."""
+    always: tuple[tuple[str, str], ...] = ()
+    """(Column, value) of events that are all taken."""
     seed: str = "0"
 
     def __post_init__(self) -> None:
@@ -48,7 +47,7 @@ class Sampling:
 
     def stratum_of(self, row: JsonObject) -> str:
         """The group that an event belongs to."""
-        for column, value in self.always.items():
+        for column, value in self.always:
             if _cell(row.get(column)) == value:
                 return f"{column}={value}"
         return _cell(row.get(self.by)) if self.by else ""
@@ -58,7 +57,7 @@ class Sampling:
         stratum = self.stratum_of(event.row)
         is_uniform = self._draw(event.id) < self.share
         is_certain = seen < self.at_least or any(
-            _cell(event.row.get(column)) == value for column, value in self.always.items()
+            _cell(event.row.get(column)) == value for column, value in self.always
         )
         if is_certain:
             return Choice(1.0, stratum, is_uniform)

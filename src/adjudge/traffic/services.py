@@ -204,7 +204,8 @@ class ServiceSpans:
         if isinstance(page, str) and page and events:
             after: JsonDict = {"since": since, "newest": newest, "page": page}
             return TrafficBatch(events, after, bad, more=True)
-        begin = max(_moment(since), _moment(newest) - _OVERLAP)
+        newest = min(newest, _written(datetime.now(UTC)), key=_moment)
+        begin = max(_moment(since), min(_moment(newest), datetime.now(UTC)) - _OVERLAP)
         return TrafficBatch(events, {"since": _written(begin), "newest": newest}, bad)
 
     def send(self, scores: Sequence[JsonObject]) -> None:

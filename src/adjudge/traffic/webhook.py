@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from urllib.error import URLError
+from http.client import HTTPException
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -24,7 +24,12 @@ class Webhook:
     url: str
 
     def __post_init__(self) -> None:
-        if urlsplit(self.url).scheme not in ("http", "https"):
+        try:
+            found = urlsplit(self.url)
+            is_address = found.scheme in ("http", "https") and found.port != 0 and found.hostname
+        except ValueError:
+            is_address = False
+        if not is_address or not self.url.isascii():
             raise SetupError(
                 "--webhook takes an address that begins with http:// or https://, not {url!r}",
                 url=self.url,
@@ -32,18 +37,20 @@ class Webhook:
 
     def tell(self, intake: Intake, alarms: tuple[Alarm, ...]) -> Message | None:
         """Send those that were raised since; why it could not be done, where it could not."""
-        told = dict(intake.fact(_TOLD))
+        now = {f"{one.judge}\0{one.criterion}\0{one.bar}" for one in alarms}
+        told = {name: True for name in intake.fact(_TOLD) if name in now}
+        intake.keep_fact(_TOLD, told)
         for alarm in alarms:
             name = f"{alarm.judge}\0{alarm.criterion}\0{alarm.bar}"
             if name in told:
                 continue
             try:
                 self._send(alarm)
-            except (URLError, OSError) as error:
+            except (OSError, HTTPException) as error:
                 return Message(
                     "the alarm could not be sent to {host}, and is sent again: {reason}",
                     host=urlsplit(self.url).netloc.rpartition("@")[2],
-                    reason=reason_of(error) if isinstance(error, OSError) else error,
+                    reason=reason_of(error) if isinstance(error, OSError) else repr(error),
                 )
             told[name] = True
             intake.keep_fact(_TOLD, told)

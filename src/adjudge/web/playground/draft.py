@@ -395,7 +395,8 @@ def _texts(group: Mapping[str, list[str]], answer: str, about: str) -> TextsDraf
 
 def _is_list(name: str, judged: str, *, compares: bool) -> bool:
     """Whether a field holds several texts: compared responses, an agent's steps or tools."""
-    return name in ("steps", "tools") or (compares and name == judged)
+    of_agent = judged == "steps" and name in ("steps", "tools")
+    return of_agent or (compares and name == judged)
 
 
 def _typed(fields: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:

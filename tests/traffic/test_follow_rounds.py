@@ -1,0 +1,166 @@
+"""Rounds between which something happened: a new day, another eval file, an outage."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from adjudge.cli.main import app
+from adjudge.stats.betting import FallBets
+from adjudge.traffic import follow as rounds
+from adjudge.traffic.files import GrowingFiles
+from adjudge.traffic.rates import AlarmState
+from adjudge.traffic.sampling import Sampling
+from adjudge.traffic.source import TrafficEvent
+from adjudge.traffic.webhook import Webhook
+
+EVAL = """\
+judges: [{kind: check, name: tone, checks: [{not: {contains: BAD}}]}]
+gates: {fail_under: {tone: 0.7}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("eval.yaml").write_text(EVAL)
+
+
+def write(name: str, rows: list[dict[str, object]]) -> None:
+    with Path(name).open("a", encoding="utf-8") as file:
+        file.writelines(json.dumps(one) + "\n" for one in rows)
+
+
+def events(begin: int, end: int, text: str = "fine") -> list[dict[str, object]]:
+    return [{"id": f"e{number}", "answer": text} for number in range(begin, end)]
+
+
+def follow(*words: str, source: str = "log.jsonl") -> tuple[int, dict[str, Any]]:
+    """The exit code and the document of one round."""
+    given = ["follow", "eval.yaml", "--from", source, "--once", "--json", *words]
+    done = CliRunner().invoke(app, given, standalone_mode=False)
+    if done.exception:
+        raise done.exception
+    return int(done.return_value), json.loads(done.stdout)
+
+
+def on_day(monkeypatch: pytest.MonkeyPatch, day: str) -> None:
+    monkeypatch.setattr(rounds, "today", lambda: day)
+
+
+def test_a_changed_eval_file_goes_on_in_another_run_of_the_day() -> None:
+    write("log.jsonl", events(0, 10))
+    assert follow()[1]["summary"]["judged"] == 10
+    Path("eval.yaml").write_text(EVAL.replace("BAD", "WORSE"))
+    write("log.jsonl", events(10, 12))
+    for _ in range(2):
+        _, told = follow()
+        assert (told["summary"]["judged"], told["results"][0]["rows"]) == (12, 12)
+    assert len(list(Path("runs/eval-traffic").glob("*/ledger.sqlite"))) == 2
+
+
+def test_a_day_that_was_judged_by_another_file_does_not_block_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on_day(monkeypatch, "2026-01-01")
+    write("log.jsonl", events(0, 10))
+    follow()
+    Path("eval.yaml").write_text(EVAL.replace("BAD", "WORSE"))
+    on_day(monkeypatch, "2026-01-02")
+    write("log.jsonl", events(10, 13))
+    assert follow()[1]["summary"]["judged"] == 3
+
+
+def test_a_clock_that_goes_back_loses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for day, end in (("2026-01-01", 10), ("2026-01-02", 12), ("2026-01-01", 15)):
+        on_day(monkeypatch, day)
+        write("log.jsonl", events(end - 2, end))
+        _, told = follow()
+    assert told["results"][0]["rows"] == 6
+
+
+def test_an_alarm_is_kept_over_a_quiet_time_and_ends_when_all_is_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    on_day(monkeypatch, "2026-01-01")
+    write("log.jsonl", events(0, 60, "BAD"))
+    assert follow()[0] == 4
+    on_day(monkeypatch, "2026-01-02")
+    assert [follow()[0] for _ in range(2)] == [4, 4]
+    write("log.jsonl", events(60, 160))
+    assert follow()[0] == 0
+
+
+def test_rows_that_were_judged_later_count_for_the_alarm() -> None:
+    state = AlarmState(FallBets(0.7)).look("day", dict.fromkeys(range(40)))
+    assert state.bets.evidence < 1
+    state = AlarmState.of(json.loads(json.dumps(state.to_dict())), 0.7)
+    assert state.look("day", dict.fromkeys(range(40), 0.0)).bets.evidence >= 20
+
+
+def test_rows_that_were_taken_for_sure_stand_for_themselves_alone() -> None:
+    """All errors are taken and nearly nothing else: nothing is said of the rest."""
+    rows = [
+        {
+            "id": f"e{n}",
+            "status": "error" if n % 5 == 0 else "ok",
+            "answer": "BAD" if n % 5 == 0 else "fine",
+        }
+        for n in range(300)
+    ]
+    write("log.jsonl", rows)
+    _, told = follow("--sample", "0.002", "--always", "status=error")
+    assert [(one["mean"], one["lower"]) for one in told["results"]] == [(None, None)]
+    _, told = follow("--sample", "0.2", "--always", "status=error", "--run", "other")
+    (rate,) = told["results"]
+    assert rate["lower"] < 0.8 < rate["upper"]
+
+
+def test_several_values_of_a_column_are_all_taken() -> None:
+    sampling = Sampling(0.000001, always=(("status", "error"), ("status", "timeout")))
+    for status, taken in (("error", True), ("timeout", True), ("ok", False)):
+        assert (sampling.choose(TrafficEvent("e", {"status": status}), 0) is not None) == taken
+
+
+def test_one_file_does_not_block_the_others(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "a.jsonl").write_text("\n")
+    (folder / "b.jsonl").mkdir()
+    (folder / "c.jsonl").symlink_to("/proc/self/mem")
+    for name in ("d", "e"):
+        (folder / f"{name}.jsonl").write_text('{"answer": "Hello there"}\n')
+    _, told = follow(source=str(folder))
+    assert told["summary"]["events"] == 2
+    assert any("c.jsonl" in one for one in told["summary"]["bad"])
+
+
+def test_a_single_file_that_is_renamed_is_read_to_its_end() -> None:
+    write("log.jsonl", events(0, 10))
+    follow()
+    write("log.jsonl", events(10, 20))
+    Path("log.jsonl").rename("log.jsonl.1")
+    write("log.jsonl", events(20, 25))
+    assert follow()[1]["results"][0]["rows"] == 25
+
+
+def test_a_file_that_was_cut_and_has_grown_again_is_read_from_its_beginning(tmp_path: Path) -> None:
+    log = tmp_path / "cut.jsonl"
+    first = json.dumps({"id": "first", "answer": "x" * 300}) + "\n"
+    log.write_text(first + '{"id": "a"}\n')
+    source = GrowingFiles(str(log))
+    cursor = source.read({}).cursor
+    log.write_text(first + "".join(f'{{"id": "b{number}"}}\n' for number in range(20)))
+    assert len(source.read(cursor).events) == 21
+
+
+@pytest.mark.parametrize(
+    "url", ["http://host:port/", "ftp://host/", "http://host/тревога", "http:"]
+)
+def test_an_address_for_alarms_that_is_none_is_refused_at_once(url: str) -> None:
+    with pytest.raises(Exception, match="--webhook takes an address"):
+        Webhook(url)
