@@ -104,13 +104,10 @@ def test_rows_that_were_judged_later_count_for_the_alarm() -> None:
 
 def test_rows_that_were_taken_for_sure_stand_for_themselves_alone() -> None:
     """All errors are taken and nearly nothing else: nothing is said of the rest."""
-    rows = [
-        {
-            "id": f"e{n}",
-            "status": "error" if n % 5 == 0 else "ok",
-            "answer": "BAD" if n % 5 == 0 else "fine",
-        }
-        for n in range(300)
+    kinds = (("error", "BAD"), *[("ok", "fine")] * 4)
+    rows: list[dict[str, object]] = [
+        {"id": f"e{number}", "status": kinds[number % 5][0], "answer": kinds[number % 5][1]}
+        for number in range(300)
     ]
     write("log.jsonl", rows)
     _, told = follow("--sample", "0.002", "--always", "status=error")

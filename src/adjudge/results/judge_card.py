@@ -14,6 +14,7 @@ from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.message import Usage
 from adjudge.drift.anchors import read_anchors
 from adjudge.drift.history import DriftReport, drift_report, looks_of
+from adjudge.errors import RunError
 from adjudge.gateway.prices import PriceTable
 from adjudge.labels.scales import judge_scales
 from adjudge.labels.store import LabelStore
@@ -72,6 +73,7 @@ def judge_cards(
     ``attack``: the run of an attack on it. ``anchors``: the file of its anchors.
     """
     info, report = run_info(folder), report_of_run(folder, shown=0)
+    _check_same_judge(info, attack, anchors)
     found = calibrate_run(folder) if holds_labels(folder) else []
     cards = (
         _card(name, info, report, [one for one in found if one.judge == name], folder)
@@ -87,6 +89,28 @@ def judge_cards(
         attack=attack_report(attack) if attack else None,
         drift=drift_report(read_anchors(anchors), looks_of(anchors)) if anchors else None,
     )
+
+
+def _check_same_judge(info: RunInfo, attack: str | Path | None, anchors: Path | None) -> None:
+    """Refuse what is known of other judges than those of the run."""
+    if anchors and not {*read_anchors(anchors).identities.values()} & {*info.identities.values()}:
+        raise RunError(
+            "{anchors} are anchors of another judge than those of {run}",
+            anchors=anchors,
+            run=info.folder,
+        )
+    if attack and not _asked(run_info(attack)) & _asked(info):
+        raise RunError(
+            "{attack} is an attack on another judge than those of {run}",
+            attack=attack,
+            run=info.folder,
+        )
+
+
+def _asked(info: RunInfo) -> set[str]:
+    """What the judges of a run ask, by the texts of their questions."""
+    found = info.judge_configurations.values()
+    return {said for one in found for _, said, _ in _questions(one)}
 
 
 def _card(
