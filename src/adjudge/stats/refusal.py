@@ -21,6 +21,8 @@ from adjudge.stats.student import t_cdf
 
 LEAST_LABELS = 20
 """Fewer labels correct nothing."""
+FIRST_LABELS = 50
+"""How many to label at random before anything is topped up."""
 FLOOR = 15
 """How many labels each verdict is topped up to."""
 HELD = 0.05
@@ -76,7 +78,7 @@ def too_few(strata: Sequence[Stratum]) -> Refusal | None:
     if labels >= min(LEAST_LABELS, rows) and not short:
         return None
     missing = {one: min(FLOOR, one.rows) - len(one.labels) for one in held}
-    more = max(min(LEAST_LABELS, rows) - labels, sum(max(0, count) for count in missing.values()))
+    more = max(min(FIRST_LABELS, rows) - labels, sum(max(0, count) for count in missing.values()))
     wanted = {
         str(one.verdict): count
         for one, count in missing.items()
