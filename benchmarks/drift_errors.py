@@ -11,7 +11,7 @@ import argparse
 import random
 from statistics import fmean, median
 
-from adjudge.stats.change import Answer, Look, change_evidence
+from adjudge.stats.change import AnchorAnswer, Look, change_evidence
 
 BAR = 20.0
 """1 / 0.05."""
@@ -38,8 +38,8 @@ def history(
     ]
 
 
-def _answer(passed: bool) -> Answer:
-    return Answer(passed, float(passed))
+def _answer(passed: bool) -> AnchorAnswer:
+    return AnchorAnswer(passed, float(passed))
 
 
 def found_at(looks: list[Look]) -> int | None:

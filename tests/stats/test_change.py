@@ -6,18 +6,18 @@ import math
 import random
 from itertools import product
 
-from adjudge.stats.change import Answer, change_evidence
+from adjudge.stats.change import AnchorAnswer, change_evidence
 
-YES, NO = Answer("yes", 1.0), Answer("no", 0.0)
+YES, NO = AnchorAnswer("yes", 1.0), AnchorAnswer("no", 0.0)
 
 
-def drawn(chance: random.Random, shares: list[float]) -> dict[str, Answer]:
+def drawn(chance: random.Random, shares: list[float]) -> dict[str, AnchorAnswer]:
     return {str(n): YES if chance.random() < one else NO for n, one in enumerate(shares)}
 
 
 def test_the_evidence_is_one_in_the_mean_over_all_orders_of_the_answers() -> None:
     """Exactly, whatever was answered: the answers of each question in each order."""
-    bags = [(YES, NO, NO), (YES, YES, NO), (Answer("so", 0.25), NO, YES)]
+    bags = [(YES, NO, NO), (YES, YES, NO), (AnchorAnswer("so", 0.25), NO, YES)]
     orders = [
         [(bag[i], bag[j], bag[3 - i - j]) for i, j in product(range(3), repeat=2) if i != j]
         for bag in bags
@@ -49,8 +49,8 @@ def test_five_points_are_found_within_a_few_looks() -> None:
 
 
 def test_options_without_scores_are_told_apart_too() -> None:
-    before = {str(n): Answer("abc"[n % 3]) for n in range(60)}
-    after = {str(n): Answer("abc"[(n + (n < 12)) % 3]) for n in range(60)}
+    before = {str(n): AnchorAnswer("abc"[n % 3]) for n in range(60)}
+    after = {str(n): AnchorAnswer("abc"[(n + (n < 12)) % 3]) for n in range(60)}
     assert change_evidence([before] * 6 + [after])[-1] >= 20
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from adjudge.attacks.judges import Defence
-from adjudge.attacks.rows import Mark, mark_in
+from adjudge.attacks.rows import AttackMark, mark_in
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in, objects_in
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
@@ -200,7 +200,7 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
             "{folder} is not the run of an attack: make one with 'adjudge attack'", folder=folder
         )
     judges = [_judge_in(one) for one in objects_in(fact.get("judges"))]
-    kept: dict[str, dict[str, dict[Mark, _Said]]] = defaultdict(lambda: defaultdict(dict))
+    kept: dict[str, dict[str, dict[AttackMark, _Said]]] = defaultdict(lambda: defaultdict(dict))
     for record in records_of(folder):
         if (mark := mark_in(record.input)) is not None:
             kept[record.judge][record.criterion][mark] = _Said.of(record)
@@ -268,8 +268,8 @@ class _Said:
 def _finding(
     judge: AttackedJudge,
     criterion: str,
-    said: Mapping[Mark, _Said],
-    again: Mapping[Mark, _Said],
+    said: Mapping[AttackMark, _Said],
+    again: Mapping[AttackMark, _Said],
     controls: Sequence[str],
     level: float,
 ) -> JudgeFinding:
@@ -280,7 +280,7 @@ def _finding(
         for place, one in first.items()
         if one.verdict is not None and place in second
     }
-    by_family: dict[str, dict[Mark, _Said]] = defaultdict(dict)
+    by_family: dict[str, dict[AttackMark, _Said]] = defaultdict(dict)
     for mark, one in said.items():
         if mark.family and mark.of in usable:
             by_family[mark.family][mark] = one
@@ -327,7 +327,7 @@ class _Row:
 def _family(
     name: str,
     rows: Mapping[int, _Row],
-    attacked: Mapping[Mark, _Said],
+    attacked: Mapping[AttackMark, _Said],
     *,
     control: bool,
     level: float,
@@ -367,7 +367,7 @@ def _shifts(
 
 
 def _texts(
-    rows: Mapping[int, _Row], attacked: Mapping[Mark, _Said], *, up: bool
+    rows: Mapping[int, _Row], attacked: Mapping[AttackMark, _Said], *, up: bool
 ) -> Iterable[TextFinding]:
     by_text: dict[tuple[str, int, str], list[tuple[_Row, _Said]]] = defaultdict(list)
     for mark, one in attacked.items():

@@ -21,7 +21,7 @@ _KEY = "adjudge.attack"
 
 
 @light_dataclass(frozen=True, kw_only=True)
-class Mark:
+class AttackMark:
     """What was done to a row: nothing where ``family`` is empty."""
 
     of: int
@@ -40,11 +40,11 @@ class Mark:
         return replace(instance, metadata={**instance.metadata, "row": kept})
 
 
-def mark_in(row: JsonObject) -> Mark | None:
+def mark_in(row: JsonObject) -> AttackMark | None:
     """The mark of a row by its columns; None of a row that is no part of an attack."""
     match object_in(row.get(_KEY)):
         case {"of": int(of), "family": str(family), "text": int(text), "field": str(field)}:
-            return Mark(of=of, family=family, text=text, field=field)
+            return AttackMark(of=of, family=family, text=text, field=field)
     return None
 
 
@@ -80,19 +80,19 @@ class Attacker:
         """Each row as it is, then under attack."""
         for place, instance in enumerate(rows):
             name = instance.id or str(place + 1)
-            yield Mark(of=place).on(replace(instance, id=name))
+            yield AttackMark(of=place).on(replace(instance, id=name))
             for family in self.families:
                 for mark in self._marks(family, place, instance):
                     attacked = self._attack(family, mark, instance)
                     yield mark.on(replace(attacked, id=f"{name} · {family.name} {mark.text + 1}"))
 
-    def _marks(self, family: Family, place: int, instance: Instance) -> Iterator[Mark]:
+    def _marks(self, family: Family, place: int, instance: Instance) -> Iterator[AttackMark]:
         fields = self._fields(family, instance)
         count = family.count(self.language)
         first = int(content_hash((family.name, instance.identity))[:8], 16)
         for turn in range(first, first + min(self.texts, count) if fields else first):
             field = fields[turn // count % len(fields)]
-            yield Mark(of=place, family=family.name, text=turn % count, field=field)
+            yield AttackMark(of=place, family=family.name, text=turn % count, field=field)
 
     def _fields(self, family: Family, instance: Instance) -> list[str]:
         if not family.beside:
@@ -104,7 +104,7 @@ class Attacker:
     def _judged(self, instance: Instance) -> str:
         return judged_field(Criteria("judged", "judged", to_evaluate_field=self.judged), instance)
 
-    def _attack(self, family: Family, mark: Mark, instance: Instance) -> Instance:
+    def _attack(self, family: Family, mark: AttackMark, instance: Instance) -> Instance:
         value = instance.fields[mark.field]
         before = [value] if isinstance(value, str) else value
         last = family.apply(mark.text, before[-1], self.best, self.language)

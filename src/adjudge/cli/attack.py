@@ -20,7 +20,7 @@ from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import FROM_ONE, LEVEL, PATH, argument, as_json, command, given_as
 from adjudge.cli.output import echo, language
 from adjudge.cli.typed_values import SHARE
-from adjudge.cli.which_judge import JudgeOptions, judge_options
+from adjudge.cli.which_judge import NamedJudge, judge_options
 from adjudge.data.dataset import OddRows
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonObject
@@ -40,7 +40,7 @@ from adjudge.view.terminal import Screen
 
 
 @light_dataclass(frozen=True)
-class AttackOptions(JudgeOptions):
+class AttackOptions(NamedJudge):
     """What the command line says of an attack."""
 
     eval_file: Path | None

@@ -13,7 +13,7 @@ from adjudge.cli.json_text import echo_json
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import FROM_ONE, PATH, CommandGroup, argument, as_json, given_as
 from adjudge.cli.output import echo, language
-from adjudge.cli.which_judge import JudgeOptions, judge_options
+from adjudge.cli.which_judge import NamedJudge, judge_options
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.drift.anchors import anchors_from, read_anchors
@@ -89,7 +89,7 @@ def init(run: Path, output: Path, count: int, seed: int) -> int:
 
 
 @light_dataclass(frozen=True)
-class DriftOptions(JudgeOptions):
+class DriftOptions(NamedJudge):
     """What the command line says of a look at anchors."""
 
     anchors: Path

@@ -94,7 +94,7 @@ judge_options = together(
 
 
 @light_dataclass(frozen=True)
-class JudgeOptions(SpendingOptions):
+class NamedJudge(SpendingOptions):
     """What every command can be told that tries a judge out."""
 
     named: tuple[str, ...]

@@ -24,7 +24,7 @@ from adjudge.domain.record import JudgmentRecord, PairwiseDetail, json_ready
 from adjudge.errors import RunError
 from adjudge.messages import reason_of
 from adjudge.runs.folder import records_of, run_info
-from adjudge.stats.change import Answer
+from adjudge.stats.change import AnchorAnswer
 
 SCHEMA = "adjudge.anchors/1"
 
@@ -35,7 +35,7 @@ class Anchor:
 
     instance: Instance
     hash: str
-    said: Mapping[str, Answer]
+    said: Mapping[str, AnchorAnswer]
 
     @property
     def is_intact(self) -> bool:
@@ -137,7 +137,7 @@ def _anchor(row: JsonObject) -> Anchor:
         instance=Instance(fields, id=text_in(row.get("id"))),
         hash=str(row["hash"]),
         said={
-            name: Answer(str(one["verdict"]), _number(one.get("score")))
+            name: AnchorAnswer(str(one["verdict"]), _number(one.get("score")))
             for name, one in said.items()
         },
     )
@@ -191,7 +191,7 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
 class _Row:
     def __init__(self, record: JudgmentRecord) -> None:
         self.record = record
-        self.said: dict[str, Answer] = {}
+        self.said: dict[str, AnchorAnswer] = {}
 
 
 def _choose(rows: Mapping[str, _Row], most: int, seed: int) -> list[str]:
@@ -239,7 +239,7 @@ def _scale(configuration: JudgeConfiguration, criterion: str) -> tuple[float, fl
     return 0.0, 1.0
 
 
-def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> Answer | None:
+def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> AnchorAnswer | None:
     """What a judgment says, its score from 0 to 1; None where it says nothing."""
     if not record.scored:
         return None
@@ -249,7 +249,7 @@ def answer_of(record: JudgmentRecord, scale: tuple[float, float]) -> Answer | No
         option, score = str(detail.choice), detail.per_system_results[0].winrate
     low, high = scale
     share = None if score is None else (score - low) / (high - low)
-    return Answer(option if option is not None else f"{score}", share)
+    return AnchorAnswer(option if option is not None else f"{score}", share)
 
 
 def models_in(record: JudgmentRecord) -> dict[str, str]:

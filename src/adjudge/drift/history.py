@@ -18,7 +18,7 @@ from adjudge.runs.asked_again import asked_again
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import records_of, run_info
 from adjudge.stats import FEWEST
-from adjudge.stats.change import Answer, change_evidence
+from adjudge.stats.change import AnchorAnswer, change_evidence
 
 FACT = "drift"
 """Under which a run folder keeps that it is a look at anchors."""
@@ -38,7 +38,7 @@ class AnchorLook:
 
     number: int
     at: float
-    said: Mapping[str, Mapping[str, Answer]]
+    said: Mapping[str, Mapping[str, AnchorAnswer]]
     """Question → anchor, by its hash → answer."""
     identities: Mapping[str, str]
     models: Mapping[str, str]
@@ -188,7 +188,7 @@ def _looks(anchors: AnchorSet, looks: Path) -> Iterator[AnchorLook]:
         info = run_info(folder)
         records = list(records_of(folder, votes=True))
         names = question_names((one.judge, one.criterion) for one in records)
-        said: dict[str, dict[str, Answer]] = {name: {} for name in names.values()}
+        said: dict[str, dict[str, AnchorAnswer]] = {name: {} for name in names.values()}
         models: dict[str, str] = {}
         for record in records:
             name = names[record.judge, record.criterion]
@@ -236,6 +236,6 @@ def _outcome(evidence: Sequence[float], bar: float, compared: int) -> DriftOutco
     return DriftOutcome.NOISE if compared >= FEWEST else DriftOutcome.CANNOT_TELL
 
 
-def _mean(answers: Mapping[str, Answer]) -> float | None:
+def _mean(answers: Mapping[str, AnchorAnswer]) -> float | None:
     known = [one.score for one in answers.values() if one.score is not None]
     return fmean(known) if known else None

@@ -18,7 +18,7 @@ _MOST_AT_ONCE = 700.0
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnchorAnswer:
     """What was answered to one question."""
 
     option: Hashable
@@ -26,7 +26,7 @@ class Answer:
     """From 0 to 1, where the option has one."""
 
 
-Look = Mapping[str, Answer]
+Look = Mapping[str, AnchorAnswer]
 """Question → its answer, of those that were answered."""
 
 
@@ -41,7 +41,7 @@ def change_evidence(looks: Sequence[Look]) -> list[float]:
     begun, and averaged over bets and beginnings. By Ville's inequality no more than a share
     ``risk`` of unchanged histories ever reaches ``1 / risk``, however often one looks.
     """
-    known: dict[str, Counter[Answer]] = {}
+    known: dict[str, Counter[AnchorAnswer]] = {}
     staked = [0.0] * len(_BETS)
     found = []
     for number, look in enumerate(looks):
@@ -61,18 +61,18 @@ def change_evidence(looks: Sequence[Look]) -> list[float]:
     return found
 
 
-_Bet = Callable[[Answer, Sequence[tuple[Answer, int]], int], float | None]
+_Bet = Callable[[AnchorAnswer, Sequence[tuple[AnchorAnswer, int]], int], float | None]
 
 
 def _tilted(tilt: float) -> _Bet:
-    def bet(one: Answer, *_: object) -> float | None:
+    def bet(one: AnchorAnswer, *_: object) -> float | None:
         return None if one.score is None else tilt * one.score
 
     return bet
 
 
 def _strange(tilt: float) -> _Bet:
-    def bet(one: Answer, known: Sequence[tuple[Answer, int]], count: int) -> float:
+    def bet(one: AnchorAnswer, known: Sequence[tuple[AnchorAnswer, int]], count: int) -> float:
         alike = sum(number for other, number in known if other.option == one.option)
         return tilt * (1 - alike / count)
 
@@ -83,7 +83,7 @@ _BETS = (*map(_tilted, _TILTS), *map(_strange, _STRANGE))
 
 
 @lru_cache(maxsize=100_000)
-def _won(known: frozenset[tuple[Answer, int]], last: Answer) -> tuple[float, ...]:
+def _won(known: frozenset[tuple[AnchorAnswer, int]], last: AnchorAnswer) -> tuple[float, ...]:
     """What each bet wins on one question, as a logarithm: how much likelier its last answer is
     under the bet than any of its answers on average.
     """
@@ -92,7 +92,9 @@ def _won(known: frozenset[tuple[Answer, int]], last: Answer) -> tuple[float, ...
     return tuple(_won_by(bet, each, count, last) for bet in _BETS)
 
 
-def _won_by(bet: _Bet, known: Sequence[tuple[Answer, int]], count: int, last: Answer) -> float:
+def _won_by(
+    bet: _Bet, known: Sequence[tuple[AnchorAnswer, int]], count: int, last: AnchorAnswer
+) -> float:
     values = [(bet(one, known, count), number) for one, number in known]
     own = bet(last, known, count)
     stated = [(value, number) for value, number in values if value is not None]

@@ -18,7 +18,7 @@ from adjudge.aio.files import locked
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.errors import RunError
 from adjudge.messages import Message, reason_of
-from adjudge.traffic.sampling import Choice, Sampling
+from adjudge.traffic.sampling import SampleChoice, Sampling
 from adjudge.traffic.source import TrafficBatch, TrafficEvent, TrafficSource
 from adjudge.traffic.whole import row_of
 
@@ -191,7 +191,7 @@ class Intake:
         ).fetchone()
         return int(found[0]) if found else 0
 
-    def _keep(self, day: str, event: TrafficEvent, choice: Choice) -> None:
+    def _keep(self, day: str, event: TrafficEvent, choice: SampleChoice) -> None:
         about: JsonDict = {
             "id": event.id,
             "at": event.at,

@@ -15,7 +15,7 @@ _WHOLE = 1 << 64
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SampleChoice:
     """Why an event is judged."""
 
     weight: float
@@ -52,7 +52,7 @@ class Sampling:
                 return f"{column}={value}"
         return _cell(row.get(self.by)) if self.by else ""
 
-    def choose(self, event: TrafficEvent, seen: int) -> Choice | None:
+    def choose(self, event: TrafficEvent, seen: int) -> SampleChoice | None:
         """Whether an event is judged. ``seen``: how many of its stratum came before it today."""
         stratum = self.stratum_of(event.row)
         is_uniform = self._draw(event.id) < self.share
@@ -60,8 +60,8 @@ class Sampling:
             _cell(event.row.get(column)) == value for column, value in self.always
         )
         if is_certain:
-            return Choice(1.0, stratum, is_uniform)
-        return Choice(1 / self.share, stratum, is_uniform=True) if is_uniform else None
+            return SampleChoice(1.0, stratum, is_uniform)
+        return SampleChoice(1 / self.share, stratum, is_uniform=True) if is_uniform else None
 
     def _draw(self, id: str) -> float:
         drawn = sha256(f"{self.seed}\0{id}".encode("utf-8", "surrogatepass")).digest()
