@@ -42,6 +42,13 @@ _MEDIA = (
     *("document", "input_file", "blob", "uri", "media", "image-url", "audio-url", "document-url"),
     *("binary", "file_data", "image-data", "file-data"),
 )
+_PAYLOADS = (
+    *("source", "url", "uri", "data", "image_url", "input_audio", "file", "file_id", "file_data"),
+    *("audio", "video_url", "image", "blob", "binary_content", "fileId", "filename", "file_uri"),
+)
+"""Under which of these a block of media holds what it is about."""
+_FAILED = "error"
+"""The error of a call that failed without a word."""
 _SKIPPED = ("step-start", "redacted_thinking", "cache_control", "source", "source-url")
 _REFUSED = ("error-text", "error-json", "execution-denied")
 
@@ -224,9 +231,9 @@ def _result_blocks(content: object) -> bool:
 
 def _tool_result(message: Object) -> Returned:
     error = message.get("error")
-    text = _joined(_parts(message.get("content")))
+    text = _result_text(message.get("content"))
     if message.get("is_error") is True or error is True or message.get("status") == "error":
-        said: str | None = text
+        said: str | None = text or _FAILED
     elif isinstance(error, Mapping):
         said = text_at(error, "message", "type") or as_text(error)
     else:
@@ -313,10 +320,12 @@ def _pydantic_part(part: Object) -> Iterator[Part]:
         text = as_text(part.get("content"))
         failed = part.get("outcome") in ("failed", "denied", "error")
         id = id_at(part, "tool_call_id")
-        yield Returned(text, id, text_at(part, "tool_name"), text if failed else None)
+        error = (text or _FAILED) if failed else None
+        yield Returned(text, id, text_at(part, "tool_name"), error)
     elif kind == "retry-prompt" and part.get("tool_name"):
         text = as_text(part.get("content"))
-        yield Returned(text, id_at(part, "tool_call_id"), text_at(part, "tool_name"), text)
+        id = id_at(part, "tool_call_id")
+        yield Returned(text, id, text_at(part, "tool_name"), text or _FAILED)
     elif kind == "thinking":
         yield from (Thought(one) for one in [text_at(part, "content")] if one)
     elif kind == "file":
@@ -335,8 +344,7 @@ def _item(item: Object) -> Iterator[Turn]:
         yield Turn("assistant", [Thought(thought)] if thought else [], source=source)
     elif kind.endswith("_call_output"):
         output = item.get("output")
-        text = _joined(_parts(output)) if isinstance(output, list) else as_text(output)
-        yield Turn("tool", [Returned(text, id_at(item, "call_id"))])
+        yield Turn("tool", [Returned(_result_text(output), id_at(item, "call_id"))])
     elif kind in ("function_call", "custom_tool_call"):
         cut: Missing | None = "cut" if item.get("status") == "incomplete" else None
         call = call_of(item)
@@ -370,6 +378,31 @@ def _missing(text: str) -> Missing | None:
 
 def _joined(parts: list[Part]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, Said))
+
+
+def _result_text(content: object) -> str:
+    """What a tool gave back: blocks of text and media as texts, all else as JSON."""
+    if isinstance(content, Mapping):
+        return _joined(_parts(content)) if _is_shown(content) else as_text(content)
+    if not isinstance(content, list):
+        return as_text(content)
+    if not all(isinstance(one, str) or _is_shown(one) for one in content) and not any(
+        map(_is_shown, content)
+    ):
+        return as_text(content)
+    return _joined(_parts([one if _is_shown(one) else as_text(one) for one in content]))
+
+
+def _is_shown(block: object) -> bool:
+    """Whether this is a block of text or media, and not an object that a tool made."""
+    if not isinstance(block, Mapping):
+        return False
+    kind = block.get("type")
+    if kind is None:
+        return block.keys() == {"text"} or "inlineData" in block or "inline_data" in block
+    if kind in _TEXTS:
+        return isinstance(first_of(block, "text", "content", "value"), str)
+    return kind in _MEDIA and any(key in block for key in _PAYLOADS)
 
 
 def _parts(content: object) -> list[Part]:
@@ -422,7 +455,7 @@ def _text(block: Object) -> list[Part]:
 
 
 def _tool_error(block: Object) -> Returned:
-    error = as_text(block.get("error"))
+    error = as_text(block.get("error")) or _FAILED
     return Returned(None, id_at(block, "toolCallId"), text_at(block, "toolName"), error)
 
 
@@ -464,12 +497,9 @@ def _returned(block: Object, result: object, error: str | None = None) -> Return
 
 def _anthropic_result(block: Object) -> Returned:
     content = block.get("content")
-    if isinstance(content, list | str):
-        text = _joined(_parts(content)) or (as_text(content) if content else "")
-    else:
-        text = as_text(content)
+    text = _result_text(content)
     failed = block.get("is_error") is True or "error" in str(inner(content, "type") or "")
-    return _returned(block, text, text if failed else None)
+    return _returned(block, text, (text or _FAILED) if failed else None)
 
 
 def _vercel_result(block: Object) -> Returned:
@@ -482,10 +512,10 @@ def _vercel_result(block: Object) -> Returned:
     ):
         kind, output = output["type"], first_of(output, "value", "reason")
         if kind == "content":
-            output = _joined(_parts(output))
-        error = as_text(output) if kind in _REFUSED else None
+            output = _result_text(output)
+        error = (as_text(output) or _FAILED) if kind in _REFUSED else None
     if block.get("isError") is True:
-        error = as_text(output)
+        error = as_text(output) or _FAILED
     return _returned(block, output, error)
 
 

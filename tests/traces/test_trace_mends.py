@@ -1,0 +1,83 @@
+"""What readers of traces once got wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from adjudge import Trajectory
+from adjudge.domain.trajectory import ToolCall
+from adjudge.traces.read import read_trajectories
+
+ASKED = {"role": "user", "content": "q"}
+
+
+def read(value: object) -> Trajectory:
+    (found,) = read_trajectories(value)
+    return found
+
+
+def calls(found: Trajectory) -> list[ToolCall]:
+    return [step.call for step in found.steps if step.call is not None]
+
+
+def calling(*ids: str, name: str = "f") -> dict[str, Any]:
+    made = [
+        {"id": id, "type": "function", "function": {"name": name, "arguments": f'{{"n": {n}}}'}}
+        for n, id in enumerate(ids)
+    ]
+    return {"role": "assistant", "content": None, "tool_calls": made}
+
+
+def back(id: str, content: object, **more: object) -> dict[str, Any]:
+    return {"role": "tool", "tool_call_id": id, "content": content, **more}
+
+
+def returning(content: object) -> dict[str, object]:
+    use = {"type": "tool_use", "id": "1", "name": "f", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "1", "content": content}
+    kwargs = {"content": content, "tool_call_id": "1", "type": "tool"}
+    asking = {"type": "ai", "content": "", "tool_calls": [{"id": "1", "name": "f", "args": {}}]}
+    return {
+        "chat": [ASKED, calling("1"), back("1", content)],
+        "anthropic": [
+            ASKED,
+            {"role": "assistant", "content": [use]},
+            {"role": "user", "content": [result]},
+        ],
+        "responses": [
+            ASKED,
+            {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": "1", "output": content},
+        ],
+        "langchain": [{"type": "human", "content": "q"}, asking, kwargs],
+    }
+
+
+@pytest.mark.parametrize("shape", list(returning("")))
+@pytest.mark.parametrize(
+    "content",
+    [
+        [{"city": "Paris", "temp": 18}],
+        [1, 2, 3],
+        {"type": "sunny", "temp": 18},
+        [{"text": "hi", "score": 1}],
+        [{"type": "resource", "resource": {"text": "a page"}}],
+        [{"type": "file", "name": "a.txt"}],
+    ],
+)
+def test_a_result_that_is_no_text_is_kept_as_json(shape: str, content: object) -> None:
+    (call,) = calls(read(returning(content)[shape]))
+    assert json.loads(call.result or "") == content
+
+
+@pytest.mark.parametrize("shape", list(returning("")))
+def test_blocks_of_text_and_media_are_read_as_before(shape: str) -> None:
+    blocks = [{"type": "text", "text": "one"}, {"type": "image_url", "image_url": {"url": "a.png"}}]
+    (call,) = calls(read(returning(blocks)[shape]))
+    assert (call.result or "").splitlines() == ["one", "[image, a.png]"]
+    mixed = [{"type": "text", "text": "one"}, {"type": "resource", "resource": {"text": "two"}}]
+    (call,) = calls(read(returning(mixed)[shape]))
+    assert "one" in (call.result or "") and '"two"' in (call.result or "")
