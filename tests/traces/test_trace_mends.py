@@ -81,3 +81,40 @@ def test_blocks_of_text_and_media_are_read_as_before(shape: str) -> None:
     mixed = [{"type": "text", "text": "one"}, {"type": "resource", "resource": {"text": "two"}}]
     (call,) = calls(read(returning(mixed)[shape]))
     assert "one" in (call.result or "") and '"two"' in (call.result or "")
+
+
+def test_calls_of_one_message_with_one_id_get_their_own_results() -> None:
+    found = read(
+        [ASKED, calling("x", "x"), back("x", "zero"), back("x", "one", is_error=True)]
+        + [calling("x"), back("x", "two")]
+    )
+    assert [(call.result, call.error) for call in calls(found)] == [
+        ("zero", None),
+        ("one", "one"),
+        ("two", None),
+    ]
+
+
+def test_an_error_without_words_is_an_error() -> None:
+    shapes = returning("")
+    result: Any = shapes["anthropic"]
+    del result[2]["content"][0]["content"]
+    result[2]["content"][0]["is_error"] = True
+    autogen = [
+        {"type": "TextMessage", "source": "user", "content": "q"},
+        {
+            "type": "ToolCallRequestEvent",
+            "source": "a",
+            "content": [{"id": "1", "name": "f", "arguments": "{}"}],
+        },
+        {
+            "type": "ToolCallExecutionEvent",
+            "source": "a",
+            "content": [{"call_id": "1", "name": "f", "content": "", "is_error": True}],
+        },
+    ]
+    langchain: Any = shapes["langchain"]
+    langchain[2]["status"] = "error"
+    for one in (result, autogen, langchain):
+        (call,) = calls(read(one))
+        assert call.error

@@ -266,17 +266,15 @@ class Builder:
             draft.usage, draft.usd = turn.usage, turn.usd
 
     def _join(self, back: Returned, turn: Turn) -> None:
-        """A result belongs to the latest call with its id that has none yet: ids repeat in a run.
-
-        Without an id it belongs to the first open call of the latest message, by name where it has
-        one.
+        """A result belongs to a call with its id that has none yet; without an id to an open call,
+        by name where it has one. Ids repeat in a run: it is the first of the latest message.
         """
         draft = self._open_call(back)
         if draft is not None:
             self._open.remove(draft)
             before = draft.result
             draft.said_back = True
-            error = back.error or (before.error if before is not None else None)
+            error = before.error if before is not None and back.error is None else back.error
             text = back.text if back.text is not None or before is None else before.text
             draft.result = Returned(text, error=error, missing=back.missing)
         elif not self._is_known(back):
@@ -287,9 +285,9 @@ class Builder:
 
     def _open_call(self, back: Returned) -> _Draft | None:
         if back.id is not None:
-            for draft in reversed(self._open):
-                if draft.call is not None and draft.call.id == back.id:
-                    return draft
+            same = [one for one in self._open if one.call is not None and one.call.id == back.id]
+            if same:
+                return _first_of_latest(same)
             if any(draft.call is not None and draft.call.id for draft in self._open):
                 return None
         named = [
@@ -297,9 +295,7 @@ class Builder:
             for draft in self._open
             if draft.call is not None and (not back.name or draft.call.name == back.name)
         ]
-        if not named:
-            return None
-        return next(draft for draft in named if draft.turn == named[-1].turn)
+        return _first_of_latest(named) if named else None
 
     def _is_known(self, back: Returned) -> bool:
         """Whether a call has this very result already, from the tool's own record."""
@@ -312,17 +308,22 @@ class Builder:
         """The model's call that a tool's record is of: by id; else by name and arguments; by name
         alone where the record has lost the names of its arguments.
         """
-        free = list(reversed(self._unjoined[-_NEAR:]))
+        free = self._unjoined[-_NEAR:]
         if call.id is not None:
             same = [one for one in free if one.call and one.call.id == call.id]
             if same:
-                return same[0]
+                return _first_of_latest(same)
             free = [one for one in free if one.call and one.call.id is None]
-        named = [one for one in reversed(free) if one.call and one.call.name == call.name]
+        named = [one for one in free if one.call and one.call.name == call.name]
         exact = [one for one in named if one.call and one.call.arguments == call.arguments]
         if exact:
             return exact[0]
         return named[0] if named and isinstance(call.arguments, str) else None
+
+
+def _first_of_latest(drafts: list[_Draft]) -> _Draft:
+    """Of the latest message the first."""
+    return next(draft for draft in drafts if draft.turn == drafts[-1].turn)
 
 
 def _draft_of(
