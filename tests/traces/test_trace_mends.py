@@ -118,3 +118,33 @@ def test_an_error_without_words_is_an_error() -> None:
     for one in (result, autogen, langchain):
         (call,) = calls(read(one))
         assert call.error
+
+
+def said(text: str, role: str = "assistant") -> dict[str, Any]:
+    return {"role": role, "content": text}
+
+
+def test_what_was_said_before_the_last_question_is_no_answer() -> None:
+    hello = said("Hello, what can I do?")
+    assert read([hello, ASKED, calling("1"), back("1", "x")]).answer is None
+    assert read([hello, ASKED]).answer is None
+    done = [ASKED, said("It is 5."), said("And now?", "user")]
+    assert read([*done, calling("1"), back("1", "x")]).answer is None
+    assert read(done).answer == "It is 5."
+    assert read([*done, said("Six.")]).answer == "Six."
+
+
+def test_an_answer_after_a_call_without_a_result_is_found() -> None:
+    assert read([ASKED, calling("1"), said("All done.")]).answer == "All done."
+    assert read([ASKED, calling("1"), said("One more."), calling("2")]).answer is None
+    items = [
+        {"type": "function_call", "call_id": "1", "name": "f", "arguments": "{}", "id": "a"},
+        {
+            "type": "message",
+            "id": "b",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "All done."}],
+        },
+    ]
+    whole = {"object": "response", "id": "r", "input": "q", "output": items}
+    assert read(whole).answer == "All done."

@@ -105,6 +105,8 @@ class Builder:
     _waiting: Turn | None = None
     """A model call of which nothing but its cost is recorded."""
     _reply: _Reply | None = None
+    _asked: bool = False
+    """Whether the user spoke after the agent last did something."""
     goal: str | None = None
     answer: str | None = None
     ended: str | None = None
@@ -135,18 +137,26 @@ class Builder:
         self._pay(turn, self._drafts[began:])
         says = [part.text for part in turn.parts if isinstance(part, Said) and part.text.strip()]
         asked = turn.role == "user" and actor == "user" and turn.depth == 0
-        if asked and says and self.goal is None:
-            self.goal = "\n".join(says)
+        if asked and says:
+            self._asked = True
+            if self.goal is None:
+                self.goal, self.answer = "\n".join(says), None
         self._hear(turn)
 
     def _hear(self, turn: Turn) -> None:
-        """Whether this is an answer: what an agent says without calling anything, in one message
-        or in several that follow each other.
+        """Whether this is an answer: what an agent says without calling anything after it, in one
+        message or in several that follow each other. What it said before the user spoke again is
+        none once it goes on.
         """
         if turn.role != "assistant":
             self._reply = None
         if turn.role != "assistant" or turn.depth:
             return
+        if self._asked and turn.parts:
+            self._asked, self.answer = False, None
+        acts = any(isinstance(part, Called | HandedOver) for part in turn.parts)
+        if self._reply is not None and self._reply.acts and not acts:
+            self._reply = None
         for part in turn.parts:
             if isinstance(part, Returned):
                 self._reply = None
