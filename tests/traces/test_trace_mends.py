@@ -148,3 +148,45 @@ def test_an_answer_after_a_call_without_a_result_is_found() -> None:
     ]
     whole = {"object": "response", "id": "r", "input": "q", "output": items}
     assert read(whole).answer == "All done."
+
+
+def chunk(delta: dict[str, Any], index: int = 0) -> dict[str, Any]:
+    choice = {"index": index, "delta": delta}
+    return {"object": "chat.completion.chunk", "id": "c", "choices": [choice]}
+
+
+def test_streamed_calls_stand_by_number_and_other_choices_are_left_out() -> None:
+    pieces = [
+        chunk({"tool_calls": [{"index": n, "id": str(n), "function": {"name": f"t{n}"}}]})
+        for n in range(12)
+    ]
+    found = read([ASKED, *pieces])
+    assert [call.name for call in calls(found)] == [f"t{n}" for n in range(12)]
+    found = read(
+        [ASKED, chunk({"content": "a"}), chunk({"content": "X"}, 1), chunk({"content": "b"})]
+    )
+    assert found.answer == "ab"
+
+
+def test_a_streamed_response_is_read_from_its_pieces_or_from_its_end() -> None:
+    call = {"type": "function_call", "id": "i", "call_id": "1", "name": "f", "arguments": ""}
+    pieces: list[dict[str, Any]] = [
+        {"type": "response.created", "response": {"id": "r", "output": []}},
+        {"type": "response.output_item.added", "output_index": 0, "item": call},
+        {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": '{"a"'},
+        {"type": "response.function_call_arguments.delta", "output_index": 0, "delta": ": 1}"},
+        {"type": "response.output_text.delta", "output_index": 1, "delta": "All "},
+        {"type": "response.output_text.delta", "output_index": 1, "delta": "done."},
+    ]
+    message = {
+        "type": "message",
+        "id": "m",
+        "role": "assistant",
+        "content": [{"type": "output_text", "text": "All done."}],
+    }
+    output = [{**call, "arguments": '{"a": 1}'}, message]
+    end = {"type": "response.completed", "response": {"id": "r", "output": output}}
+    for events in (pieces, [end], [*pieces, end]):
+        found = read(events)
+        assert [(one.name, one.arguments) for one in calls(found)] == [("f", {"a": 1})]
+        assert found.answer == "All done."
