@@ -190,3 +190,66 @@ def test_a_streamed_response_is_read_from_its_pieces_or_from_its_end() -> None:
         found = read(events)
         assert [(one.name, one.arguments) for one in calls(found)] == [("f", {"a": 1})]
         assert found.answer == "All done."
+
+
+def spans(*given: dict[str, Any]) -> dict[str, Any]:
+    """Model calls, one after the other."""
+    made = [
+        {
+            "traceId": "t",
+            "spanId": str(one.get("id", place)),
+            "name": "chat",
+            "startTimeUnixNano": str(10**18 + place * 10**9),
+            "endTimeUnixNano": str(10**18 + place * 10**9 + 10**8),
+            "attributes": [
+                {"key": key, "value": value}
+                for key, value in {
+                    "gen_ai.operation.name": {"stringValue": "chat"},
+                    "gen_ai.input.messages": {"stringValue": json.dumps(one["given"])},
+                    "gen_ai.output.messages": {"stringValue": json.dumps([one["made"]])},
+                    "gen_ai.usage.input_tokens": {"intValue": "1000"},
+                    "gen_ai.usage.output_tokens": {"intValue": "10"},
+                    "gen_ai.usage.cache_creation_input_tokens": {"intValue": "100"},
+                }.items()
+            ],
+        }
+        for place, one in enumerate(given)
+    ]
+    return {"resourceSpans": [{"scopeSpans": [{"spans": made}]}]}
+
+
+def test_a_span_that_was_exported_twice_counts_once() -> None:
+    one = {"id": "a", "given": [ASKED], "made": said("Done.")}
+    found = read(spans(one, one))
+    assert [step.text for step in found.steps] == ["q", "Done."]
+    assert found.usage is not None and found.usage.calls == 1
+    assert found.usage.prompt_tokens == 1000
+
+
+def test_a_history_without_its_middle_is_not_told_again() -> None:
+    one, two = [calling("a"), back("a", "1")], [calling("b"), back("b", "2")]
+    three = [calling("c"), back("c", "3")]
+    found = read(
+        spans(
+            {"given": [ASKED], "made": one[0]},
+            {"given": [ASKED, *one], "made": two[0]},
+            {"given": [ASKED, *two], "made": three[0]},
+            {"given": [ASKED, *three], "made": said("Done.")},
+        )
+    )
+    assert [call.result for call in calls(found)] == ["1", "2", "3"]
+    assert found.answer == "Done."
+
+
+def test_cached_tokens_are_counted_once() -> None:
+    litellm = {
+        "prompt_tokens": 1000,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 800},
+        "cache_read_input_tokens": 800,
+        "cache_creation_input_tokens": 100,
+    }
+    anthropic = {"input_tokens": 100, "output_tokens": 5, "cache_read_input_tokens": 800}
+    for usage, prompt in ((litellm, 1000), (anthropic, 900)):
+        found = read([ASKED, {**said("x"), "usage": usage}]).usage
+        assert found is not None and (found.prompt_tokens, found.cached_tokens) == (prompt, 800)

@@ -219,7 +219,8 @@ def usage_of(value: object, calls: int = 1) -> Usage | None:
     prompt, completion = first_of(value, *_PROMPT), first_of(value, *_COMPLETION)
     if number(prompt) is None and number(completion) is None:
         return None
-    beside = sum(_count(value.get(key)) for key in _BESIDE_PROMPT)
+    apart = value.get("input_tokens") is not None and value.get("prompt_tokens") is None
+    beside = sum(_count(value.get(key)) for key in _BESIDE_PROMPT) if apart else 0
     cached = next((found for path in _CACHED if (found := _count(inner(value, *path)))), 0)
     thought = _count(first_of(value, "thoughtsTokenCount", "thoughts_token_count"))
     return Usage(calls, _count(prompt) + beside, _count(completion) + thought, cached)
