@@ -9,7 +9,7 @@ import pytest
 
 from adjudge import Trajectory
 from adjudge.domain.trajectory import ToolCall
-from adjudge.traces.read import read_trajectories
+from adjudge.traces.read import read_rows, read_trajectories
 
 ASKED = {"role": "user", "content": "q"}
 
@@ -253,3 +253,39 @@ def test_cached_tokens_are_counted_once() -> None:
     for usage, prompt in ((litellm, 1000), (anthropic, 900)):
         found = read([ASKED, {**said("x"), "usage": usage}]).usage
         assert found is not None and (found.prompt_tokens, found.cached_tokens) == (prompt, 800)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"input": [ASKED], "output": said("Five.")},
+        {"messages": [ASKED], "response": "Five."},
+        {"messages": [ASKED], "completion": [said("Five.")]},
+        {"messages": [ASKED], "completion": "Five.", "output": "Five."},
+        {"messages": [ASKED, said("Five.")], "response": "Five."},
+        {"messages": [ASKED], "output": [ASKED, said("Five.")]},
+        {"messages": [ASKED], "response": {"choices": [{"message": said("Five.")}]}},
+        {"input": "q", "output": [said("Five.")]},
+    ],
+)
+def test_a_reply_beside_the_messages_is_read_once(value: dict[str, Any]) -> None:
+    found = read(value)
+    assert [(step.actor, step.text) for step in found.steps] == [
+        ("user", "q"),
+        ("assistant", "Five."),
+    ]
+    assert found.answer == "Five."
+
+
+def test_columns_beside_messages_are_kept() -> None:
+    columns = {
+        "id": "a",
+        "checklist": ["one"],
+        "usd": 0.5,
+        "tokens": 10,
+        "seconds": 2,
+        "model_calls": 3,
+        "team": "x",
+    }
+    (row,) = read_rows({"messages": [ASKED, said("Five.")], "tools": [], **columns})
+    assert row.columns == columns
