@@ -289,3 +289,36 @@ def test_columns_beside_messages_are_kept() -> None:
     }
     (row,) = read_rows({"messages": [ASKED, said("Five.")], "tools": [], **columns})
     assert row.columns == columns
+
+
+@pytest.mark.parametrize(
+    ("message", "answer"),
+    [
+        ({"role": "assistant", "refusal": "I will not."}, "I will not."),
+        ({"role": "assistant", "audio": {"id": "x", "transcript": "Five."}}, "Five."),
+        ({"role": "assistant", "annotations": []}, None),
+        ({"type": "compaction", "id": "x", "encrypted_content": "…"}, None),
+        ({"type": "reasoning", "encrypted_content": "…"}, None),
+    ],
+)
+def test_one_unknown_message_costs_nothing_else(message: dict[str, Any], answer: str) -> None:
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    (row,) = read_rows(
+        {
+            "id": "a",
+            "messages": [ASKED, calling("1"), back("1", "x"), message],
+            "tools": tools,
+            "reference_calls": [{"name": "f"}],
+        }
+    )
+    assert row.columns == {"id": "a", "reference_calls": [{"name": "f"}]}
+    assert [tool.name for tool in row.trajectory.tools] == ["f"]
+    assert row.trajectory.answer == answer
+    assert len(row.trajectory.calls) == 1
+    assert read([ASKED, calling("1"), message]).answer == answer
+
+
+def test_a_custom_tool_has_a_name_and_its_input() -> None:
+    custom = {"id": "1", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
+    found = read([ASKED, {"role": "assistant", "tool_calls": [custom]}, back("1", "1")])
+    assert calls(found) == [ToolCall("sql", "select 1", "1", None)]

@@ -64,14 +64,28 @@ def is_message(value: object) -> bool:
     if isinstance(value.get("from"), str) and "value" in value:
         return True
     role = value.get("role")
-    return isinstance(role, str) and any(
-        key in value for key in ("content", "tool_calls", "tool_call_id", "parts", "function_call")
-    )
+    return isinstance(role, str) and any(key in value for key in _SAYING)
+
+
+_SAYING = (
+    *("content", "tool_calls", "tool_call_id", "parts", "function_call", "refusal", "audio"),
+    *("reasoning", "reasoning_content", "thinking"),
+)
+"""What a message has beside its role."""
 
 
 def are_messages(value: object) -> bool:
-    """Whether this is a list of messages, in any shape."""
-    return isinstance(value, list) and bool(value) and all(map(is_message, value))
+    """Whether this is a list of messages, in any shape; some of them may be of an unknown kind."""
+    if not isinstance(value, list) or not any(map(is_message, value)):
+        return False
+    return all(is_message(one) or _is_kind(one) for one in value)
+
+
+def _is_kind(value: object) -> bool:
+    """Whether this says of what kind it is, as messages and items do."""
+    return isinstance(value, Mapping) and any(
+        isinstance(value.get(key), str) for key in ("role", "type", "kind")
+    )
 
 
 def is_langchain(value: Object) -> bool:
@@ -105,7 +119,8 @@ def is_item(value: Object) -> bool:
         return "summary" in value
     if kind == "message":
         return "role" in value
-    return kind.endswith("_call") and "id" in value and "status" in value
+    beside = ("status", "arguments", "output")
+    return kind.endswith("_call") and "id" in value and any(key in value for key in beside)
 
 
 def read_turns(value: object) -> list[Turn]:
@@ -201,6 +216,8 @@ def _by_role(message: Object) -> Iterator[Turn]:
     turn.parts += _parts(message.get("content")) if parts is None else _parts(parts)
     if isinstance(refusal := message.get("refusal"), str) and refusal:
         turn.parts.append(Said(refusal))
+    if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and spoken:
+        turn.parts.append(Said(spoken))
     known = {part.id for part in turn.parts if isinstance(part, Called)} - {None}
     calls = [call_of(one) for one in objects(message.get("tool_calls") or [])]
     calls += [call_of(message["function_call"])] if _is_object(message, "function_call") else []
@@ -252,7 +269,7 @@ def _tool_result(message: Object) -> Returned:
 
 def call_of(call: Object) -> Called:
     """One call as any tool writes it."""
-    function = call.get("function")
+    function = first_of(call, "function", "custom")
     inside: Object = function if isinstance(function, Mapping) else call
     name = text_at(inside, "name", "toolName", "tool_name", "function_name") or (
         function if isinstance(function, str) else ""

@@ -40,13 +40,16 @@ def messages_in(value: Object) -> list[Any] | None:
     holder = request if isinstance(request, Mapping) and "messages" in request else value
     for key in _LISTS:
         found = holder.get(key)
-        if (
-            isinstance(found, list)
-            and found
-            and all(is_message(one) or is_chunk(one) for one in found)
-        ):
+        if isinstance(found, list) and _are_said(found):
             return found
     return None
+
+
+def _are_said(values: Sequence[object]) -> bool:
+    """Whether these are messages, or pieces of them."""
+    return bool(values) and (
+        are_messages(values) or all(is_message(one) or is_chunk(one) for one in values)
+    )
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
@@ -118,11 +121,7 @@ def _with_reply(turns: list[Turn], reply: list[Turn]) -> list[Turn]:
 
 def _some(given: Sequence[Object], has: Callable[[Object], bool]) -> bool:
     """Whether all are messages, and one of them has the mark."""
-    return (
-        bool(given)
-        and all(is_message(one) or is_chunk(one) for one in given)
-        and any(map(has, given))
-    )
+    return _are_said(given) and any(map(has, given))
 
 
 def _format(name: str, has: Callable[[Object], bool]) -> TraceFormat:
