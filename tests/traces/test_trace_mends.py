@@ -84,10 +84,8 @@ def test_blocks_of_text_and_media_are_read_as_before(shape: str) -> None:
 
 
 def test_calls_of_one_message_with_one_id_get_their_own_results() -> None:
-    found = read(
-        [ASKED, calling("x", "x"), back("x", "zero"), back("x", "one", is_error=True)]
-        + [calling("x"), back("x", "two")]
-    )
+    both = [calling("x", "x"), back("x", "zero"), back("x", "one", is_error=True)]
+    found = read([ASKED, *both, calling("x"), back("x", "two")])
     assert [(call.result, call.error) for call in calls(found)] == [
         ("zero", None),
         ("one", "one"),
@@ -322,3 +320,61 @@ def test_a_custom_tool_has_a_name_and_its_input() -> None:
     custom = {"id": "1", "type": "custom", "custom": {"name": "sql", "input": "select 1"}}
     found = read([ASKED, {"role": "assistant", "tool_calls": [custom]}, back("1", "1")])
     assert calls(found) == [ToolCall("sql", "select 1", "1", None)]
+
+
+def test_an_error_of_the_program_is_no_answer() -> None:
+    def event(author: str, **more: object) -> dict[str, Any]:
+        return {"author": author, "invocationId": "i", "id": author, **more}
+
+    question = event("user", content={"role": "user", "parts": [{"text": "q"}]})
+    adk = {"id": "s", "events": [question, event("bot", errorCode="SAFETY")]}
+
+    def line(kind: str, text: str, **more: object) -> dict[str, Any]:
+        beside = {"sessionId": "s", "uuid": text, "parentUuid": None, "type": kind}
+        return {**beside, "message": said(text, kind), **more}
+
+    before = [line("user", "q"), line("assistant", "One."), line("user", "and?")]
+    code = [*before, line("assistant", "API Error: 529", isApiErrorMessage=True)]
+    for value, ended in ((adk, "SAFETY"), (code, "API Error: 529")):
+        found = read(value)
+        assert (found.goal, found.answer, found.ended) == ("q", None, ended)
+        assert (found.steps[-1].kind, found.steps[-1].actor) == ("noted", "system")
+
+
+def test_what_is_said_beside_the_last_call_of_a_sample_is_no_answer() -> None:
+    last = {**calling("1"), "content": "Let me check."}
+    found = read(
+        {
+            "id": 1,
+            "epoch": 1,
+            "input": "q",
+            "target": "x",
+            "messages": [ASKED, last, back("1", "x")],
+            "output": {"choices": [{"message": last}], "completion": "Let me check."},
+        }
+    )
+    assert found.answer is None
+
+
+@pytest.mark.parametrize("role", ["environment", "tool_result"])
+def test_what_comes_back_is_no_word_of_an_agent(role: str) -> None:
+    found = read([ASKED, calling("1"), said("18", role)])
+    assert found.answer is None
+    assert [call.result for call in calls(found)] == ["18"]
+
+
+def test_a_tool_whose_name_looks_like_a_handoff_is_a_call() -> None:
+    money = calling("1", name="transfer_to_savings")
+    assert [step.kind for step in read([ASKED, money, back("1", "done")]).steps][1:] == ["called"]
+    spoken = {**said("Hello."), "name": "Savings"}
+    kinds = [step.kind for step in read([ASKED, money, back("1", "done"), spoken]).steps]
+    assert kinds[1:] == ["handed over", "said"]
+
+
+def test_long_words_are_kept_and_cited_texts_are_one() -> None:
+    gene = "ACGT" * 600
+    assert read([ASKED, said(gene)]).answer == gene
+    cited = {"type": "text", "text": "the sky is blue", "citations": [{"cited_text": "blue"}]}
+    blocks = [{"type": "text", "text": "Since "}, cited, {"type": "text", "text": ", yes."}]
+    found = read([ASKED, {"role": "assistant", "content": blocks}])
+    assert found.answer == "Since the sky is blue, yes."

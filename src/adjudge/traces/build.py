@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -15,7 +15,7 @@ from adjudge.domain.trajectory import (
     ToolDefinition,
     Trajectory,
 )
-from adjudge.traces.messages import handed_to
+from adjudge.traces.messages import handed_to, plain_name
 from adjudge.traces.turns import Called, HandedOver, Retrieved, Returned, Said, Thought, Turn
 
 ASSISTANT = "assistant"
@@ -45,12 +45,12 @@ class _Draft:
     joined: bool = False
     """Whether a record of the tool itself was joined to the call."""
 
-    def step(self, number: int) -> Step:
+    def step(self, number: int, agents: Container[str]) -> Step:
         if self.call is None:
             return self._step(number, self.kind, self.text, None, self.missing)
         back = self.result or Returned(None)
         call = ToolCall(self.call.name, self.call.arguments, back.text, back.error)
-        to = handed_to(self.call, back.text)
+        to = handed_to(self.call, back.text, agents)
         kind: StepKind = "called" if to is None else "handed over"
         return self._step(number, kind, to or "", call, self.missing or back.missing)
 
@@ -165,7 +165,7 @@ class Builder:
                 self._reply = _Reply(self.answer)
             if isinstance(part, Called | HandedOver):
                 self._reply.acts = True
-            elif isinstance(part, Said) and part.text.strip():
+            elif isinstance(part, Said) and part.text.strip() and turn.actor != "system":
                 self._reply.said = part.text
             if self._reply.acts:
                 self.answer = self._reply.before
@@ -228,7 +228,8 @@ class Builder:
     def trajectory(self) -> Trajectory:
         """What was collected."""
         self.flush()
-        steps = tuple(draft.step(number) for number, draft in enumerate(self._drafts, 1))
+        agents = {plain_name(draft.actor) for draft in self._drafts}
+        steps = tuple(draft.step(number, agents) for number, draft in enumerate(self._drafts, 1))
         costs = [step.usd for step in steps if step.usd is not None]
         times = [step.seconds for step in steps if step.seconds is not None]
         usage = [step.usage for step in steps if step.usage is not None]

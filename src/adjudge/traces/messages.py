@@ -4,7 +4,7 @@ Vercel, Gemini, and those of OpenTelemetry. Every format that holds messages rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.trajectory import Missing, ToolDefinition
@@ -33,6 +33,7 @@ _ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("AIMessage", "AIMessageChunk", "ChatMessage"), "assistant"),
     **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionMessage"), "tool"),
     **dict.fromkeys(("tool-call", "tool-response", "ipython", "observation"), "tool"),
+    **dict.fromkeys(("tool_result", "tool-result", "tool_response", "environment"), "tool"),
 }
 _LANGCHAIN = ("human", "ai", "tool", "system", "function", "chat")
 _PYDANTIC = ("request", "response")
@@ -438,16 +439,17 @@ def _parts(content: object) -> list[Part]:
             found += _said(as_text(one))
         elif isinstance(one, Mapping):
             found += _block(one)
-    return _together(found)
+    is_cited = any(one.get("citations") for one in objects(content))
+    return _together(found, "" if is_cited else "\n")
 
 
-def _together(parts: list[Part]) -> list[Part]:
-    """Texts that stand side by side are one."""
+def _together(parts: list[Part], between: str) -> list[Part]:
+    """Texts that stand side by side are one; citations split a text within its sentences."""
     made: list[Part] = []
     for part in parts:
         before = made[-1] if made else None
         if isinstance(part, Said) and isinstance(before, Said) and part.missing == before.missing:
-            made[-1] = Said(f"{before.text}\n{part.text}", part.missing)
+            made[-1] = Said(f"{before.text}{between}{part.text}", part.missing)
         else:
             made.append(part)
     return made
@@ -620,13 +622,22 @@ def _definitions(value: object) -> Iterator[Object]:
             yield from objects(declared) if declared is not None else [found]
 
 
-def handed_to(call: Called, result: str | None) -> str | None:
-    """Whom a call hands over to, by the name of the tool; None where it is another call."""
+def plain_name(name: str) -> str:
+    """The name of an agent as the names of tools write it."""
+    return "".join(filter(str.isalnum, name)).casefold()
+
+
+def handed_to(call: Called, result: str | None, agents: Container[str]) -> str | None:
+    """Whom a call hands over to, by the name of the tool; None where it is another call: one that
+    takes arguments, where no agent of that name does anything and the result names none.
+    """
     if call.name in ("transfer_to_agent", "handoff") and isinstance(call.arguments, Mapping):
         to = first_of(call.arguments, "agent_name", "agent", "agentName", "to")
         return to if isinstance(to, str) else None
     for prefix in ("transfer_to_", "handoff_to_", "transferTo", "delegate_to_"):
         if call.name.startswith(prefix) and len(call.name) > len(prefix):
-            said = inner(parsed(result), "assistant")
-            return said if isinstance(said, str) and said else call.name[len(prefix) :]
+            said, to = inner(parsed(result), "assistant"), call.name[len(prefix) :]
+            if isinstance(said, str) and said:
+                return said
+            return to if not call.arguments or plain_name(to) in agents else None
     return None

@@ -110,7 +110,14 @@ def as_text(value: object) -> str:
         return said
     if ";base64," in said:
         said = _DATA_URI.sub(lambda found: media(found[1], len(found[2])), said)
-    return _BASE64.sub(lambda found: media("base64", len(found[0])), said)
+    return _BASE64.sub(_without_bytes, said)
+
+
+def _without_bytes(found: re.Match[str]) -> str:
+    """A word in place of base64; a long word that lacks a kind of its characters is none."""
+    if all(re.search(kind, found[0]) for kind in ("[a-z]", "[A-Z]", "[0-9]")):
+        return media("base64", len(found[0]))
+    return found[0]
 
 
 def media(kind: str, characters: int = 0, place: str = "") -> str:
