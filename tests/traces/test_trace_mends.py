@@ -284,6 +284,7 @@ def test_columns_beside_messages_are_kept() -> None:
         "seconds": 2,
         "model_calls": 3,
         "team": "x",
+        "response": {"seen": True},
     }
     (row,) = read_rows({"messages": [ASKED, said("Five.")], "tools": [], **columns})
     assert row.columns == columns

@@ -28,7 +28,7 @@ _LISTS = (
 _REPLIES = ("output", "response", "completion")
 """Under which names it holds the reply beside them."""
 _READ = (
-    *(*_REPLIES, "choices", "usage", "request", "body", "tools", "functions", "tool_definitions"),
+    *("choices", "usage", "request", "body", "tools", "functions", "tool_definitions"),
     *("system", "instructions", "system_prompt"),
 )
 """What is no column, since the trajectory holds it."""
@@ -67,15 +67,17 @@ def _row(value: Object) -> TraceRow:
     is_asked = isinstance(asked, str) and held is value.get("output")
     if is_asked:
         turns = [*read_turns(asked), *turns]
+    read = {*_READ, *(["input"] if is_asked else [])}
     whole = {"choices": value.get("choices"), "usage": value.get("usage")}
-    for reply in (whole, *(value.get(name) for name in _REPLIES)):
-        if reply is not held:
-            turns = _with_reply(turns, _reply(reply))
+    for name, reply in (("choices", whole), *((name, value.get(name)) for name in _REPLIES)):
+        if reply is not held and (said := _reply(reply)):
+            turns = _with_reply(turns, said)
+            read.add(name)
     for key in ("request", "body"):
         if isinstance(value.get(key), Mapping):
             value = {**value[key], **value}
-    said = first_of(value, "system", "instructions", "system_prompt")
-    prompts = read_turns({"role": "system", "content": said}) if said else []
+    prompt = first_of(value, "system", "instructions", "system_prompt")
+    prompts = read_turns({"role": "system", "content": prompt}) if prompt else []
     system = "\n".join(turn.text for turn in prompts)
     if (usage := usage_of(value.get("usage"))) and turns and not any(one.usage for one in turns):
         spoken = [turn for turn in turns if turn.role == "assistant"]
@@ -86,11 +88,7 @@ def _row(value: Object) -> TraceRow:
         turns[-1].ended = turns[-1].ended or ended
     tools = tools_of(first_of(value, "tools", "functions", "tool_definitions") or [])
     trajectory = built(turns, tools=tools, system=system)
-    kept = {
-        str(name): one
-        for name, one in value.items()
-        if one is not held and name not in _READ and not (is_asked and name == "input")
-    }
+    kept = {str(name): one for name, one in value.items() if one is not held and name not in read}
     return TraceRow(trajectory, present(**kept))
 
 
@@ -108,8 +106,6 @@ def _reply(value: object) -> list[Turn]:
 def _with_reply(turns: list[Turn], reply: list[Turn]) -> list[Turn]:
     """The turns with a reply, which may repeat the last of them, or all."""
     keys, again = [turn.key for turn in turns], [turn.key for turn in reply]
-    if not reply:
-        return turns
     if again[: len(keys)] == keys:
         return [*turns, *reply[len(keys) :]]
     if keys[-len(again) :] != again:
