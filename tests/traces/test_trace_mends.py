@@ -183,11 +183,13 @@ def test_a_streamed_response_is_read_from_its_pieces_or_from_its_end() -> None:
         "content": [{"type": "output_text", "text": "All done."}],
     }
     output = [{**call, "arguments": '{"a": 1}'}, message]
-    end = {"type": "response.completed", "response": {"id": "r", "output": output}}
+    usage = {"input_tokens": 7, "output_tokens": 2}
+    end = {"type": "response.completed", "response": {"output": output, "usage": usage}}
     for events in (pieces, [end], [*pieces, end]):
         found = read(events)
         assert [(one.name, one.arguments) for one in calls(found)] == [("f", {"a": 1})]
         assert found.answer == "All done."
+        assert end not in events or (found.usage and found.usage.prompt_tokens == 7)
 
 
 def spans(*given: dict[str, Any]) -> dict[str, Any]:
@@ -379,3 +381,21 @@ def test_long_words_are_kept_and_cited_texts_are_one() -> None:
     blocks = [{"type": "text", "text": "Since "}, cited, {"type": "text", "text": ", yes."}]
     found = read([ASKED, {"role": "assistant", "content": blocks}])
     assert found.answer == "Since the sky is blue, yes."
+
+
+def test_the_end_of_a_span_around_others_is_no_answer_beside_a_call() -> None:
+    last = {"type": "ai", "content": "Let me check.", "tool_calls": [{"name": "f", "args": {}}]}
+    human = {"type": "human", "content": "q"}
+    given = {
+        "openinference.span.kind": "CHAIN",
+        "input.value": json.dumps({"messages": [human]}),
+        "output.value": json.dumps({"messages": [human, last]}),
+    }
+    span = {
+        "traceId": "t",
+        "spanId": "s",
+        "name": "graph",
+        "attributes": [{"key": key, "value": {"stringValue": one}} for key, one in given.items()],
+    }
+    found = read({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+    assert (found.goal, found.answer) == ("q", None)

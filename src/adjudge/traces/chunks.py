@@ -117,6 +117,7 @@ class _Response:
         whole = objects(_object(event.get("response")).get("output") or [])
         if whole:
             self.items = {place: dict(one) for place, one in enumerate(whole)}
+            self.items[len(whole) - 1]["usage"] = _object(event.get("response")).get("usage")
         elif item and kind == "response.output_item.done":
             self.items[place] = dict(item)
         elif item and kind == "response.output_item.added":

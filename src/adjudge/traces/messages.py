@@ -366,7 +366,8 @@ def _item(item: Object) -> Iterator[Turn]:
     elif kind in ("function_call", "custom_tool_call"):
         cut: Missing | None = "cut" if item.get("status") == "incomplete" else None
         call = call_of(item)
-        yield Turn("assistant", [Called(call.name, call.arguments, call.id, cut)], source=source)
+        called = Called(call.name, call.arguments, call.id, cut)
+        yield Turn("assistant", [called], usage=usage_of(item.get("usage")), source=source)
     else:  # a tool of the provider: the call and what came of it are one item
         yield Turn("assistant", list(_provider_call(item, kind)), source=source)
 

@@ -12,7 +12,7 @@ from typing import Literal
 
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import ToolDefinition, Trajectory
-from adjudge.traces.build import Builder
+from adjudge.traces.build import Builder, built
 from adjudge.traces.turns import Called, HandedOver, Retrieved, Returned, Said, Turn
 
 SpanKind = Literal["model", "tool", "agent", "retriever", "handoff", "other"]
@@ -133,9 +133,9 @@ def _finished(builder: Builder, tops: Sequence[Span], outer: Sequence[Span]) -> 
     goal, answer = made.goal, made.answer
     if tops:
         asked = [turn.text for turn in tops[0].inputs if turn.role == "user" and turn.text]
-        said = [turn.text for turn in tops[-1].outputs if turn.role == "assistant" and turn.text]
+        said = built(tops[-1].outputs).answer
         goal = tops[0].goal or (asked[0] if asked else "") or goal
-        answer = tops[-1].answer or (said[-1] if said else None) or answer
+        answer = tops[-1].answer or said or answer
     failed = next((span.error for span in outer if span.error), None)
     times = [span.seconds for span in outer if span.seconds is not None]
     return replace(

@@ -217,6 +217,8 @@ _CACHED = (
 )
 _BESIDE_PROMPT = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Prompt tokens that Anthropic does not count among its input tokens."""
+_APART = ("input_tokens", "input")
+"""How those input tokens are named."""
 
 
 def usage_of(value: object, calls: int = 1) -> Usage | None:
@@ -226,7 +228,7 @@ def usage_of(value: object, calls: int = 1) -> Usage | None:
     prompt, completion = first_of(value, *_PROMPT), first_of(value, *_COMPLETION)
     if number(prompt) is None and number(completion) is None:
         return None
-    apart = value.get("input_tokens") is not None and value.get("prompt_tokens") is None
+    apart = value.get("prompt_tokens") is None and first_of(value, *_APART) is not None
     beside = sum(_count(value.get(key)) for key in _BESIDE_PROMPT) if apart else 0
     cached = next((found for path in _CACHED if (found := _count(inner(value, *path)))), 0)
     thought = _count(first_of(value, "thoughtsTokenCount", "thoughts_token_count"))
