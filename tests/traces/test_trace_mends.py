@@ -399,3 +399,16 @@ def test_the_end_of_a_span_around_others_is_no_answer_beside_a_call() -> None:
     }
     found = read({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
     assert (found.goal, found.answer) == ("q", None)
+
+
+def test_a_tool_span_that_failed_without_a_message_has_an_error() -> None:
+    given = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "f"}
+    span = {
+        "traceId": "t",
+        "spanId": "s",
+        "name": "f",
+        "status": {"code": 2},
+        "attributes": [{"key": key, "value": {"stringValue": one}} for key, one in given.items()],
+    }
+    (call,) = calls(read({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}))
+    assert call.error

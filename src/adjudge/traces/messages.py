@@ -217,8 +217,8 @@ def _by_role(message: Object) -> Iterator[Turn]:
     turn.parts += _parts(message.get("content")) if parts is None else _parts(parts)
     if isinstance(refusal := message.get("refusal"), str) and refusal:
         turn.parts.append(Said(refusal))
-    if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and spoken:
-        turn.parts.append(Said(spoken))
+    if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and not turn.text:
+        turn.parts += _said(spoken)
     known = {part.id for part in turn.parts if isinstance(part, Called)} - {None}
     calls = [call_of(one) for one in objects(message.get("tool_calls") or [])]
     calls += [call_of(message["function_call"])] if _is_object(message, "function_call") else []
