@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -15,7 +15,7 @@ from adjudge.domain.trajectory import (
     ToolDefinition,
     Trajectory,
 )
-from adjudge.traces.messages import handed_to
+from adjudge.traces.messages import handed_to, plain_name
 from adjudge.traces.turns import Called, HandedOver, Retrieved, Returned, Said, Thought, Turn
 
 ASSISTANT = "assistant"
@@ -45,12 +45,12 @@ class _Draft:
     joined: bool = False
     """Whether a record of the tool itself was joined to the call."""
 
-    def step(self, number: int) -> Step:
+    def step(self, number: int, agents: Container[str]) -> Step:
         if self.call is None:
             return self._step(number, self.kind, self.text, None, self.missing)
         back = self.result or Returned(None)
         call = ToolCall(self.call.name, self.call.arguments, back.text, back.error)
-        to = handed_to(self.call, back.text)
+        to = handed_to(self.call, back.text, agents)
         kind: StepKind = "called" if to is None else "handed over"
         return self._step(number, kind, to or "", call, self.missing or back.missing)
 
@@ -105,6 +105,8 @@ class Builder:
     _waiting: Turn | None = None
     """A model call of which nothing but its cost is recorded."""
     _reply: _Reply | None = None
+    _asked: bool = False
+    """Whether the user spoke after the agent last did something."""
     goal: str | None = None
     answer: str | None = None
     ended: str | None = None
@@ -135,18 +137,26 @@ class Builder:
         self._pay(turn, self._drafts[began:])
         says = [part.text for part in turn.parts if isinstance(part, Said) and part.text.strip()]
         asked = turn.role == "user" and actor == "user" and turn.depth == 0
-        if asked and says and self.goal is None:
-            self.goal = "\n".join(says)
+        if asked and says:
+            self._asked = True
+            if self.goal is None:
+                self.goal, self.answer = "\n".join(says), None
         self._hear(turn)
 
     def _hear(self, turn: Turn) -> None:
-        """Whether this is an answer: what an agent says without calling anything, in one message
-        or in several that follow each other.
+        """Whether this is an answer: what an agent says without calling anything after it, in one
+        message or in several that follow each other. What it said before the user spoke again is
+        none once it goes on.
         """
         if turn.role != "assistant":
             self._reply = None
         if turn.role != "assistant" or turn.depth:
             return
+        if self._asked and turn.parts:
+            self._asked, self.answer = False, None
+        acts = any(isinstance(part, Called | HandedOver) for part in turn.parts)
+        if self._reply is not None and self._reply.acts and not acts:
+            self._reply = None
         for part in turn.parts:
             if isinstance(part, Returned):
                 self._reply = None
@@ -155,7 +165,7 @@ class Builder:
                 self._reply = _Reply(self.answer)
             if isinstance(part, Called | HandedOver):
                 self._reply.acts = True
-            elif isinstance(part, Said) and part.text.strip():
+            elif isinstance(part, Said) and part.text.strip() and turn.actor != "system":
                 self._reply.said = part.text
             if self._reply.acts:
                 self.answer = self._reply.before
@@ -218,7 +228,8 @@ class Builder:
     def trajectory(self) -> Trajectory:
         """What was collected."""
         self.flush()
-        steps = tuple(draft.step(number) for number, draft in enumerate(self._drafts, 1))
+        agents = {plain_name(draft.actor) for draft in self._drafts}
+        steps = tuple(draft.step(number, agents) for number, draft in enumerate(self._drafts, 1))
         costs = [step.usd for step in steps if step.usd is not None]
         times = [step.seconds for step in steps if step.seconds is not None]
         usage = [step.usage for step in steps if step.usage is not None]
@@ -266,17 +277,15 @@ class Builder:
             draft.usage, draft.usd = turn.usage, turn.usd
 
     def _join(self, back: Returned, turn: Turn) -> None:
-        """A result belongs to the latest call with its id that has none yet: ids repeat in a run.
-
-        Without an id it belongs to the first open call of the latest message, by name where it has
-        one.
+        """A result belongs to a call with its id that has none yet; without an id to an open call,
+        by name where it has one. Ids repeat in a run: it is the first of the latest message.
         """
         draft = self._open_call(back)
         if draft is not None:
             self._open.remove(draft)
             before = draft.result
             draft.said_back = True
-            error = back.error or (before.error if before is not None else None)
+            error = before.error if before is not None and back.error is None else back.error
             text = back.text if back.text is not None or before is None else before.text
             draft.result = Returned(text, error=error, missing=back.missing)
         elif not self._is_known(back):
@@ -287,9 +296,9 @@ class Builder:
 
     def _open_call(self, back: Returned) -> _Draft | None:
         if back.id is not None:
-            for draft in reversed(self._open):
-                if draft.call is not None and draft.call.id == back.id:
-                    return draft
+            same = [one for one in self._open if one.call is not None and one.call.id == back.id]
+            if same:
+                return _first_of_latest(same)
             if any(draft.call is not None and draft.call.id for draft in self._open):
                 return None
         named = [
@@ -297,9 +306,7 @@ class Builder:
             for draft in self._open
             if draft.call is not None and (not back.name or draft.call.name == back.name)
         ]
-        if not named:
-            return None
-        return next(draft for draft in named if draft.turn == named[-1].turn)
+        return _first_of_latest(named) if named else None
 
     def _is_known(self, back: Returned) -> bool:
         """Whether a call has this very result already, from the tool's own record."""
@@ -312,17 +319,22 @@ class Builder:
         """The model's call that a tool's record is of: by id; else by name and arguments; by name
         alone where the record has lost the names of its arguments.
         """
-        free = list(reversed(self._unjoined[-_NEAR:]))
+        free = self._unjoined[-_NEAR:]
         if call.id is not None:
             same = [one for one in free if one.call and one.call.id == call.id]
             if same:
-                return same[0]
+                return _first_of_latest(same)
             free = [one for one in free if one.call and one.call.id is None]
-        named = [one for one in reversed(free) if one.call and one.call.name == call.name]
+        named = [one for one in free if one.call and one.call.name == call.name]
         exact = [one for one in named if one.call and one.call.arguments == call.arguments]
         if exact:
             return exact[0]
         return named[0] if named and isinstance(call.arguments, str) else None
+
+
+def _first_of_latest(drafts: list[_Draft]) -> _Draft:
+    """Of the latest message the first."""
+    return next(draft for draft in drafts if draft.turn == drafts[-1].turn)
 
 
 def _draft_of(

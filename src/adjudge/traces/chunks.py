@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any
 
-from adjudge.traces.values import Object, first_of, objects, parsed
+from adjudge.traces.values import Object, first_of, id_at, number, objects, parsed
 
 _ANTHROPIC = "message_start"
 _DELTAS = {
@@ -41,10 +43,12 @@ def joined_chunks(values: list[Any]) -> list[Any]:
         return values
     made: list[Any] = []
     replies: dict[str, dict[str, Any]] = {}
-    blocks: dict[str, Any] | None = None
+    messages: list[dict[str, Any]] = []
+    response: _Response | None = None
     for value in values:
         if not is_chunk(value):
             made.append(value)
+            response = None
         elif value.get("object") == "chat.completion.chunk":
             id = str(value.get("id"))
             if id not in replies:
@@ -52,14 +56,26 @@ def joined_chunks(values: list[Any]) -> list[Any]:
                 made.append(replies[id])
             _add_delta(replies[id], value)
         elif str(value["type"]).startswith("response."):
-            made += _items(value)
+            if response is None or value["type"] == "response.created":
+                response = _Response()
+                made.append(response)
+            response.add(value)
         else:
             if value["type"] == _ANTHROPIC:
-                blocks = {**_object(value.get("message")), "role": "assistant", "content": {}}
-                made.append(blocks)
-            if blocks is not None:
-                _add_block(blocks, value)
-    return [_whole(one) if isinstance(one, dict) else one for one in made]
+                message = _object(value.get("message"))
+                messages.append({**message, "role": "assistant", "content": {}})
+                made.append(messages[-1])
+            if messages:
+                _add_block(messages[-1], value)
+    for reply in replies.values():
+        reply["tool_calls"] = _in_order(reply["tool_calls"])
+    for reply in messages:
+        reply["content"] = _in_order(reply["content"])
+    return [
+        whole
+        for one in made
+        for whole in (_in_order(one.items) if isinstance(one, _Response) else [one])
+    ]
 
 
 def _object(value: object) -> Object:
@@ -69,7 +85,8 @@ def _object(value: object) -> Object:
 def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
     if isinstance(chunk.get("usage"), Mapping):
         reply["usage"] = chunk["usage"]
-    for choice in objects(chunk.get("choices") or [])[:1]:
+    choices = objects(chunk.get("choices") or [])
+    for choice in [one for one in choices if number(one.get("index") or 0) == 0][:1]:
         delta = _object(choice.get("delta"))
         if choice.get("finish_reason"):
             reply["finish_reason"] = choice["finish_reason"]
@@ -86,11 +103,39 @@ def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
             kept["arguments"] += function.get("arguments") or ""
 
 
-def _items(event: Object) -> list[Any]:
-    """Of the events of the Responses API only those that hold an item, or all of them, count."""
-    if event["type"] == "response.output_item.done" and isinstance(event.get("item"), Mapping):
-        return [event["item"]]
-    return []
+@dataclass(slots=True, eq=False)
+class _Response:
+    """The items of a streamed reply of the Responses API, by their places."""
+
+    items: dict[object, dict[str, Any]] = field(default_factory=dict)
+
+    def add(self, event: Object) -> None:
+        """An item as a whole counts more than its pieces, and the reply as a whole most of all."""
+        kind, item = str(event["type"]), _object(event.get("item"))
+        named = first_of(event, "output_index", "item_id")
+        place = named if named is not None else id_at(item, "id") or len(self.items)
+        whole = objects(_object(event.get("response")).get("output") or [])
+        if whole:
+            self.items = {place: dict(one) for place, one in enumerate(whole)}
+            self.items[len(whole) - 1]["usage"] = _object(event.get("response")).get("usage")
+        elif item and kind == "response.output_item.done":
+            self.items[place] = dict(item)
+        elif item and kind == "response.output_item.added":
+            self.items.setdefault(place, dict(item))
+        elif kind in _PIECES and isinstance(event.get("delta"), str):
+            type, key = _PIECES[kind]
+            kept = self.items.setdefault(place, {"type": type, "role": "assistant"})
+            before = kept.get(key)
+            kept[key] = (before if isinstance(before, str) else "") + event["delta"]
+
+
+_PIECES = {
+    "response.output_text.delta": ("message", "content"),
+    "response.refusal.delta": ("message", "refusal"),
+    "response.function_call_arguments.delta": ("function_call", "arguments"),
+    "response.custom_tool_call_input.delta": ("custom_tool_call", "input"),
+}
+"""Kind of an event that brings a piece → the item it is of, and under which key."""
 
 
 def _add_block(reply: dict[str, Any], event: Object) -> None:
@@ -110,14 +155,14 @@ def _add_block(reply: dict[str, Any], event: Object) -> None:
         reply["stop_reason"] = _object(event.get("delta")).get("stop_reason")
 
 
-def _whole(reply: dict[str, Any]) -> dict[str, Any]:
-    if isinstance(reply.get("tool_calls"), dict):
-        calls = reply["tool_calls"]
-        return {**reply, "tool_calls": [calls[place] for place in sorted(calls, key=str)]}
-    if isinstance(reply.get("content"), dict):
-        blocks = reply["content"]
-        return {**reply, "content": [blocks[place] for place in sorted(blocks, key=str)]}
-    return reply
+def _in_order(pieces: Mapping[Any, Any]) -> list[Any]:
+    """By their places; those that say none come last."""
+
+    def order(place: object) -> float:
+        found = number(place)
+        return math.inf if found is None else found
+
+    return [pieces[place] for place in sorted(pieces, key=order)]
 
 
 def streamed_events(text: str) -> list[Any]:

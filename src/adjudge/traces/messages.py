@@ -4,7 +4,7 @@ Vercel, Gemini, and those of OpenTelemetry. Every format that holds messages rea
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.trajectory import Missing, ToolDefinition
@@ -33,6 +33,7 @@ _ROLES: Mapping[str, Role] = {
     **dict.fromkeys(("AIMessage", "AIMessageChunk", "ChatMessage"), "assistant"),
     **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionMessage"), "tool"),
     **dict.fromkeys(("tool-call", "tool-response", "ipython", "observation"), "tool"),
+    **dict.fromkeys(("tool_result", "tool-result", "tool_response", "environment"), "tool"),
 }
 _LANGCHAIN = ("human", "ai", "tool", "system", "function", "chat")
 _PYDANTIC = ("request", "response")
@@ -42,6 +43,13 @@ _MEDIA = (
     *("document", "input_file", "blob", "uri", "media", "image-url", "audio-url", "document-url"),
     *("binary", "file_data", "image-data", "file-data"),
 )
+_PAYLOADS = (
+    *("source", "url", "uri", "data", "image_url", "input_audio", "file", "file_id", "file_data"),
+    *("audio", "video_url", "image", "blob", "binary_content", "fileId", "filename", "file_uri"),
+)
+"""Under which of these a block of media holds what it is about."""
+_FAILED = "error"
+"""The error of a call that failed without a word."""
 _SKIPPED = ("step-start", "redacted_thinking", "cache_control", "source", "source-url")
 _REFUSED = ("error-text", "error-json", "execution-denied")
 
@@ -57,14 +65,28 @@ def is_message(value: object) -> bool:
     if isinstance(value.get("from"), str) and "value" in value:
         return True
     role = value.get("role")
-    return isinstance(role, str) and any(
-        key in value for key in ("content", "tool_calls", "tool_call_id", "parts", "function_call")
-    )
+    return isinstance(role, str) and any(key in value for key in _SAYING)
+
+
+_SAYING = (
+    *("content", "tool_calls", "tool_call_id", "parts", "function_call", "refusal", "audio"),
+    *("reasoning", "reasoning_content", "thinking"),
+)
+"""What a message has beside its role."""
 
 
 def are_messages(value: object) -> bool:
-    """Whether this is a list of messages, in any shape."""
-    return isinstance(value, list) and bool(value) and all(map(is_message, value))
+    """Whether this is a list of messages, in any shape; some of them may be of an unknown kind."""
+    if not isinstance(value, list) or not any(map(is_message, value)):
+        return False
+    return all(is_message(one) or _is_kind(one) for one in value)
+
+
+def _is_kind(value: object) -> bool:
+    """Whether this says of what kind it is, as messages and items do."""
+    return isinstance(value, Mapping) and any(
+        isinstance(value.get(key), str) for key in ("role", "type", "kind")
+    )
 
 
 def is_langchain(value: Object) -> bool:
@@ -98,7 +120,8 @@ def is_item(value: Object) -> bool:
         return "summary" in value
     if kind == "message":
         return "role" in value
-    return kind.endswith("_call") and "id" in value and "status" in value
+    beside = ("status", "arguments", "output")
+    return kind.endswith("_call") and "id" in value and any(key in value for key in beside)
 
 
 def read_turns(value: object) -> list[Turn]:
@@ -194,6 +217,8 @@ def _by_role(message: Object) -> Iterator[Turn]:
     turn.parts += _parts(message.get("content")) if parts is None else _parts(parts)
     if isinstance(refusal := message.get("refusal"), str) and refusal:
         turn.parts.append(Said(refusal))
+    if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and not turn.text:
+        turn.parts += _said(spoken)
     known = {part.id for part in turn.parts if isinstance(part, Called)} - {None}
     calls = [call_of(one) for one in objects(message.get("tool_calls") or [])]
     calls += [call_of(message["function_call"])] if _is_object(message, "function_call") else []
@@ -224,9 +249,9 @@ def _result_blocks(content: object) -> bool:
 
 def _tool_result(message: Object) -> Returned:
     error = message.get("error")
-    text = _joined(_parts(message.get("content")))
+    text = _result_text(message.get("content"))
     if message.get("is_error") is True or error is True or message.get("status") == "error":
-        said: str | None = text
+        said: str | None = text or _FAILED
     elif isinstance(error, Mapping):
         said = text_at(error, "message", "type") or as_text(error)
     else:
@@ -245,7 +270,7 @@ def _tool_result(message: Object) -> Returned:
 
 def call_of(call: Object) -> Called:
     """One call as any tool writes it."""
-    function = call.get("function")
+    function = first_of(call, "function", "custom")
     inside: Object = function if isinstance(function, Mapping) else call
     name = text_at(inside, "name", "toolName", "tool_name", "function_name") or (
         function if isinstance(function, str) else ""
@@ -313,10 +338,12 @@ def _pydantic_part(part: Object) -> Iterator[Part]:
         text = as_text(part.get("content"))
         failed = part.get("outcome") in ("failed", "denied", "error")
         id = id_at(part, "tool_call_id")
-        yield Returned(text, id, text_at(part, "tool_name"), text if failed else None)
+        error = (text or _FAILED) if failed else None
+        yield Returned(text, id, text_at(part, "tool_name"), error)
     elif kind == "retry-prompt" and part.get("tool_name"):
         text = as_text(part.get("content"))
-        yield Returned(text, id_at(part, "tool_call_id"), text_at(part, "tool_name"), text)
+        id = id_at(part, "tool_call_id")
+        yield Returned(text, id, text_at(part, "tool_name"), text or _FAILED)
     elif kind == "thinking":
         yield from (Thought(one) for one in [text_at(part, "content")] if one)
     elif kind == "file":
@@ -335,12 +362,12 @@ def _item(item: Object) -> Iterator[Turn]:
         yield Turn("assistant", [Thought(thought)] if thought else [], source=source)
     elif kind.endswith("_call_output"):
         output = item.get("output")
-        text = _joined(_parts(output)) if isinstance(output, list) else as_text(output)
-        yield Turn("tool", [Returned(text, id_at(item, "call_id"))])
+        yield Turn("tool", [Returned(_result_text(output), id_at(item, "call_id"))])
     elif kind in ("function_call", "custom_tool_call"):
         cut: Missing | None = "cut" if item.get("status") == "incomplete" else None
         call = call_of(item)
-        yield Turn("assistant", [Called(call.name, call.arguments, call.id, cut)], source=source)
+        called = Called(call.name, call.arguments, call.id, cut)
+        yield Turn("assistant", [called], usage=usage_of(item.get("usage")), source=source)
     else:  # a tool of the provider: the call and what came of it are one item
         yield Turn("assistant", list(_provider_call(item, kind)), source=source)
 
@@ -372,6 +399,31 @@ def _joined(parts: list[Part]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, Said))
 
 
+def _result_text(content: object) -> str:
+    """What a tool gave back: blocks of text and media as texts, all else as JSON."""
+    if isinstance(content, Mapping):
+        return _joined(_parts(content)) if _is_shown(content) else as_text(content)
+    if not isinstance(content, list):
+        return as_text(content)
+    if not all(isinstance(one, str) or _is_shown(one) for one in content) and not any(
+        map(_is_shown, content)
+    ):
+        return as_text(content)
+    return _joined(_parts([one if _is_shown(one) else as_text(one) for one in content]))
+
+
+def _is_shown(block: object) -> bool:
+    """Whether this is a block of text or media, and not an object that a tool made."""
+    if not isinstance(block, Mapping):
+        return False
+    kind = block.get("type")
+    if kind is None:
+        return block.keys() == {"text"} or "inlineData" in block or "inline_data" in block
+    if kind in _TEXTS:
+        return isinstance(first_of(block, "text", "content", "value"), str)
+    return kind in _MEDIA and any(key in block for key in _PAYLOADS)
+
+
 def _parts(content: object) -> list[Part]:
     """The parts of a message's content: a text, or blocks of any provider."""
     if content is None:
@@ -388,16 +440,17 @@ def _parts(content: object) -> list[Part]:
             found += _said(as_text(one))
         elif isinstance(one, Mapping):
             found += _block(one)
-    return _together(found)
+    is_cited = any(one.get("citations") for one in objects(content))
+    return _together(found, "" if is_cited else "\n")
 
 
-def _together(parts: list[Part]) -> list[Part]:
-    """Texts that stand side by side are one."""
+def _together(parts: list[Part], between: str) -> list[Part]:
+    """Texts that stand side by side are one; citations split a text within its sentences."""
     made: list[Part] = []
     for part in parts:
         before = made[-1] if made else None
         if isinstance(part, Said) and isinstance(before, Said) and part.missing == before.missing:
-            made[-1] = Said(f"{before.text}\n{part.text}", part.missing)
+            made[-1] = Said(f"{before.text}{between}{part.text}", part.missing)
         else:
             made.append(part)
     return made
@@ -422,7 +475,7 @@ def _text(block: Object) -> list[Part]:
 
 
 def _tool_error(block: Object) -> Returned:
-    error = as_text(block.get("error"))
+    error = as_text(block.get("error")) or _FAILED
     return Returned(None, id_at(block, "toolCallId"), text_at(block, "toolName"), error)
 
 
@@ -464,12 +517,9 @@ def _returned(block: Object, result: object, error: str | None = None) -> Return
 
 def _anthropic_result(block: Object) -> Returned:
     content = block.get("content")
-    if isinstance(content, list | str):
-        text = _joined(_parts(content)) or (as_text(content) if content else "")
-    else:
-        text = as_text(content)
+    text = _result_text(content)
     failed = block.get("is_error") is True or "error" in str(inner(content, "type") or "")
-    return _returned(block, text, text if failed else None)
+    return _returned(block, text, (text or _FAILED) if failed else None)
 
 
 def _vercel_result(block: Object) -> Returned:
@@ -482,10 +532,10 @@ def _vercel_result(block: Object) -> Returned:
     ):
         kind, output = output["type"], first_of(output, "value", "reason")
         if kind == "content":
-            output = _joined(_parts(output))
-        error = as_text(output) if kind in _REFUSED else None
+            output = _result_text(output)
+        error = (as_text(output) or _FAILED) if kind in _REFUSED else None
     if block.get("isError") is True:
-        error = as_text(output)
+        error = as_text(output) or _FAILED
     return _returned(block, output, error)
 
 
@@ -573,13 +623,22 @@ def _definitions(value: object) -> Iterator[Object]:
             yield from objects(declared) if declared is not None else [found]
 
 
-def handed_to(call: Called, result: str | None) -> str | None:
-    """Whom a call hands over to, by the name of the tool; None where it is another call."""
+def plain_name(name: str) -> str:
+    """The name of an agent as the names of tools write it."""
+    return "".join(filter(str.isalnum, name)).casefold()
+
+
+def handed_to(call: Called, result: str | None, agents: Container[str]) -> str | None:
+    """Whom a call hands over to, by the name of the tool; None where it is another call: one that
+    takes arguments, where no agent of that name does anything and the result names none.
+    """
     if call.name in ("transfer_to_agent", "handoff") and isinstance(call.arguments, Mapping):
         to = first_of(call.arguments, "agent_name", "agent", "agentName", "to")
         return to if isinstance(to, str) else None
     for prefix in ("transfer_to_", "handoff_to_", "transferTo", "delegate_to_"):
         if call.name.startswith(prefix) and len(call.name) > len(prefix):
-            said = inner(parsed(result), "assistant")
-            return said if isinstance(said, str) and said else call.name[len(prefix) :]
+            said, to = inner(parsed(result), "assistant"), call.name[len(prefix) :]
+            if isinstance(said, str) and said:
+                return said
+            return to if not call.arguments or plain_name(to) in agents else None
     return None

@@ -301,7 +301,8 @@ def _usage(given: Object) -> Usage:
         "ai.usage.cachedInputTokens",
         "gen_ai.usage.cache_read_input_tokens",
     )
-    counted.pop("cache_read_input_tokens", None)
+    for key in ("cache_read_input_tokens", "cache_creation_input_tokens"):
+        counted.pop(key, None)  # they are among the input tokens
     said = parsed(given.get("mlflow.chat.tokenUsage"))
     whole = {**counted, **(said if isinstance(said, Mapping) else {})}
     found = usage_of({**whole, **({"cached_tokens": cached} if cached is not None else {})})

@@ -12,7 +12,7 @@ from typing import Literal
 
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import ToolDefinition, Trajectory
-from adjudge.traces.build import Builder
+from adjudge.traces.build import Builder, built
 from adjudge.traces.turns import Called, HandedOver, Retrieved, Returned, Said, Turn
 
 SpanKind = Literal["model", "tool", "agent", "retriever", "handoff", "other"]
@@ -57,11 +57,13 @@ class Span:
 
 
 def by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
-    """The spans of each trace, in the order in which the traces first appear."""
-    found: dict[str, list[Span]] = {}
+    """The spans of each trace, in the order in which the traces first appear; of a span that was
+    exported twice the last record.
+    """
+    found: dict[str, dict[object, Span]] = {}
     for span in spans:
-        found.setdefault(span.trace, []).append(span)
-    return found
+        found.setdefault(span.trace, {})[span.id or id(span)] = span
+    return {trace: list(held.values()) for trace, held in found.items()}
 
 
 def trajectory_of_spans(spans: Sequence[Span]) -> Trajectory:
@@ -131,9 +133,9 @@ def _finished(builder: Builder, tops: Sequence[Span], outer: Sequence[Span]) -> 
     goal, answer = made.goal, made.answer
     if tops:
         asked = [turn.text for turn in tops[0].inputs if turn.role == "user" and turn.text]
-        said = [turn.text for turn in tops[-1].outputs if turn.role == "assistant" and turn.text]
+        said = built(tops[-1].outputs).answer
         goal = tops[0].goal or (asked[0] if asked else "") or goal
-        answer = tops[-1].answer or (said[-1] if said else None) or answer
+        answer = tops[-1].answer or said or answer
     failed = next((span.error for span in outer if span.error), None)
     times = [span.seconds for span in outer if span.seconds is not None]
     return replace(
@@ -201,6 +203,11 @@ class _Threads:
         thread, same = self._longest(keys)
         if same == 0 and (seen := _overlap(self._last, keys)):
             same = seen
+        new = turns[same:]
+        for before in (thread, self._last) if thread and 0 < same < len(thread) else ():
+            if (again := _repeated(before[same:], keys[same:])) is not None:
+                new = [*new[: again.start], *new[again.stop :]]
+                break
         whole = [*keys, *(turn.key for turn in span.outputs)]
         if thread is not None and same == len(thread):
             thread[:] = whole
@@ -208,7 +215,7 @@ class _Threads:
             thread = whole
             self._known.setdefault(whole[0], []).append(whole)
         self._last = whole or self._last
-        return [*system, *turns[same:]]
+        return [*system, *new]
 
     def _longest(self, keys: Sequence[object]) -> tuple[list[object] | None, int]:
         best: list[object] | None = None
@@ -235,6 +242,18 @@ def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
     """
     most = min(len(before), len(keys))
     return next((n for n in range(most, 1, -1) if list(before[-n:]) == list(keys[:n])), 0)
+
+
+def _repeated(before: Sequence[object], keys: Sequence[object]) -> range | None:
+    """Which of the keys repeat the end of the conversation before, where its middle was left out:
+    a call or a result, or at least two messages.
+    """
+    if not before or before[-1] not in keys:
+        return None
+    stop = len(keys) - list(reversed(keys)).index(before[-1])
+    same = _common(before[::-1], keys[:stop][::-1])
+    acts = isinstance(before[-1], tuple) and before[-1][0] in ("calls", "results")
+    return range(stop - same, stop) if same > 1 or acts else None
 
 
 class _Tree:

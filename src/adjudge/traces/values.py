@@ -110,7 +110,14 @@ def as_text(value: object) -> str:
         return said
     if ";base64," in said:
         said = _DATA_URI.sub(lambda found: media(found[1], len(found[2])), said)
-    return _BASE64.sub(lambda found: media("base64", len(found[0])), said)
+    return _BASE64.sub(_without_bytes, said)
+
+
+def _without_bytes(found: re.Match[str]) -> str:
+    """A word in place of base64; a long word that lacks a kind of its characters is none."""
+    if all(re.search(kind, found[0]) for kind in ("[a-z]", "[A-Z]", "[0-9]")):
+        return media("base64", len(found[0]))
+    return found[0]
 
 
 def media(kind: str, characters: int = 0, place: str = "") -> str:
@@ -210,6 +217,8 @@ _CACHED = (
 )
 _BESIDE_PROMPT = ("cache_read_input_tokens", "cache_creation_input_tokens")
 """Prompt tokens that Anthropic does not count among its input tokens."""
+_APART = ("input_tokens", "input")
+"""How those input tokens are named."""
 
 
 def usage_of(value: object, calls: int = 1) -> Usage | None:
@@ -219,7 +228,8 @@ def usage_of(value: object, calls: int = 1) -> Usage | None:
     prompt, completion = first_of(value, *_PROMPT), first_of(value, *_COMPLETION)
     if number(prompt) is None and number(completion) is None:
         return None
-    beside = sum(_count(value.get(key)) for key in _BESIDE_PROMPT)
+    apart = value.get("prompt_tokens") is None and first_of(value, *_APART) is not None
+    beside = sum(_count(value.get(key)) for key in _BESIDE_PROMPT) if apart else 0
     cached = next((found for path in _CACHED if (found := _count(inner(value, *path)))), 0)
     thought = _count(first_of(value, "thoughtsTokenCount", "thoughts_token_count"))
     return Usage(calls, _count(prompt) + beside, _count(completion) + thought, cached)

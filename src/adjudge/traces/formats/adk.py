@@ -25,9 +25,9 @@ def _text(content: object) -> str:
     return "\n".join(text_at(part, "text") for part in objects(inner(content, "parts") or []))
 
 
-def _event(event: Object) -> Turn | None:
+def _event(event: Object) -> Iterator[Turn]:
     if event.get("partial") is True:
-        return None
+        return
     author = text_at(event, "author")
     parts = objects(inner(event, "content", "parts") or [])
     turns = read_turns({"role": "user" if author == "user" else "assistant", "parts": parts})
@@ -36,10 +36,6 @@ def _event(event: Object) -> Turn | None:
         turn.actor = author
         if turn.parts and all(isinstance(part, Returned) for part in turn.parts):
             turn.role = "tool"
-    failed = text_at(event, "errorMessage", "error_message", "errorCode", "error_code")
-    if failed:
-        turn.parts = [*turn.parts, Said(f"error: {failed}")]
-        turn.ended = failed
     to = first_of(event.get("actions") or {}, "transferToAgent", "transfer_to_agent")
     named = any(isinstance(part, Returned) and "transfer" in part.name for part in turn.parts)
     if isinstance(to, str) and to and not named:
@@ -47,14 +43,17 @@ def _event(event: Object) -> Turn | None:
         turn.role = "assistant"
     turn.usage = usage_of(first_of(event, "usageMetadata", "usage_metadata"))
     turn.source = id_at(event, "id")
-    return turn if turn.parts or turn.usage else None
+    if turn.parts or turn.usage:
+        yield turn
+    failed = text_at(event, "errorMessage", "error_message", "errorCode", "error_code")
+    if failed:  # nobody said it
+        yield Turn("assistant", [Said(f"error: {failed}")], "system", ended=failed)
 
 
 def _read_session(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         events = objects(one["events"])
-        turns = [turn for event in events if (turn := _event(event)) is not None]
-        made = built(turns)
+        made = built(turn for event in events for turn in _event(event))
         times = [event["timestamp"] for event in events if "timestamp" in event]
         lasted = elapsed(times[0], times[-1]) if times else None
         yield TraceRow(

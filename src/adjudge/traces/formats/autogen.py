@@ -36,7 +36,7 @@ def _results(message: Object) -> list[Part]:
             text := as_text(one.get("content")),
             id_at(one, "call_id"),
             text_at(one, "name"),
-            text if one.get("is_error") is True else None,
+            (text or "error") if one.get("is_error") is True else None,
         )
         for one in objects(message.get("content") or [])
     ]

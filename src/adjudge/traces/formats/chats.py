@@ -8,6 +8,7 @@ from typing import Any
 from adjudge.traces.build import built
 from adjudge.traces.chunks import is_chunk
 from adjudge.traces.messages import (
+    are_messages,
     is_item,
     is_langchain,
     is_message,
@@ -16,6 +17,7 @@ from adjudge.traces.messages import (
     tools_of,
 )
 from adjudge.traces.row import TraceFormat, TraceRow, present
+from adjudge.traces.turns import Turn
 from adjudge.traces.values import Object, first_of, objects, usage_of
 
 _LISTS = (
@@ -23,10 +25,13 @@ _LISTS = (
     *("trajectory", "output"),
 )
 """Under which names an object holds its messages."""
-_COLUMNS = (
-    *("id", "task_id", "trial", "reward", "label", "labels", "reference", "reference_calls"),
-    *("score", "tags", "metadata", "model", "task", "state", "reference_state", "expected"),
+_REPLIES = ("output", "response", "completion")
+"""Under which names it holds the reply beside them."""
+_READ = (
+    *("choices", "usage", "request", "body", "tools", "functions", "tool_definitions"),
+    *("system", "instructions", "system_prompt"),
 )
+"""What is no column, since the trajectory holds it."""
 
 
 def messages_in(value: Object) -> list[Any] | None:
@@ -35,13 +40,16 @@ def messages_in(value: Object) -> list[Any] | None:
     holder = request if isinstance(request, Mapping) and "messages" in request else value
     for key in _LISTS:
         found = holder.get(key)
-        if (
-            isinstance(found, list)
-            and found
-            and all(is_message(one) or is_chunk(one) for one in found)
-        ):
+        if isinstance(found, list) and _are_said(found):
             return found
     return None
+
+
+def _are_said(values: Sequence[object]) -> bool:
+    """Whether these are messages, or pieces of them."""
+    return bool(values) and (
+        are_messages(values) or all(is_message(one) or is_chunk(one) for one in values)
+    )
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
@@ -55,21 +63,21 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 def _row(value: Object) -> TraceRow:
     held = messages_in(value)
     turns = read_turns(held)
-    asked, output = value.get("input"), value.get("output")
-    if isinstance(asked, str) and held is output:
+    asked = value.get("input")
+    is_asked = isinstance(asked, str) and held is value.get("output")
+    if is_asked:
         turns = [*read_turns(asked), *turns]
-    elif isinstance(output, list) and held is not output:
-        turns += read_turns(output)
-    elif isinstance(output, str) and output:
-        turns += read_turns({"role": "assistant", "content": output})
-    for reply in (value, value.get("response"), value.get("completion")):
-        if isinstance(reply, Mapping) and isinstance(reply.get("choices"), list):
-            turns += read_turns({"choices": reply["choices"], "usage": reply.get("usage")})
+    read = {*_READ, *(["input"] if is_asked else [])}
+    whole = {"choices": value.get("choices"), "usage": value.get("usage")}
+    for name, reply in (("choices", whole), *((name, value.get(name)) for name in _REPLIES)):
+        if reply is not held and (said := _reply(reply)):
+            turns = _with_reply(turns, said)
+            read.add(name)
     for key in ("request", "body"):
         if isinstance(value.get(key), Mapping):
             value = {**value[key], **value}
-    said = first_of(value, "system", "instructions", "system_prompt")
-    prompts = read_turns({"role": "system", "content": said}) if said else []
+    prompt = first_of(value, "system", "instructions", "system_prompt")
+    prompts = read_turns({"role": "system", "content": prompt}) if prompt else []
     system = "\n".join(turn.text for turn in prompts)
     if (usage := usage_of(value.get("usage"))) and turns and not any(one.usage for one in turns):
         spoken = [turn for turn in turns if turn.role == "assistant"]
@@ -80,17 +88,36 @@ def _row(value: Object) -> TraceRow:
         turns[-1].ended = turns[-1].ended or ended
     tools = tools_of(first_of(value, "tools", "functions", "tool_definitions") or [])
     trajectory = built(turns, tools=tools, system=system)
-    kept = {name: value[name] for name in _COLUMNS if value.get(name) is not None}
+    kept = {str(name): one for name, one in value.items() if one is not held and name not in read}
     return TraceRow(trajectory, present(**kept))
+
+
+def _reply(value: object) -> list[Turn]:
+    """A reply as a text, a message, messages, or what a provider sent back."""
+    if isinstance(value, str):
+        return read_turns({"role": "assistant", "content": value}) if value else []
+    if isinstance(value, Mapping) and isinstance(value.get("choices"), list):
+        return read_turns({"choices": value["choices"], "usage": value.get("usage")})
+    if isinstance(value, Mapping) and value.get("object") == "response":
+        value = value.get("output")
+    return read_turns(value) if are_messages(value) or is_message(value) else []
+
+
+def _with_reply(turns: list[Turn], reply: list[Turn]) -> list[Turn]:
+    """The turns with a reply, which may repeat the last of them, or all."""
+    keys, again = [turn.key for turn in turns], [turn.key for turn in reply]
+    if again[: len(keys)] == keys:
+        return [*turns, *reply[len(keys) :]]
+    if keys[-len(again) :] != again:
+        return [*turns, *reply]
+    turns[-1].usage = turns[-1].usage or reply[-1].usage
+    turns[-1].ended = turns[-1].ended or reply[-1].ended
+    return turns
 
 
 def _some(given: Sequence[Object], has: Callable[[Object], bool]) -> bool:
     """Whether all are messages, and one of them has the mark."""
-    return (
-        bool(given)
-        and all(is_message(one) or is_chunk(one) for one in given)
-        and any(map(has, given))
-    )
+    return _are_said(given) and any(map(has, given))
 
 
 def _format(name: str, has: Callable[[Object], bool]) -> TraceFormat:

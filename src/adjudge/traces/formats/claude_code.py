@@ -54,7 +54,9 @@ def _row(id: str, lines: Sequence[Object]) -> TraceRow:
 def _add(builder: Builder, turn: Turn, line: Object, alone: bool) -> None:
     below = line.get("isSidechain") is True
     turn.depth = 1 if below and not alone else 0
-    if turn.role == "assistant":
+    if line.get("isApiErrorMessage") is True:
+        turn.actor, turn.ended = "system", turn.text  # the program's word, and no answer
+    elif turn.role == "assistant":
         turn.actor = (text_at(line, "agentId") or "subagent") if below else _MAIN
     elif turn.role == "user" and below and not alone:
         turn.actor = _MAIN

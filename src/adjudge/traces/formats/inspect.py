@@ -47,6 +47,8 @@ def sample_row(sample: Object) -> TraceRow:
     asked = given if isinstance(given, str) else built(read_turns(given or [])).goal
     completion = inner(sample, "output", "completion")
     last = objects(inner(sample, "output", "choices") or [])
+    if last and inner(last[0], "message", "tool_calls"):
+        completion = None  # said beside a call
     stopped = inner(sample, "limit", "type") or inner(sample, "error", "message")
     made = replace(
         made,

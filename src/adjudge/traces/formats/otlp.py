@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from adjudge.traces.otel import DETAILS, is_error, read_events, span_of
@@ -78,6 +79,8 @@ def _span(one: Object) -> Span:
         span.agent = span.agent or span.name  # a graph, where no span below is an agent's
     if failed and span.error is None:
         span.error = "error"
+        if span.result is not None:
+            span.result = replace(span.result, error=span.error)
     return span
 
 
