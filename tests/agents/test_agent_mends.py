@@ -1,0 +1,38 @@
+"""What agents did, where traces are odd: nothing is lost, and nothing unknown counts as good."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.agents import MESSAGES
+from support.commands import adjudge
+
+
+def write_runs(folder: Path, *ids: str | None) -> None:
+    rows = [
+        {**({"id": id} if id else {}), "messages": [{"role": "user", "content": f"{place}"}]}
+        for place, id in enumerate(ids)
+    ]
+    for row in rows:
+        row["messages"] += MESSAGES[1:]
+    (folder / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+@pytest.mark.parametrize("ids", [("a", "b", "a", "a", "c", "b", "a"), (None,) * 7])
+def test_rows_with_the_same_id_stay_rows(tmp_path: Path, ids: tuple[str | None, ...]) -> None:
+    write_runs(tmp_path, *ids)
+    (tmp_path / "eval.yaml").write_text(
+        "data: runs.jsonl\njudges:\n  - {kind: agent, name: x, measures: [steps, errors]}\n"
+        "  - {kind: agent, name: y, measures: [ended]}\n"
+    )
+    assert adjudge("run", "eval.yaml", "--run", "one", cwd=tmp_path).returncode == 0
+    done = adjudge("export", "one", "--to", "atif", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    files = [json.loads(path.read_text()) for path in sorted((tmp_path / "out").iterdir())]
+    assert [one["steps"][0]["message"] for one in files] == [f"{place}" for place in range(7)]
+    assert [len(one["extra"]["adjudge"]["judgments"]) for one in files] == [3] * 7
+    again = adjudge("agent", "one", "--measure", "steps", "--json", cwd=tmp_path)
+    assert json.loads(again.stdout)["criteria"][0]["scored"] == 7, again.stderr
