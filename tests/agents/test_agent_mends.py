@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.agents.expected import ExpectedCall, read_calls
+from adjudge.agents.matching import Is
+from adjudge.domain.json_types import JsonValue
+from adjudge.errors import SetupError
+from adjudge.reading.values import Place
 from support.agents import MESSAGES
 from support.commands import adjudge
 
@@ -36,3 +41,29 @@ def test_rows_with_the_same_id_stay_rows(tmp_path: Path, ids: tuple[str | None, 
     assert [len(one["extra"]["adjudge"]["judgments"]) for one in files] == [3] * 7
     again = adjudge("agent", "one", "--measure", "steps", "--json", cwd=tmp_path)
     assert json.loads(again.stdout)["criteria"][0]["scored"] == 7, again.stderr
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"name": "w", key: {"c": 2}} for key in ("parameters", "args", "input", "kwargs")),
+        {"functionCall": {"name": "w", "args": {"c": 2}}},
+        {"type": "function", "id": "1", "function": {"name": "w", "arguments": '{"c": 2}'}},
+        {"toolUse": {"toolUseId": "1", "name": "w", "input": {"c": 2}}},
+    ],
+)
+def test_arguments_are_read_whoever_wrote_them(given: JsonValue) -> None:
+    assert read_calls([given], Place("here")) == (ExpectedCall("w", {"c": Is(2)}),)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "w", "argument": {"c": 2}}, r"\[1\].*argument.*did you mean 'arguments'"),
+        ({"name": "w", "c": 2}, r"\[1\].*is not a key here"),
+        ({"function": {"name": "w"}, "arguments": {"c": 2}}, r"arguments.*is not a key here"),
+    ],
+)
+def test_arguments_under_another_key_are_refused(given: JsonValue, said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        read_calls([given], Place("here"))
