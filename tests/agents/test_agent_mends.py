@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.agents.evaluator import AgentEvaluator
 from adjudge.agents.expected import ExpectedCall, read_calls
 from adjudge.agents.matching import Is
 from adjudge.domain.json_types import JsonValue
@@ -67,3 +68,20 @@ def test_arguments_are_read_whoever_wrote_them(given: JsonValue) -> None:
 def test_arguments_under_another_key_are_refused(given: JsonValue, said: str) -> None:
     with pytest.raises(SetupError, match=said):
         read_calls([given], Place("here"))
+
+
+def test_what_settings_are_for_is_measured(tmp_path: Path) -> None:
+    write_runs(tmp_path, "a")
+    done = adjudge("agent", "runs.jsonl", "--forbidden", "pay", "--json", cwd=tmp_path)
+    means = {one["criteria"]: one["mean"] for one in json.loads(done.stdout)["criteria"]}
+    assert means["forbidden"] == 0
+    assert "required" not in means
+    (tmp_path / "eval.yaml").write_text(
+        "data: runs.jsonl\njudges: [{kind: agent, required: [ask], before: [ask, pay]}]\n"
+    )
+    done = adjudge("run", "eval.yaml", "--json", cwd=tmp_path)
+    assert {"steps", "required", "before"} <= {
+        one["criteria"] for one in json.loads(done.stdout)["criteria"]
+    }
+    assert AgentEvaluator(expect={"a": ["pay"]}).measures[-1] == "calls"
+    assert AgentEvaluator(measures=["steps"], forbidden=["pay"]).measures == ("steps",)

@@ -64,7 +64,8 @@ class AgentOptions:
         multiple=True,
         help=(
             "What to measure, such as calls_f1, errors or goal; repeatable, or separated by "
-            "commas. Default: rules that need no model."
+            "commas. Default: rules that need no model, and what --expect, --required, "
+            "--forbidden and --policy are for, where they are given."
         ),
     )
     policy: Path | None = option(
