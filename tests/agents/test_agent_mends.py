@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from adjudge.agents.evaluator import AgentEvaluator
-from adjudge.agents.expected import ExpectedCall, read_calls
+from adjudge.agents.expected import Expectations, ExpectedCall, read_calls
 from adjudge.agents.matching import Is
+from adjudge.agents.rules import measure, measure_all
+from adjudge.agents.steps_of import turns_of
 from adjudge.domain.json_types import JsonValue
+from adjudge.domain.message import Usage
+from adjudge.domain.trajectory import Step, Trajectory
 from adjudge.errors import SetupError
 from adjudge.reading.values import Place
 from support.agents import MESSAGES
@@ -85,3 +90,18 @@ def test_what_settings_are_for_is_measured(tmp_path: Path) -> None:
     }
     assert AgentEvaluator(expect={"a": ["pay"]}).measures[-1] == "calls"
     assert AgentEvaluator(measures=["steps"], forbidden=["pay"]).measures == ("steps",)
+
+
+def test_what_the_trace_says_of_the_whole_counts() -> None:
+    said = Step(1, "user", "said", "go")
+    whole = Trajectory("go", (said,), "done", usage=Usage(3, 10, 5), usd=0.5, seconds=7.0)
+    names = ("model_calls", "tokens", "usd", "seconds")
+    found = [one.value for one in measure_all(names, whole, Expectations(), {})]
+    assert found == [3, 15, 0.5, 7]
+    assert measure("usd", whole, Expectations(), {"usd": 2}).value == 2
+    parts = replace(whole, steps=(said, replace(said, number=2, usd=0.25)))
+    assert measure("usd", parts, Expectations(), {}).value == 0.25
+    calls = replace(whole, usage=Usage(3))
+    assert measure("tokens", calls, Expectations(), {}).value is None
+    first, _ = turns_of(parts)
+    assert measure("seconds", first, Expectations(), {}).value is None

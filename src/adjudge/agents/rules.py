@@ -19,6 +19,7 @@ from adjudge.agents.schemas import SchemaProblem, problem_with
 from adjudge.checks.patterns import TooLong
 from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
+from adjudge.domain.message import Usage
 from adjudge.domain.numbers import number_of
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.errors import SetupError
@@ -560,26 +561,31 @@ def _steps(case: Case) -> Found:
 
 
 def _model_calls(case: Case) -> Found:
-    return _recorded(
-        case, "model_calls", [step.usage.calls or 1 for step in case.trajectory.steps if step.usage]
-    )
+    run = case.trajectory
+    usages = [step.usage for step in run.steps if step.usage]
+    total = run.usage.calls if run.usage else 0
+    return _recorded(case, "model_calls", [one.calls or 1 for one in usages], total or None)
 
 
 def _tokens(case: Case) -> Found:
-    usages = [step.usage for step in case.trajectory.steps if step.usage]
-    return _recorded(
-        case, "tokens", [usage.prompt_tokens + usage.completion_tokens for usage in usages]
-    )
+    run = case.trajectory
+    usages = [step.usage for step in run.steps if step.usage]
+    total = _tokens_in(run.usage) if run.usage else 0
+    return _recorded(case, "tokens", [_tokens_in(one) for one in usages], total or None)
+
+
+def _tokens_in(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens
 
 
 def _usd(case: Case) -> Found:
-    return _recorded(
-        case, "usd", [step.usd for step in case.trajectory.steps if step.usd is not None]
-    )
+    run = case.trajectory
+    return _recorded(case, "usd", [one.usd for one in run.steps if one.usd is not None], run.usd)
 
 
 def _seconds(case: Case) -> Found:
-    return _recorded(case, "seconds", list(_times(case.trajectory.steps)))
+    run = case.trajectory
+    return _recorded(case, "seconds", list(_times(run.steps)), run.seconds)
 
 
 def _times(steps: Iterable[Step]) -> Iterator[float]:
@@ -594,16 +600,20 @@ def _times(steps: Iterable[Step]) -> Iterator[float]:
             yield step.seconds
 
 
-def _recorded(case: Case, column: str, values: Sequence[float]) -> Found:
-    """What a column of the row says of the whole run, else the sum over its steps."""
+def _recorded(case: Case, column: str, values: Sequence[float], total: float | None) -> Found:
+    """What a column of the row says of the whole run, else the sum over its steps, else what the
+    trace says of the whole.
+    """
     whole = number_of(case.columns.get(column))
     if whole is not None:
         return whole, ()
-    if not values:
-        raise Unmeasurable(
-            Message("the trace does not record it, and there is no column {name}", name=column)
-        )
-    return float(sum(values)), ()
+    if values:
+        return float(sum(values)), ()
+    if total is not None:
+        return float(total), ()
+    raise Unmeasurable(
+        Message("the trace does not record it, and there is no column {name}", name=column)
+    )
 
 
 def _ended(case: Case) -> Found:
