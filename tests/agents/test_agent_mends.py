@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from adjudge.agents.evaluator import AgentEvaluator
-from adjudge.agents.expected import Expectations, ExpectedCall, read_calls
+from adjudge.agents.expected import Expectations, ExpectedCall, read_calls, read_patterns
 from adjudge.agents.matching import Is
 from adjudge.agents.rules import measure, measure_all
 from adjudge.agents.steps_of import turns_of
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.message import Usage
-from adjudge.domain.trajectory import Step, Trajectory
+from adjudge.domain.trajectory import Step, ToolCall, Trajectory
 from adjudge.errors import SetupError
 from adjudge.reading.values import Place
 from support.agents import MESSAGES
@@ -105,3 +105,48 @@ def test_what_the_trace_says_of_the_whole_counts() -> None:
     assert measure("tokens", calls, Expectations(), {}).value is None
     first, _ = turns_of(parts)
     assert measure("seconds", first, Expectations(), {}).value is None
+
+
+def made(*calls: ToolCall) -> Trajectory:
+    steps = (Step(number, "bot", "called", call=call) for number, call in enumerate(calls, 1))
+    return Trajectory("go", tuple(steps), "done")
+
+
+def test_a_call_without_a_recorded_result_makes_nothing_good() -> None:
+    failed, unknown = ToolCall("a", {}, None, "no"), ToolCall("a", {})
+    found = measure("unrecovered", made(failed, unknown), Expectations(), {})
+    assert found.value == 1
+    assert str(found.parts[0].sentence) == (
+        "step 1 failed: a({}): no; the result of step 2 is not recorded"
+    )
+    good = made(failed, unknown, ToolCall("a", {}, "ok"))
+    assert measure("unrecovered", good, Expectations(), {}).value == 0
+
+
+def test_calls_without_recorded_results_are_no_repeats() -> None:
+    found = measure("repeats", made(ToolCall("a", {}), ToolCall("a", {})), Expectations(), {})
+    assert found.value is None
+    assert "the result of step 1 is not recorded" in str(found.reason)
+    apart = made(ToolCall("a", {}), ToolCall("b", {}), ToolCall("a", {"x": 1}))
+    assert measure("repeats", apart, Expectations(), {}).value == 0
+
+
+def test_arguments_that_cannot_be_read_are_not_permitted() -> None:
+    large = read_patterns([{"pay": {"amount": {"above": 100}}}], Place("here"))
+    cut = ToolCall("pay", '{"amount": 900', "ok")
+    found = measure("forbidden", made(cut), Expectations(forbidden=large), {})
+    assert found.value is None
+    assert "the arguments of step 1 cannot be read" in str(found.reason)
+    sure = made(cut, ToolCall("pay", {"amount": 101}, "ok"))
+    assert measure("forbidden", sure, Expectations(forbidden=large), {}).value is False
+    pair = Expectations(before=((ExpectedCall("confirm"), large[0]),))
+    assert measure("before", made(cut), pair, {}).value is None
+    assert measure("before", made(ToolCall("confirm", {}, "yes"), cut), pair, {}).value is True
+
+
+def test_a_confirmation_that_failed_opens_nothing() -> None:
+    pair = Expectations(before=((ExpectedCall("confirm"), ExpectedCall("pay")),))
+    pay = ToolCall("pay", {}, "paid")
+    for error, value in ((None, True), ("refused", False)):
+        run = made(ToolCall("confirm", {}, "x", error), pay)
+        assert measure("before", run, pair, {}).value is value

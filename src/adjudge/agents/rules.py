@@ -6,6 +6,7 @@ Each gives a number with its parts, or nothing and the reason where there is not
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -432,41 +433,83 @@ def _forbidden(case: Case) -> Found:
     patterns = case.expectations.forbidden
     if not patterns:
         raise Unmeasurable(Message("no call is forbidden"))
-    return _verdict(
-        [
-            made.part("forbidden")
-            for made in case.made
-            if any(case.fits(pattern, made.call) for pattern in patterns)
-        ]
-    )
+    parts = [
+        made.part("forbidden")
+        for made in case.made
+        if any(case.fits(pattern, made.call) for pattern in patterns)
+    ]
+    if not parts:
+        for pattern in patterns:
+            _check_read(case.made, pattern)
+    return _verdict(parts)
+
+
+def _check_read(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
+    """Unmeasurable where a call may be one that must not be, and its arguments cannot be read."""
+    for made in calls:
+        may_be = pattern.arguments and fnmatchcase(made.call.name, pattern.name)
+        if may_be and made.call.unparsed:
+            raise Unmeasurable(
+                Message(
+                    "the arguments of step {step} cannot be read, so nobody can tell whether it is "
+                    "{call}",
+                    step=made.step.number,
+                    call=short(pattern.line, _LINE),
+                )
+            )
 
 
 def _before(case: Case) -> Found:
     pairs = case.expectations.before
     if not pairs:
         raise Unmeasurable(Message("no call has to come before another"))
-    return _verdict([part for first, second in pairs for part in _too_early(case, first, second)])
+    early = [(first, second, list(_until(case, first))) for first, second in pairs]
+    parts = [
+        made.part(
+            "too early", detail=Message("{call} has to come first", call=short(first.line, _LINE))
+        )
+        for first, second, calls in early
+        for made in calls
+        if case.fits(second, made.call)
+    ]
+    if not parts:
+        for _, second, calls in early:
+            _check_read(calls, second)
+    return _verdict(parts)
 
 
-def _too_early(case: Case, first: ExpectedCall, second: ExpectedCall) -> Iterator[Part]:
+def _until(case: Case, first: ExpectedCall) -> Iterator[MadeCall]:
+    """The calls that do not come after one that has to be first; one that failed opens nothing."""
     for made in case.made:
-        if case.fits(second, made.call):
-            detail = Message("{call} has to come first", call=short(first.line, _LINE))
-            yield made.part("too early", detail=detail)
-        if case.fits(first, made.call):
+        yield made
+        if made.call.error is None and case.fits(first, made.call):
             return
 
 
 def _repeats(case: Case) -> Found:
+    times = Counter(case.keys)
     first: dict[Hashable, int] = {}
     parts = []
     for key, made in zip(case.keys, case.made, strict=True):
+        if times[key] > 1 and not _has_outcome(made.call):
+            raise Unmeasurable(
+                Message(
+                    "the result of step {step} is not recorded, so nobody can tell whether it "
+                    "repeats another",
+                    step=made.step.number,
+                )
+            )
         whole = (key, made.call.result, made.call.error)
         if whole in first:
             parts.append(made.part("repeated", other=first[whole]))
         else:
             first[whole] = made.step.number
     return float(len(parts)), parts
+
+
+def _has_outcome(call: ToolCall) -> bool:
+    """Whether the trace says what came of a call."""
+    return call.result is not None or call.error is not None
 
 
 def _loops(case: Case) -> Found:
@@ -512,16 +555,25 @@ def _errors(case: Case) -> Found:
 def _unrecovered(case: Case) -> Found:
     parts: list[Part] = []
     succeeded: set[str] = set()
+    unknown: dict[str, int] = {}
+    """Tool → a later step without a recorded result: it may have failed as well."""
     for made in reversed(case.made):
-        if made.call.error is None:
-            succeeded.add(made.call.name)
-        elif made.call.name not in succeeded:
-            parts.insert(0, _failure(made))
+        name = made.call.name
+        if made.call.error is not None:
+            if name not in succeeded:
+                parts.insert(0, _failure(made, unknown.get(name)))
+        elif _has_outcome(made.call):
+            succeeded.add(name)
+        else:
+            unknown[name] = made.step.number
     return float(len(parts)), parts
 
 
-def _failure(made: MadeCall) -> Part:
-    return made.part("failed", detail=short(made.call.error or "", _LINE) or None)
+def _failure(made: MadeCall, unknown: int | None = None) -> Part:
+    said = [short(made.call.error or "", _LINE)]
+    if unknown is not None:
+        said.append(Message("the result of step {step} is not recorded", step=unknown))
+    return made.part("failed", detail=join("; ", [one for one in said if one]) or None)
 
 
 def _unknown_tools(case: Case) -> Found:
