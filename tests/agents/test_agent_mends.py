@@ -150,3 +150,19 @@ def test_a_confirmation_that_failed_opens_nothing() -> None:
     for error, value in ((None, True), ("refused", False)):
         run = made(ToolCall("confirm", {}, "x", error), pay)
         assert measure("before", run, pair, {}).value is value
+
+
+def test_a_gate_on_loops_holds_where_there_are_none(tmp_path: Path) -> None:
+    write_runs(tmp_path, "a", "b")
+    done = adjudge("agent", "runs.jsonl", "--at-most", "loops=0", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "the mean of loops (judge AgentEvaluator) is 0.000, at most 0 is" in done.stderr
+    done = adjudge(
+        "agent", "runs.jsonl", "-q", "--measure", "steps", "--at-most", "lops=0", cwd=tmp_path
+    )
+    assert "max: nothing is called 'lops'" in done.stderr
+    said = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
+    (tmp_path / "said.jsonl").write_text(json.dumps(said))
+    done = adjudge("agent", "said.jsonl", "--at-most", "loops=0", cwd=tmp_path)
+    assert done.returncode == 5
+    assert "Gate undecided: no row has a value of loops" in done.stderr

@@ -398,7 +398,7 @@ class Oracle:
                     times += 1
                 if times >= 3:
                     best = max(best, times * size)
-        return best or None
+        return best if self.calls else None
 
     def invalid(self) -> int | None:
         checked = [call for call in self.calls if call["name"] in self.given.tools]

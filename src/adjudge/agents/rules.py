@@ -522,10 +522,10 @@ def _loops(case: Case) -> Found:
             if length > longest[0]:
                 longest = (length, pattern, start)
     length, pattern, start = longest
+    if not case.made:
+        raise Unmeasurable(Message("no tool was called"))
     if not length:
-        raise Unmeasurable(
-            Message("no pattern of calls was repeated {times} times in a row", times=_LEAST_TIMES)
-        )
+        return 0.0, ()
     run = case.made[start : start + length]
     call = ", ".join(made.line for made in run[:pattern])
     part = Part("looped", call, run[0].step.number, run[-1].step.number)
