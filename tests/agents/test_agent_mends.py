@@ -166,3 +166,20 @@ def test_a_gate_on_loops_holds_where_there_are_none(tmp_path: Path) -> None:
     done = adjudge("agent", "said.jsonl", "--at-most", "loops=0", cwd=tmp_path)
     assert done.returncode == 5
     assert "Gate undecided: no row has a value of loops" in done.stderr
+
+
+def test_arguments_nested_too_deep_are_a_bad_row(tmp_path: Path) -> None:
+    deep: JsonValue = 1
+    for _ in range(500):
+        deep = {"a": deep}
+    function = {"name": "f", "arguments": json.dumps(deep)}
+    called = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+    rows = [
+        {"id": "a", "messages": MESSAGES},
+        {"id": "b", "messages": [{"role": "user", "content": "go"}, called]},
+    ]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = adjudge("agent", "runs.jsonl", "--run", "one", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "skipped runs.jsonl:2: it is nested too deep" in done.stderr
+    assert "1 row judged" in done.stdout
