@@ -11,7 +11,7 @@ import pytest
 
 from adjudge.agents.evaluator import AgentEvaluator
 from adjudge.agents.expected import Expectations, ExpectedCall, read_calls, read_patterns
-from adjudge.agents.matching import Is
+from adjudge.agents.matching import Comparison, Is, Matches
 from adjudge.agents.rules import measure, measure_all
 from adjudge.agents.steps_of import turns_of
 from adjudge.domain.json_types import JsonValue
@@ -198,3 +198,30 @@ def test_what_is_shown_obeys_nobody(tmp_path: Path) -> None:
     assert not {"\x1b", "\x07"} & set(done.stdout)
     assert re.search(r"\[step 2 [0-9a-f]{12}\] assistant said\nok\n", done.stdout)
     assert "[step 3" not in done.stdout.partition('field="steps"')[2]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("New  York ", "new york", True),
+        ("Straße \\d+", "STRASSE  7", True),
+        (r"\S+", "a b", False),
+        (r"(?P<Name>[A-Z]+)\ x", "ab  X", True),
+        ("[^a]", "A", False),
+    ],
+)
+def test_patterns_are_folded_as_texts_are(pattern: str, text: str, fits: bool) -> None:
+    assert Comparison(text="folded").matches(Matches(pattern), text) is fits
+
+
+def test_nothing_to_ask_is_not_an_answer_that_is_stored(tmp_path: Path) -> None:
+    write_runs(tmp_path, "a")
+    done = adjudge("agent", "runs.jsonl", "--dry-run", cwd=tmp_path)
+    assert "cost: $0 (nothing to ask)" in done.stdout, done.stderr
+
+
+def test_trials_are_counted_by_task(tmp_path: Path) -> None:
+    rows = [{"task_id": "t", "trial": trial, "messages": MESSAGES} for trial in range(2)]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = adjudge("agent", "runs.jsonl", "--forbidden", "pay", cwd=tmp_path)
+    assert "forbidden: of 1 task 0% pass all 2 times" in " ".join(done.stdout.split())
