@@ -360,9 +360,9 @@ def test_repeats_need_the_same_result() -> None:
 @pytest.mark.parametrize(
     ("names", "value", "steps"),
     [
-        *(("aaa", 3, (2, 4)), ("aa", None, None), ("ababab", 6, (2, 7)), ("abab", None, None)),
+        *(("aaa", 3, (2, 4)), ("aa", 0, None), ("ababab", 6, (2, 7)), ("abab", 0, None)),
         *(("xabcabcabcx", 9, (3, 11)), ("abcdabcdabcd", 12, (2, 13))),
-        *(("abcdeabcdeabcde", None, None), ("abababa", 6, (2, 7)), ("aaab" * 3, 12, (2, 13))),
+        *(("abcdeabcdeabcde", 0, None), ("abababa", 6, (2, 7)), ("aaab" * 3, 12, (2, 13))),
         *(("aaaaa", 5, (2, 6)), ("aaabbbb", 4, (5, 8)), ("", None, None)),
     ],
 )

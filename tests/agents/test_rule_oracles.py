@@ -398,7 +398,7 @@ class Oracle:
                     times += 1
                 if times >= 3:
                     best = max(best, times * size)
-        return best or None
+        return best if self.calls else None
 
     def invalid(self) -> int | None:
         checked = [call for call in self.calls if call["name"] in self.given.tools]
@@ -415,7 +415,24 @@ class Oracle:
     def too_early(self, first: Any, second: Any) -> bool:
         return any(
             self.fits(second, made)
-            and not any(self.fits(first, earlier) for earlier in self.calls[:place])
+            and not any(
+                self.fits(first, earlier) and earlier["error"] is None
+                for earlier in self.calls[:place]
+            )
+            for place, made in enumerate(self.calls)
+        )
+
+    def untold(self, pattern: Any, made: Mapping[str, Any]) -> bool:
+        name, want = self.read(pattern)
+        return bool(want) and isinstance(made["arguments"], str) and fnmatchcase(made["name"], name)
+
+    def untold_too_early(self, first: Any, second: Any) -> bool:
+        return any(
+            self.untold(second, made)
+            and not any(
+                self.fits(first, earlier) and earlier["error"] is None
+                for earlier in self.calls[:place]
+            )
             for place, made in enumerate(self.calls)
         )
 
@@ -431,10 +448,20 @@ class Oracle:
             )
             for place, call in enumerate(calls)
         )
+        unrecorded = [call for call in calls if call["result"] is None and call["error"] is None]
+        untold_repeats = any(
+            sum(self.equal_calls(call, other) for other in calls) > 1 for call in unrecorded
+        )
+        broken = any(self.fits(one, call) for call in calls for one in given.forbidden)
+        untold_broken = any(self.untold(one, call) for call in calls for one in given.forbidden)
+        early = any(self.too_early(*pair) for pair in given.before)
+        untold_early = any(self.untold_too_early(*pair) for pair in given.before)
         unrecovered = sum(
             call["error"] is not None
             and not any(
-                later["name"] == call["name"] and later["error"] is None
+                later["name"] == call["name"]
+                and later["error"] is None
+                and later["result"] is not None
                 for later in calls[place + 1 :]
             )
             for place, call in enumerate(calls)
@@ -454,13 +481,9 @@ class Oracle:
             "required": all(any(self.fits(one, call) for call in calls) for one in given.required)
             if given.required
             else None,
-            "forbidden": not any(self.fits(one, call) for call in calls for one in given.forbidden)
-            if given.forbidden
-            else None,
-            "before": not any(self.too_early(*pair) for pair in given.before)
-            if given.before
-            else None,
-            "repeats": repeats,
+            "forbidden": not broken if given.forbidden and (broken or not untold_broken) else None,
+            "before": not early if given.before and (early or not untold_early) else None,
+            "repeats": None if untold_repeats else repeats,
             "loops": self.loops(),
             "errors": sum(call["error"] is not None for call in calls),
             "unrecovered": unrecovered,

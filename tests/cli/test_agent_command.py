@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -93,7 +94,10 @@ def test_one_trajectory_as_a_judge_is_shown_it(folder: Path) -> None:
     done = adjudge(folder, "agent", "runs.jsonl", "--show", "2")
     assert done.returncode == 0, done.stderr
     assert "trajectory 2: a1" in done.stdout
-    assert '[3] assistant called pay({"amount":5,"to":"Bob"})\nno money left' in done.stdout
+    shown = (
+        r'\[step 3 [0-9a-f]{12}\] assistant called pay\(\{"amount":5,"to":"Bob"\}\)\nno money left'
+    )
+    assert re.search(shown, done.stdout)
     assert adjudge(folder, "agent", "runs.jsonl", "--show", "9").returncode == 2
 
 

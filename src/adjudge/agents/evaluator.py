@@ -31,6 +31,7 @@ from adjudge.agents.matching import Comparison
 from adjudge.agents.measures import (
     BLAME,
     BLAME_METHODS,
+    BY_SETTING,
     CHECKLIST,
     DEFAULT,
     JUDGED,
@@ -96,7 +97,9 @@ class AgentEvaluator(AskSettings, Judge[AgentItem, MeasureResult]):
         models: one model or a panel: ids, model objects or functions ``prompt -> text``; None is
             the embedded model. Where only rules are measured, none is needed.
         model: another name of ``models``.
-        measures: what to measure, by name, such as "calls_f1" or "goal".
+        measures: what to measure, by name, such as "calls_f1" or "goal"; by default rules that need
+            nothing but the trajectory, and what ``expect``, ``required``, ``forbidden``, ``before``
+            and ``policy`` are for, where they are given.
         policy: the rules that "policy" judges by, as a text, or a Path; None: the system prompt.
         expect: the expected calls by task: a file, or a mapping; a row may have them in the column
             ``reference_calls``.
@@ -152,6 +155,8 @@ class AgentEvaluator(AskSettings, Judge[AgentItem, MeasureResult]):
 
     def __post_init__(self) -> None:
         named = (self.measures,) if isinstance(self.measures, str) else tuple(self.measures)
+        if named is DEFAULT:
+            named += tuple(name for setting, name in BY_SETTING.items() if getattr(self, setting))
         object.__setattr__(self, "measures", named)
         for name in ("ignore", "kinds"):
             given = getattr(self, name)

@@ -31,7 +31,7 @@ from adjudge.agents.matching import (
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.messages import Message
-from adjudge.reading.values import Place, Scalar, load_yaml, mapping, text_in, what
+from adjudge.reading.values import Place, Scalar, load_yaml, mapping, nearest, text_in, what
 
 Order = Literal["exact", "in_order", "any_order", "only"]
 ORDERS: tuple[Order, ...] = ("exact", "in_order", "any_order", "only")
@@ -39,8 +39,24 @@ COLUMN = "reference_calls"
 _TASK_COLUMNS = ("task_id", "id")
 _NAMES = ("name", "tool_name", "function_name", "tool")
 _WITH_MATCHERS = "arguments"
-_ARGUMENTS = (_WITH_MATCHERS, "kwargs", "args", "input", "tool_input", "input_parameters")
-"""How others name them: tau-bench, LangChain and Ragas, Anthropic, ADK, DeepEval."""
+_ARGUMENTS = (
+    _WITH_MATCHERS,
+    "kwargs",
+    "args",
+    "input",
+    "parameters",
+    "tool_input",
+    "input_parameters",
+)
+"""How others name them: tau-bench, LangChain and Ragas, Anthropic, Llama, ADK, DeepEval."""
+_WRAPPERS = ("function", "functionCall", "function_call", "toolUse")
+"""Under which others keep name and arguments: chats, Gemini, Bedrock."""
+_BESIDE = (
+    *("id", "call_id", "tool_call_id", "toolUseId", "action_id", "index", "type", "status"),
+    *("requestor", "caller", "info", "description", "reasoning", "output", "result"),
+    *("cache_control", "thoughtSignature", "thought_signature"),
+)
+"""What recorded calls hold beside name and arguments: nothing that is compared."""
 _LONGEST_PYTHON = 100_000
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 
@@ -173,9 +189,11 @@ def read_call(given: JsonValue, place: Place) -> ExpectedCall:
             "must be the name of a tool, with its arguments or without, not {what}",
             what=what(given),
         )
-    function = given.get("function")
-    if isinstance(function, Mapping) and isinstance(function.get("name"), str):
-        return _read_named(function, "name", place.at("function"), literal=True)
+    for key in _WRAPPERS:
+        inner = given.get(key)
+        if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
+            _check_keys(given, (key,), place)
+            return _read_named(inner, "name", place.at(key), literal=True)
     key = next((key for key in _NAMES if isinstance(given.get(key), str)), None)
     if key is not None:
         return _read_named(given, key, place, literal=False)
@@ -194,6 +212,7 @@ def read_call(given: JsonValue, place: Place) -> ExpectedCall:
 
 def _read_named(given: JsonObject, key: str, place: Place, *, literal: bool) -> ExpectedCall:
     name = _read_name(given[key], place.at(key))
+    _check_keys(given, (key, *_ARGUMENTS), place)
     there = [word for word in _ARGUMENTS if given.get(word) is not None]
     if not there:
         return ExpectedCall(name)
@@ -204,6 +223,14 @@ def _read_named(given: JsonObject, key: str, place: Place, *, literal: bool) -> 
     (word,) = there
     literal = literal or word != _WITH_MATCHERS
     return ExpectedCall(name, _read_arguments(given[word], place.at(word), literal=literal))
+
+
+def _check_keys(given: JsonObject, known: Sequence[str], place: Place) -> None:
+    """Refuse what could be arguments under a name that nobody knows: without them any would do."""
+    for key, value in given.items():
+        if value is not None and key not in known and key not in _BESIDE:
+            hint = nearest(str(key), known)
+            raise place.at_key(str(key)).wrong("is not a key here; {hint}", hint=hint)
 
 
 def _read_python(written: str, place: Place) -> ExpectedCall:

@@ -21,6 +21,8 @@ Types = Literal["strict", "loose"]
 Texts = Literal["exact", "folded"]
 _WRITTEN = re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?(?:[eE][-+]?[0-9]{1,3})?")
 """A number as JSON writes it."""
+_BLANKS = re.compile(r"(?<!\\)\s+")
+"""Of a regular expression: those that are written as they are."""
 _QUOTED = "{is: …}"
 _KEPT_TEXT = 1_000
 """Whether an expression matches a text is remembered of texts up to this length."""
@@ -157,7 +159,9 @@ class Comparison:
                 return any(self.matches(option, value, path) for option in options)
             case Matches(pattern):
                 text = self._text(value)
-                return text is not None and _fits(pattern, self._fold(text), self.text == "folded")
+                folded = self.text == "folded"
+                pattern = _fold_pattern(pattern) if folded else pattern
+                return text is not None and _fits(pattern, self._fold(text), folded)
             case Near(number, within):
                 found = self._number(value)
                 return found is not None and abs(_exact(found) - _exact(number)) <= _exact(within)
@@ -278,6 +282,16 @@ def _keys(part: Matcher) -> Mapping[str, Matcher] | None:
     if isinstance(part, Is) and isinstance(part.value, Mapping):
         return {name: Is(value) for name, value in part.value.items()}
     return None
+
+
+@lru_cache(maxsize=256)
+def _fold_pattern(pattern: str) -> str:
+    r"""A regular expression for folded texts. Letters that match in either case stay: ``\S`` is not
+    ``\s``.
+    """
+    letters = (one if one.casefold() == one.lower() else one.casefold() for one in pattern)
+    folded = _BLANKS.sub(" ", "".join(letters)).lstrip()
+    return folded if folded.endswith("\\ ") else folded.rstrip()
 
 
 def _fits(pattern: str, text: str, folded: bool) -> bool:

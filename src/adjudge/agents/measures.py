@@ -24,7 +24,17 @@ JUDGED = (*QUESTIONS, CHECKLIST, REPORTED, BLAME)
 MEASURES = (*RULES, *JUDGED)
 """What may stand under ``measures``."""
 DEFAULT = ("errors", "unrecovered", "repeats", "loops", "steps", "ended")
-"""What is measured where nothing is named: rules that need nothing but the trajectory."""
+"""What is measured where nothing is named: rules that need nothing but the trajectory, and what
+settings are given for.
+"""
+BY_SETTING = {
+    "expect": "calls",
+    "required": "required",
+    "forbidden": "forbidden",
+    "before": "before",
+    "policy": "policy",
+}
+"""Setting → the measure that it is for."""
 BlameMethod = Literal["at once", "step by step", "halves"]
 BLAME_METHODS: tuple[BlameMethod, ...] = ("at once", "step by step", "halves")
 NO_MISTAKE = "no mistake"

@@ -6,6 +6,7 @@ Each gives a number with its parts, or nothing and the reason where there is not
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -19,6 +20,7 @@ from adjudge.agents.schemas import SchemaProblem, problem_with
 from adjudge.checks.patterns import TooLong
 from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
+from adjudge.domain.message import Usage
 from adjudge.domain.numbers import number_of
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.errors import SetupError
@@ -431,41 +433,83 @@ def _forbidden(case: Case) -> Found:
     patterns = case.expectations.forbidden
     if not patterns:
         raise Unmeasurable(Message("no call is forbidden"))
-    return _verdict(
-        [
-            made.part("forbidden")
-            for made in case.made
-            if any(case.fits(pattern, made.call) for pattern in patterns)
-        ]
-    )
+    parts = [
+        made.part("forbidden")
+        for made in case.made
+        if any(case.fits(pattern, made.call) for pattern in patterns)
+    ]
+    if not parts:
+        for pattern in patterns:
+            _check_read(case.made, pattern)
+    return _verdict(parts)
+
+
+def _check_read(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
+    """Unmeasurable where a call may be one that must not be, and its arguments cannot be read."""
+    for made in calls:
+        may_be = pattern.arguments and fnmatchcase(made.call.name, pattern.name)
+        if may_be and made.call.unparsed:
+            raise Unmeasurable(
+                Message(
+                    "the arguments of step {step} cannot be read, so nobody can tell whether it is "
+                    "{call}",
+                    step=made.step.number,
+                    call=short(pattern.line, _LINE),
+                )
+            )
 
 
 def _before(case: Case) -> Found:
     pairs = case.expectations.before
     if not pairs:
         raise Unmeasurable(Message("no call has to come before another"))
-    return _verdict([part for first, second in pairs for part in _too_early(case, first, second)])
+    early = [(first, second, list(_until(case, first))) for first, second in pairs]
+    parts = [
+        made.part(
+            "too early", detail=Message("{call} has to come first", call=short(first.line, _LINE))
+        )
+        for first, second, calls in early
+        for made in calls
+        if case.fits(second, made.call)
+    ]
+    if not parts:
+        for _, second, calls in early:
+            _check_read(calls, second)
+    return _verdict(parts)
 
 
-def _too_early(case: Case, first: ExpectedCall, second: ExpectedCall) -> Iterator[Part]:
+def _until(case: Case, first: ExpectedCall) -> Iterator[MadeCall]:
+    """The calls that do not come after one that has to be first; one that failed opens nothing."""
     for made in case.made:
-        if case.fits(second, made.call):
-            detail = Message("{call} has to come first", call=short(first.line, _LINE))
-            yield made.part("too early", detail=detail)
-        if case.fits(first, made.call):
+        yield made
+        if made.call.error is None and case.fits(first, made.call):
             return
 
 
 def _repeats(case: Case) -> Found:
+    times = Counter(case.keys)
     first: dict[Hashable, int] = {}
     parts = []
     for key, made in zip(case.keys, case.made, strict=True):
+        if times[key] > 1 and not _has_outcome(made.call):
+            raise Unmeasurable(
+                Message(
+                    "the result of step {step} is not recorded, so nobody can tell whether it "
+                    "repeats another",
+                    step=made.step.number,
+                )
+            )
         whole = (key, made.call.result, made.call.error)
         if whole in first:
             parts.append(made.part("repeated", other=first[whole]))
         else:
             first[whole] = made.step.number
     return float(len(parts)), parts
+
+
+def _has_outcome(call: ToolCall) -> bool:
+    """Whether the trace says what came of a call."""
+    return call.result is not None or call.error is not None
 
 
 def _loops(case: Case) -> Found:
@@ -478,10 +522,10 @@ def _loops(case: Case) -> Found:
             if length > longest[0]:
                 longest = (length, pattern, start)
     length, pattern, start = longest
+    if not case.made:
+        raise Unmeasurable(Message("no tool was called"))
     if not length:
-        raise Unmeasurable(
-            Message("no pattern of calls was repeated {times} times in a row", times=_LEAST_TIMES)
-        )
+        return 0.0, ()
     run = case.made[start : start + length]
     call = ", ".join(made.line for made in run[:pattern])
     part = Part("looped", call, run[0].step.number, run[-1].step.number)
@@ -511,16 +555,25 @@ def _errors(case: Case) -> Found:
 def _unrecovered(case: Case) -> Found:
     parts: list[Part] = []
     succeeded: set[str] = set()
+    unknown: dict[str, int] = {}
+    """Tool → a later step without a recorded result: it may have failed as well."""
     for made in reversed(case.made):
-        if made.call.error is None:
-            succeeded.add(made.call.name)
-        elif made.call.name not in succeeded:
-            parts.insert(0, _failure(made))
+        name = made.call.name
+        if made.call.error is not None:
+            if name not in succeeded:
+                parts.insert(0, _failure(made, unknown.get(name)))
+        elif _has_outcome(made.call):
+            succeeded.add(name)
+        else:
+            unknown[name] = made.step.number
     return float(len(parts)), parts
 
 
-def _failure(made: MadeCall) -> Part:
-    return made.part("failed", detail=short(made.call.error or "", _LINE) or None)
+def _failure(made: MadeCall, unknown: int | None = None) -> Part:
+    said = [short(made.call.error or "", _LINE)]
+    if unknown is not None:
+        said.append(Message("the result of step {step} is not recorded", step=unknown))
+    return made.part("failed", detail=join("; ", [one for one in said if one]) or None)
 
 
 def _unknown_tools(case: Case) -> Found:
@@ -560,26 +613,31 @@ def _steps(case: Case) -> Found:
 
 
 def _model_calls(case: Case) -> Found:
-    return _recorded(
-        case, "model_calls", [step.usage.calls or 1 for step in case.trajectory.steps if step.usage]
-    )
+    run = case.trajectory
+    usages = [step.usage for step in run.steps if step.usage]
+    total = run.usage.calls if run.usage else 0
+    return _recorded(case, "model_calls", [one.calls or 1 for one in usages], total or None)
 
 
 def _tokens(case: Case) -> Found:
-    usages = [step.usage for step in case.trajectory.steps if step.usage]
-    return _recorded(
-        case, "tokens", [usage.prompt_tokens + usage.completion_tokens for usage in usages]
-    )
+    run = case.trajectory
+    usages = [step.usage for step in run.steps if step.usage]
+    total = _tokens_in(run.usage) if run.usage else 0
+    return _recorded(case, "tokens", [_tokens_in(one) for one in usages], total or None)
+
+
+def _tokens_in(usage: Usage) -> int:
+    return usage.prompt_tokens + usage.completion_tokens
 
 
 def _usd(case: Case) -> Found:
-    return _recorded(
-        case, "usd", [step.usd for step in case.trajectory.steps if step.usd is not None]
-    )
+    run = case.trajectory
+    return _recorded(case, "usd", [one.usd for one in run.steps if one.usd is not None], run.usd)
 
 
 def _seconds(case: Case) -> Found:
-    return _recorded(case, "seconds", list(_times(case.trajectory.steps)))
+    run = case.trajectory
+    return _recorded(case, "seconds", list(_times(run.steps)), run.seconds)
 
 
 def _times(steps: Iterable[Step]) -> Iterator[float]:
@@ -594,16 +652,20 @@ def _times(steps: Iterable[Step]) -> Iterator[float]:
             yield step.seconds
 
 
-def _recorded(case: Case, column: str, values: Sequence[float]) -> Found:
-    """What a column of the row says of the whole run, else the sum over its steps."""
+def _recorded(case: Case, column: str, values: Sequence[float], total: float | None) -> Found:
+    """What a column of the row says of the whole run, else the sum over its steps, else what the
+    trace says of the whole.
+    """
     whole = number_of(case.columns.get(column))
     if whole is not None:
         return whole, ()
-    if not values:
-        raise Unmeasurable(
-            Message("the trace does not record it, and there is no column {name}", name=column)
-        )
-    return float(sum(values)), ()
+    if values:
+        return float(sum(values)), ()
+    if total is not None:
+        return float(total), ()
+    raise Unmeasurable(
+        Message("the trace does not record it, and there is no column {name}", name=column)
+    )
 
 
 def _ended(case: Case) -> Found:

@@ -63,7 +63,9 @@ def parts_of(
 
 
 def turns_of(run: Trajectory) -> Iterator[Trajectory]:
-    """From one saying of the user to the next; the steps keep their numbers."""
+    """From one saying of the user to the next; the steps keep their numbers. What the whole took is
+    said of none of them.
+    """
     starts = [place for place, step in enumerate(run.steps) if _asks(step)] or [0]
     starts[0] = 0
     for start, end in zip(starts, [*starts[1:], len(run.steps)], strict=True):
@@ -75,6 +77,9 @@ def turns_of(run: Trajectory) -> Iterator[Trajectory]:
             goal="\n".join(asked) or run.goal,
             steps=steps,
             answer=said[-1].text if said else None,
+            usage=None,
+            usd=None,
+            seconds=None,
         )
 
 

@@ -64,7 +64,8 @@ class AgentOptions:
         multiple=True,
         help=(
             "What to measure, such as calls_f1, errors or goal; repeatable, or separated by "
-            "commas. Default: rules that need no model."
+            "commas. Default: rules that need no model, and what --expect, --required, "
+            "--forbidden and --policy are for, where they are given."
         ),
     )
     policy: Path | None = option(
@@ -191,7 +192,8 @@ def _show(file: EvalFile, number: int, budget: int | None) -> int:
     """Print one trajectory as it is shown to a judge."""
     from adjudge.agents.evaluator import STEPS_TOKENS
     from adjudge.agents.item import trajectory_in
-    from adjudge.domain.steps import numbered_text
+    from adjudge.domain.steps import STEPS
+    from adjudge.prompts.fence import fence_steps
     from adjudge.prompts.steps import show_within
 
     found = next(islice(instances(file, lambda _: None), number - 1, None), None)
@@ -200,12 +202,9 @@ def _show(file: EvalFile, number: int, budget: int | None) -> int:
     run = trajectory_in(found)
     shown = show_within(run, budget or STEPS_TOKENS, tools=True, language=file.language)
     echo(Message("trajectory {number}: {id}", number=number, id=found.id or "–"))
-    echo(Message("goal: {goal}", goal=run.goal or "–"))
-    for block in shown.steps:
-        numbers, text = numbered_text(block)
-        last = f"–{numbers[-1]}" if len(numbers) > 1 else ""
-        click.echo(f"[{numbers[0]}{last}] {text}")
-    echo(Message("answer: {answer}", answer=run.answer or "–"))
+    beside = {name: run.fields[name] for name in ("user_input", "response") if name in run.fields}
+    for part in fence_steps({**beside, STEPS: shown.steps}, STEPS):
+        echo(part)
     echo(
         Message(
             "steps: {steps:,}; tokens: about {tokens:,}", steps=len(run.steps), tokens=shown.tokens

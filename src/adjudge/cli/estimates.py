@@ -125,11 +125,11 @@ def _json(found: CostEstimate) -> JsonDict:
 def _cost(found: CostEstimate) -> Message:
     low, high = found.usd
     if not high and not found.calls[1]:
-        return (
-            Message("$0 (every answer is stored, or asked in batches)")
-            if found.in_batches
-            else Message("$0 (every answer is already stored)")
-        )
+        if found.in_batches:
+            return Message("$0 (every answer is stored, or asked in batches)")
+        if found.answered:
+            return Message("$0 (every answer is already stored)")
+        return Message("$0 (nothing to ask)")
     unknown = [_without_price(found.unpriced)] if found.unpriced else []
     if not high:
         return unknown[0] if unknown else Message("$0 (the models run on this machine)")

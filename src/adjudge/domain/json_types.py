@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias, TypeGuard
 
 JsonValue: TypeAlias = (
@@ -11,6 +11,7 @@ JsonValue: TypeAlias = (
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 JsonDict: TypeAlias = dict[str, JsonValue]
 """A JSON object that is being made, or is the caller's to change."""
+_DEEPEST = 150
 
 
 def object_in(value: JsonValue) -> JsonObject:
@@ -22,6 +23,18 @@ def objects_in(value: JsonValue) -> tuple[JsonObject, ...]:
     """The objects of a list; what else stands in it is left out."""
     found = value if isinstance(value, list | tuple) else ()
     return tuple(one for one in found if isinstance(one, Mapping))
+
+
+def is_deep(value: JsonValue) -> bool:
+    """Whether it is nested deeper than everything that keeps and compares values can follow."""
+    level: list[JsonValue] = [value]
+    for _ in range(_DEEPEST):
+        inner = (one.values() if isinstance(one, Mapping) else one for one in level)
+        lists = (one for one in inner if isinstance(one, Iterable) and not isinstance(one, str))
+        level = [below for one in lists for below in one]
+        if not level:
+            return False
+    return True
 
 
 def text_in(value: JsonValue) -> str | None:

@@ -13,7 +13,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.trajectory import Step, StepKind, ToolCall, ToolDefinition, Trajectory
 from adjudge.errors import SetupError
 from adjudge.exporters.files import text_file
-from adjudge.runs.folder import records_of
+from adjudge.runs.rows_again import places_of_run
 from adjudge.traces.values import arguments_of
 
 VERSION = "ATIF-v1.7"
@@ -29,17 +29,18 @@ def to_atif(run: Path, target: Path) -> int:
     """One file a trajectory in the folder ``target``. Says how many there are."""
     if target.exists() and not target.is_dir():
         raise SetupError("{target} is a file: ATIF is written to a folder", target=target)
-    said: dict[str, list[JsonValue]] = {}
-    for record in records_of(run):
-        said.setdefault(record.name, []).append(_judgment(record))
-    written: set[str] = set()
-    for record in records_of(run):
-        if record.name in written or (trajectory := _trajectory(record)) is None:
+    said: dict[tuple[str, int], list[JsonValue]] = {}
+    for record, place in places_of_run(run):
+        said.setdefault(place, []).append(_judgment(record))
+    written: set[tuple[str, int]] = set()
+    for record, place in places_of_run(run):
+        if place in written or (trajectory := _trajectory(record)) is None:
             continue
         target.mkdir(parents=True, exist_ok=True)
-        written.add(record.name)
-        name = _UNSAFE.sub("-", record.name).strip("-.")[:80] or "row"
-        whole = atif_of(trajectory, record.name, record.input, said[record.name])
+        written.add(place)
+        id = record.id or str(place[1] + 1)
+        name = _UNSAFE.sub("-", id).strip("-.")[:80] or "row"
+        whole = atif_of(trajectory, id, record.input, said[place])
         with text_file(target / f"{len(written):04}-{name}.json") as out:
             out.write(json.dumps(whole, ensure_ascii=False, indent=1))
     if not written:

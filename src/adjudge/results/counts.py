@@ -41,6 +41,10 @@ def count_rows(count: int) -> Message:
     return plural("{count} row", "{count} rows", count)
 
 
+def count_tasks(count: int) -> Message:
+    return plural("{count} task", "{count} tasks", count)
+
+
 def count_tokens(count: int) -> Message:
     return plural("{count} token", "{count} tokens", count)
 

@@ -231,6 +231,10 @@ class GateResult:
                 "Gate passed: the mean of {of} is {value:.3f}, at most {bar:g} is allowed.",
                 **values,
             )
+        if not self.rows:
+            return Message(
+                "Gate undecided: no row has a value of {of}; at most {bar:g} is allowed.", **values
+            )
         return Message(
             "Gate undecided: {missing} of {rows} rows have no value of {of}; at most {bar:g} is "
             "allowed.",

@@ -204,12 +204,13 @@ class RunOutcome:
             if "" in bars or (judged and not ready.compares):
                 check_gate(ready.name, judged, compares=ready.compares)
             unknown = [
-                name
-                for name in (*bars, *dict(self.run.file.gates.max))
+                (key, name)
+                for key, names in (("fail_under", bars), ("max", dict(self.run.file.gates.max)))
+                for name in names
                 if name and name not in known
             ]
             if unknown and not (ready.compares and not self._systems(ready)):
-                raise SetupError(_no_such_name(unknown[0], known))
+                raise SetupError(_no_such_name(*unknown[0], known))
             self._check_polarity(ready, bars)
             self._check_counts(ready, bars)
         if self._setup.cluster:
@@ -325,10 +326,10 @@ def _payments(folder: Path) -> tuple[dict[str, Usage], tuple[str, ...]]:
         return used_in(ledger), payment_notes(batches_in(ledger))
 
 
-def _no_such_name(name: str, known: Sequence[str]) -> Message:
-    values = {"name": name, "names": ", ".join(map(repr, known))}
+def _no_such_name(key: str, name: str, known: Sequence[str]) -> Message:
+    values = {"key": key, "name": name, "names": ", ".join(map(repr, known))}
     if (hint := nearest(name, known)).startswith("did"):
         return Message(
-            "fail_under: nothing is called {name!r}; {hint} There are {names}", hint=hint, **values
+            "{key}: nothing is called {name!r}; {hint} There are {names}", hint=hint, **values
         )
-    return Message("fail_under: nothing is called {name!r}; there are {names}", **values)
+    return Message("{key}: nothing is called {name!r}; there are {names}", **values)

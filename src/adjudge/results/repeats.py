@@ -9,6 +9,7 @@ from math import comb
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message, join
+from adjudge.results.counts import count_rows, count_tasks
 from adjudge.results.numbers import percent
 
 ROW, REPEAT, SYSTEM = "answered_row", "repeat", "system"
@@ -28,20 +29,22 @@ class Repeats:
     """Those that lack one: they are in no share."""
     pass_all: tuple[float, ...]
     """pass^1, pass^2, …: the share of rows of which so many answers, drawn from all, pass."""
+    of_tasks: bool = False
+    """Whether they are tasks of agents, each of which several rows are trials of."""
 
     def sentence(self, name: str) -> Message:
         """How often all answers of a row pass, in a line."""
         name = name if not self.system else join(", ", (name, self.system))
         if not self.pass_all:
-            return Message(
-                "{name}: no row has a verdict of every time",
-                name=name,
+            return (
+                Message("{name}: no task has a verdict of every time", name=name)
+                if self.of_tasks
+                else Message("{name}: no row has a verdict of every time", name=name)
             )
         return Message(
-            "{name}: of {rows} rows {all_times} pass all {times} times "
-            "(pass^{times}), one time {once}",
+            "{name}: of {rows} {all_times} pass all {times} times (pass^{times}), one time {once}",
             name=name,
-            rows=self.rows,
+            rows=count_tasks(self.rows) if self.of_tasks else count_rows(self.rows),
             times=len(self.pass_all),
             all_times=percent(self.pass_all[-1]),
             once=percent(self.pass_all[0]),
@@ -85,6 +88,7 @@ class RepeatTally:
         self._rows: dict[tuple[str, str], list[int]] = {}
         """(system, row) → passed, had a verdict, times."""
         self._is_binary = True
+        self._of_tasks = False
 
     def add(self, one: JudgmentRecord) -> None:
         task, row = task_of(one), asked_row(one)
@@ -96,6 +100,7 @@ class RepeatTally:
     def _add_trial(self, one: JudgmentRecord, task: str) -> None:
         if one.scored and one.verdict is None:
             return  # a count, or a share: it neither passes nor fails
+        self._of_tasks = True
         counts = self._rows.setdefault((str(one.input.get(SYSTEM, "")), task), [0, 0, 0])
         counts[2] += 1
         if one.score is not None:
@@ -125,7 +130,8 @@ class RepeatTally:
             times = max(count for _, _, count in rows)
             whole = [passed for passed, judged, _ in rows if judged == times]
             if times > 1 or system:
-                yield Repeats(system, len(whole), len(rows) - len(whole), pass_all(whole, times))
+                left, shares = len(rows) - len(whole), pass_all(whole, times)
+                yield Repeats(system, len(whole), left, shares, self._of_tasks)
 
 
 def pass_all(passed: list[int], times: int) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial, wraps
 from itertools import islice
@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Any, cast
 from adjudge.aio.user_functions import call
 from adjudge.catalog.aspects import aspect, aspects
 from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
+from adjudge.data.sources.row import BadRow
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
+from adjudge.domain.json_types import is_deep
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import ModelError, NothingToJudge, SetupError
+from adjudge.errors import ModelError, NothingToJudge, SetupError, WrongData
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
@@ -94,13 +96,31 @@ def _read_traces(
     from adjudge.traces.source import trace_instances
 
     told = tell if file.on_bad_row == "report" else None
-    found = islice(trace_instances(file.source, file.data.as_, (), told), limit)
+    found = islice(_flat_enough(trace_instances(file.source, file.data.as_, (), told), told), limit)
     first = next(found, None)
     if first is not None:
         yield first
         yield from found
     else:
         raise NothingToJudge("{path} holds no trajectory that can be read", path=file.source)
+
+
+def _flat_enough(
+    rows: Iterable[Instance], told: Callable[[OddRows], None] | None
+) -> Iterator[Instance]:
+    """The rows that can be kept and compared; others are bad ones."""
+    from adjudge.agents.item import trajectory_in
+
+    for row in rows:
+        run = trajectory_in(row)
+        held = [step.call.arguments for step in run.steps if step.call is not None]
+        if not is_deep([*held, *(tool.schema for tool in run.tools), row.input]):
+            yield row
+            continue
+        bad = BadRow(str(row.metadata.get("place", row.id)), Message("it is nested too deep"))
+        if told is None:
+            raise WrongData(str(bad))
+        told(bad)
 
 
 def _source(file: EvalFile, tell: Callable[[OddRows], None]) -> Source:

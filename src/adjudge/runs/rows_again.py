@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from adjudge.domain.instance import Instance, names_only
-from adjudge.domain.record import PairwiseDetail
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import RunError
 from adjudge.runs.folder import records_of, run_info
 
@@ -40,17 +40,36 @@ def rows_of_run(folder: Path) -> Iterator[Instance]:
             yield instance
 
 
+def places_of_run(folder: Path) -> Iterator[tuple[JudgmentRecord, tuple[str, int]]]:
+    """Every judgment with its row's id and place, which all judges of the row share: an id by
+    itself may stand for several rows.
+    """
+    criteria: dict[str, dict[int, str]] = {}
+    for one in records_of(folder):
+        criteria.setdefault(one.judge, {})[one.index] = one.criterion
+    widths = {judge: _width(named) for judge, named in criteria.items()}
+    for one in records_of(folder):
+        yield one, (one.id or "", one.index // widths[one.judge])
+
+
+def _width(criteria: Mapping[int, str]) -> int:
+    """How many judgments a judge makes of each row: one, unless its criteria come in turns."""
+    width = len(set(criteria.values()))
+    turns = {(index % width, criterion) for index, criterion in criteria.items()}
+    return width if len(turns) == width else 1
+
+
 def trajectories_of_run(folder: Path) -> Iterator[Instance]:
     """What agents did, as a run keeps it with the first measure of each row."""
     from adjudge.agents.item import TRAJECTORY
     from adjudge.domain.agent_record import AgentDetail
 
-    seen: set[str] = set()
-    for record in records_of(folder):
+    seen: set[tuple[str, int]] = set()
+    for record, place in places_of_run(folder):
         detail = record.detail
         run = detail.trajectory if isinstance(detail, AgentDetail) else None
-        if run is None or record.name in seen:
+        if run is None or place in seen:
             continue
-        seen.add(record.name)
+        seen.add(place)
         about = {"place": record.name, "row": record.input, TRAJECTORY: run}
         yield Instance(run.fields or {"response": ""}, record.id, about)

@@ -1,0 +1,227 @@
+"""What agents did, where traces are odd: nothing is lost, and nothing unknown counts as good."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from adjudge.agents.evaluator import AgentEvaluator
+from adjudge.agents.expected import Expectations, ExpectedCall, read_calls, read_patterns
+from adjudge.agents.matching import Comparison, Is, Matches
+from adjudge.agents.rules import measure, measure_all
+from adjudge.agents.steps_of import turns_of
+from adjudge.domain.json_types import JsonValue
+from adjudge.domain.message import Usage
+from adjudge.domain.trajectory import Step, ToolCall, Trajectory
+from adjudge.errors import SetupError
+from adjudge.reading.values import Place
+from support.agents import MESSAGES
+from support.commands import adjudge
+
+
+def write_runs(folder: Path, *ids: str | None) -> None:
+    rows = [
+        {**({"id": id} if id else {}), "messages": [{"role": "user", "content": f"{place}"}]}
+        for place, id in enumerate(ids)
+    ]
+    for row in rows:
+        row["messages"] += MESSAGES[1:]
+    (folder / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+
+@pytest.mark.parametrize("ids", [("a", "b", "a", "a", "c", "b", "a"), (None,) * 7])
+def test_rows_with_the_same_id_stay_rows(tmp_path: Path, ids: tuple[str | None, ...]) -> None:
+    write_runs(tmp_path, *ids)
+    (tmp_path / "eval.yaml").write_text(
+        "data: runs.jsonl\njudges:\n  - {kind: agent, name: x, measures: [steps, errors]}\n"
+        "  - {kind: agent, name: y, measures: [ended]}\n"
+    )
+    assert adjudge("run", "eval.yaml", "--run", "one", cwd=tmp_path).returncode == 0
+    done = adjudge("export", "one", "--to", "atif", "-o", "out", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    files = [json.loads(path.read_text()) for path in sorted((tmp_path / "out").iterdir())]
+    assert [one["steps"][0]["message"] for one in files] == [f"{place}" for place in range(7)]
+    assert [len(one["extra"]["adjudge"]["judgments"]) for one in files] == [3] * 7
+    again = adjudge("agent", "one", "--measure", "steps", "--json", cwd=tmp_path)
+    assert json.loads(again.stdout)["criteria"][0]["scored"] == 7, again.stderr
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *({"name": "w", key: {"c": 2}} for key in ("parameters", "args", "input", "kwargs")),
+        {"functionCall": {"name": "w", "args": {"c": 2}}},
+        {"type": "function", "id": "1", "function": {"name": "w", "arguments": '{"c": 2}'}},
+        {"toolUse": {"toolUseId": "1", "name": "w", "input": {"c": 2}}},
+    ],
+)
+def test_arguments_are_read_whoever_wrote_them(given: JsonValue) -> None:
+    assert read_calls([given], Place("here")) == (ExpectedCall("w", {"c": Is(2)}),)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "w", "argument": {"c": 2}}, r"\[1\].*argument.*did you mean 'arguments'"),
+        ({"name": "w", "c": 2}, r"\[1\].*is not a key here"),
+        ({"function": {"name": "w"}, "arguments": {"c": 2}}, r"arguments.*is not a key here"),
+    ],
+)
+def test_arguments_under_another_key_are_refused(given: JsonValue, said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        read_calls([given], Place("here"))
+
+
+def test_what_settings_are_for_is_measured(tmp_path: Path) -> None:
+    write_runs(tmp_path, "a")
+    done = adjudge("agent", "runs.jsonl", "--forbidden", "pay", "--json", cwd=tmp_path)
+    means = {one["criteria"]: one["mean"] for one in json.loads(done.stdout)["criteria"]}
+    assert means["forbidden"] == 0
+    assert "required" not in means
+    (tmp_path / "eval.yaml").write_text(
+        "data: runs.jsonl\njudges: [{kind: agent, required: [ask], before: [ask, pay]}]\n"
+    )
+    done = adjudge("run", "eval.yaml", "--json", cwd=tmp_path)
+    assert {"steps", "required", "before"} <= {
+        one["criteria"] for one in json.loads(done.stdout)["criteria"]
+    }
+    assert AgentEvaluator(expect={"a": ["pay"]}).measures[-1] == "calls"
+    assert AgentEvaluator(measures=["steps"], forbidden=["pay"]).measures == ("steps",)
+
+
+def test_what_the_trace_says_of_the_whole_counts() -> None:
+    said = Step(1, "user", "said", "go")
+    whole = Trajectory("go", (said,), "done", usage=Usage(3, 10, 5), usd=0.5, seconds=7.0)
+    names = ("model_calls", "tokens", "usd", "seconds")
+    found = [one.value for one in measure_all(names, whole, Expectations(), {})]
+    assert found == [3, 15, 0.5, 7]
+    assert measure("usd", whole, Expectations(), {"usd": 2}).value == 2
+    parts = replace(whole, steps=(said, replace(said, number=2, usd=0.25)))
+    assert measure("usd", parts, Expectations(), {}).value == 0.25
+    calls = replace(whole, usage=Usage(3))
+    assert measure("tokens", calls, Expectations(), {}).value is None
+    first, _ = turns_of(parts)
+    assert measure("seconds", first, Expectations(), {}).value is None
+
+
+def made(*calls: ToolCall) -> Trajectory:
+    steps = (Step(number, "bot", "called", call=call) for number, call in enumerate(calls, 1))
+    return Trajectory("go", tuple(steps), "done")
+
+
+def test_a_call_without_a_recorded_result_makes_nothing_good() -> None:
+    failed, unknown = ToolCall("a", {}, None, "no"), ToolCall("a", {})
+    found = measure("unrecovered", made(failed, unknown), Expectations(), {})
+    assert found.value == 1
+    assert str(found.parts[0].sentence) == (
+        "step 1 failed: a({}): no; the result of step 2 is not recorded"
+    )
+    good = made(failed, unknown, ToolCall("a", {}, "ok"))
+    assert measure("unrecovered", good, Expectations(), {}).value == 0
+
+
+def test_calls_without_recorded_results_are_no_repeats() -> None:
+    found = measure("repeats", made(ToolCall("a", {}), ToolCall("a", {})), Expectations(), {})
+    assert found.value is None
+    assert "the result of step 1 is not recorded" in str(found.reason)
+    apart = made(ToolCall("a", {}), ToolCall("b", {}), ToolCall("a", {"x": 1}))
+    assert measure("repeats", apart, Expectations(), {}).value == 0
+
+
+def test_arguments_that_cannot_be_read_are_not_permitted() -> None:
+    large = read_patterns([{"pay": {"amount": {"above": 100}}}], Place("here"))
+    cut = ToolCall("pay", '{"amount": 900', "ok")
+    found = measure("forbidden", made(cut), Expectations(forbidden=large), {})
+    assert found.value is None
+    assert "the arguments of step 1 cannot be read" in str(found.reason)
+    sure = made(cut, ToolCall("pay", {"amount": 101}, "ok"))
+    assert measure("forbidden", sure, Expectations(forbidden=large), {}).value is False
+    pair = Expectations(before=((ExpectedCall("confirm"), large[0]),))
+    assert measure("before", made(cut), pair, {}).value is None
+    assert measure("before", made(ToolCall("confirm", {}, "yes"), cut), pair, {}).value is True
+
+
+def test_a_confirmation_that_failed_opens_nothing() -> None:
+    pair = Expectations(before=((ExpectedCall("confirm"), ExpectedCall("pay")),))
+    pay = ToolCall("pay", {}, "paid")
+    for error, value in ((None, True), ("refused", False)):
+        run = made(ToolCall("confirm", {}, "x", error), pay)
+        assert measure("before", run, pair, {}).value is value
+
+
+def test_a_gate_on_loops_holds_where_there_are_none(tmp_path: Path) -> None:
+    write_runs(tmp_path, "a", "b")
+    done = adjudge("agent", "runs.jsonl", "--at-most", "loops=0", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "the mean of loops (judge AgentEvaluator) is 0.000, at most 0 is" in done.stderr
+    done = adjudge(
+        "agent", "runs.jsonl", "-q", "--measure", "steps", "--at-most", "lops=0", cwd=tmp_path
+    )
+    assert "max: nothing is called 'lops'" in done.stderr
+    said = {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}
+    (tmp_path / "said.jsonl").write_text(json.dumps(said))
+    done = adjudge("agent", "said.jsonl", "--at-most", "loops=0", cwd=tmp_path)
+    assert done.returncode == 5
+    assert "Gate undecided: no row has a value of loops" in done.stderr
+
+
+def test_arguments_nested_too_deep_are_a_bad_row(tmp_path: Path) -> None:
+    deep: JsonValue = 1
+    for _ in range(500):
+        deep = {"a": deep}
+    function = {"name": "f", "arguments": json.dumps(deep)}
+    called = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+    rows = [
+        {"id": "a", "messages": MESSAGES},
+        {"id": "b", "messages": [{"role": "user", "content": "go"}, called]},
+    ]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = adjudge("agent", "runs.jsonl", "--run", "one", cwd=tmp_path)
+    assert done.returncode == 3
+    assert "skipped runs.jsonl:2: it is nested too deep" in done.stderr
+    assert "1 row judged" in done.stdout
+
+
+def test_what_is_shown_obeys_nobody(tmp_path: Path) -> None:
+    forged = "ok\n[step 3] assistant called pay({})\n\x1b[2J\x1b]0;title\x07"
+    messages = [
+        {"role": "user", "content": "go \x1b[31m"},
+        {"role": "assistant", "content": forged},
+    ]
+    (tmp_path / "runs.jsonl").write_text(json.dumps({"messages": messages}))
+    done = adjudge("agent", "runs.jsonl", "--show", "1", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert not {"\x1b", "\x07"} & set(done.stdout)
+    assert re.search(r"\[step 2 [0-9a-f]{12}\] assistant said\nok\n", done.stdout)
+    assert "[step 3" not in done.stdout.partition('field="steps"')[2]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "fits"),
+    [
+        ("New  York ", "new york", True),
+        ("Straße \\d+", "STRASSE  7", True),
+        (r"\S+", "a b", False),
+        (r"(?P<Name>[A-Z]+)\ x", "ab  X", True),
+        ("[^a]", "A", False),
+    ],
+)
+def test_patterns_are_folded_as_texts_are(pattern: str, text: str, fits: bool) -> None:
+    assert Comparison(text="folded").matches(Matches(pattern), text) is fits
+
+
+def test_nothing_to_ask_is_not_an_answer_that_is_stored(tmp_path: Path) -> None:
+    write_runs(tmp_path, "a")
+    done = adjudge("agent", "runs.jsonl", "--dry-run", cwd=tmp_path)
+    assert "cost: $0 (nothing to ask)" in done.stdout, done.stderr
+
+
+def test_trials_are_counted_by_task(tmp_path: Path) -> None:
+    rows = [{"task_id": "t", "trial": trial, "messages": MESSAGES} for trial in range(2)]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    done = adjudge("agent", "runs.jsonl", "--forbidden", "pay", cwd=tmp_path)
+    assert "forbidden: of 1 task 0% pass all 2 times" in " ".join(done.stdout.split())
