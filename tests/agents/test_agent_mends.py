@@ -25,11 +25,12 @@ from support.commands import adjudge
 
 def write_runs(folder: Path, *ids: str | None) -> None:
     rows = [
-        {**({"id": id} if id else {}), "messages": [{"role": "user", "content": f"{place}"}]}
+        {
+            **({"id": id} if id else {}),
+            "messages": [{"role": "user", "content": f"{place}"}, *MESSAGES[1:]],
+        }
         for place, id in enumerate(ids)
     ]
-    for row in rows:
-        row["messages"] += MESSAGES[1:]
     (folder / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
