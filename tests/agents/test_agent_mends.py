@@ -25,11 +25,12 @@ from support.commands import adjudge
 
 def write_runs(folder: Path, *ids: str | None) -> None:
     rows = [
-        {**({"id": id} if id else {}), "messages": [{"role": "user", "content": f"{place}"}]}
+        {
+            **({"id": id} if id else {}),
+            "messages": [{"role": "user", "content": f"{place}"}, *MESSAGES[1:]],
+        }
         for place, id in enumerate(ids)
     ]
-    for row in rows:
-        row["messages"] += MESSAGES[1:]
     (folder / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
@@ -225,3 +226,20 @@ def test_trials_are_counted_by_task(tmp_path: Path) -> None:
     (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)))
     done = adjudge("agent", "runs.jsonl", "--forbidden", "pay", cwd=tmp_path)
     assert "forbidden: of 1 task 0% pass all 2 times" in " ".join(done.stdout.split())
+
+
+def test_a_gate_is_not_passed_by_what_cannot_be_told(tmp_path: Path) -> None:
+    def paid(arguments: str) -> dict[str, object]:
+        function = {"name": "pay", "arguments": arguments}
+        called = {"role": "assistant", "tool_calls": [{"id": "1", "function": function}]}
+        return {"messages": [{"role": "user", "content": "go"}, called]}
+
+    rows = [paid('{"amount": 5}'), paid('{"amount": 900')]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "eval.yaml").write_text(
+        "data: runs.jsonl\ngates: {fail_under: {forbidden: 1}}\njudges:\n"
+        "  - {kind: agent, measures: [forbidden], forbidden: [{pay: {amount: {above: 100}}}]}\n"
+    )
+    done = adjudge("run", "eval.yaml", cwd=tmp_path)
+    assert done.returncode == 5, done.stderr
+    assert "Gate undecided" in done.stderr

@@ -405,7 +405,9 @@ class AgentEvaluator(AskSettings, Judge[AgentItem, MeasureResult]):
     def _by_rule(self, item: AgentItem) -> MeasureResult:
         found = measure(item.measure, item.trajectory, self.expectations, item.columns)
         if found.value is None:
-            return self._skipped(item, found.reason or Message("there is nothing to measure"))
+            reason = found.reason or Message("there is nothing to measure")
+            skipped = self._skipped(item, reason)
+            return replace(skipped, status=Status.ABSTAINED) if found.untold else skipped
         verdict = (PASS if found.value else FAIL) if isinstance(found.value, bool) else None
         parts = tuple(MeasuredPart(text=one.sentence, step=one.step) for one in found.parts)
         return MeasureResult(

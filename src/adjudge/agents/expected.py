@@ -189,11 +189,11 @@ def read_call(given: JsonValue, place: Place) -> ExpectedCall:
             "must be the name of a tool, with its arguments or without, not {what}",
             what=what(given),
         )
-    for key in _WRAPPERS:
-        inner = given.get(key)
+    for wrapper in _WRAPPERS:
+        inner = given.get(wrapper)
         if isinstance(inner, Mapping) and isinstance(inner.get("name"), str):
-            _check_keys(given, (key,), place)
-            return _read_named(inner, "name", place.at(key), literal=True)
+            _check_keys(given, (wrapper,), place)
+            return _read_named(inner, "name", place.at(wrapper), literal=True)
     key = next((key for key in _NAMES if isinstance(given.get(key), str)), None)
     if key is not None:
         return _read_named(given, key, place, literal=False)

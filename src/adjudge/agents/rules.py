@@ -124,6 +124,8 @@ class Measured:
     reason: Message | None = None
     """Why there is no value."""
     parts: tuple[Part, ...] = ()
+    untold: bool = False
+    """Whether it may be a breach, and the trace does not tell: no gate passes over it."""
 
 
 class Unmeasurable(Exception):
@@ -132,6 +134,10 @@ class Unmeasurable(Exception):
     def __init__(self, reason: Message) -> None:
         self.reason = reason
         super().__init__(reason)
+
+
+class Untold(Unmeasurable):
+    """It may be a breach, and the trace does not tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +455,7 @@ def _check_read(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
     for made in calls:
         may_be = pattern.arguments and fnmatchcase(made.call.name, pattern.name)
         if may_be and made.call.unparsed:
-            raise Unmeasurable(
+            raise Untold(
                 Message(
                     "the arguments of step {step} cannot be read, so nobody can tell whether it is "
                     "{call}",
@@ -781,7 +787,7 @@ def _measure(name: str, case: Case) -> Measured:
     try:
         value, parts = RULES[name].find(case)
     except Unmeasurable as error:
-        return Measured(name, None, error.reason)
+        return Measured(name, None, error.reason, untold=isinstance(error, Untold))
     except TooLong as error:
         return Measured(name, None, error.message)
     except RecursionError:
