@@ -150,7 +150,7 @@ def _scripted(id: str, *_: object) -> ScriptedModel:
     spec, model = (
         (None, id) if is_url(id) or id.startswith("local/") or id == "scripted" else find(id)
     )
-    kind = Embedded if id == EMBEDDED else ScriptedModel
+    kind = Embedded if id.startswith("local/") else ScriptedModel
     return kind(_answer, name=f"{spec.name}/{model}" if spec else model)
 
 
