@@ -185,3 +185,19 @@ def test_sigterm_ends_it_cleanly(tmp_path: Path, judge: Judge) -> None:
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=30)
     assert (process.returncode, said) == (0, "")
+
+
+def test_a_changed_eval_file_has_what_is_left_of_the_day(tmp_path: Path, judge: Judge) -> None:
+    write_eval(tmp_path, judge)
+    (tmp_path / "log.jsonl").write_text("\n".join(lines(random.Random(8))) + "\n", encoding="utf-8")
+    environment = {**os.environ, "OPENAI_API_KEY": "a key"}
+    for words in ("Is it good?", "Is it very good?", "Is it very good?"):
+        file = tmp_path / "eval.yaml"
+        file.write_text(file.read_text().replace("Is it good?", words))
+        subprocess.run(
+            command(tmp_path, "--once", "--json", "--max-calls-per-day", "20"),
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+    assert sum(judge.asked.values()) == 20

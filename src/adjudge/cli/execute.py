@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from adjudge.integrations.otel import Traces
 
 _IN_MEMORY = 1_000_000
-"""Bytes up to which there is no file."""
+"""Bytes of judgments that are held in memory; more go to a file."""
 
 
 class JudgmentSpool:
@@ -97,7 +97,7 @@ def _close(file: SpooledTemporaryFile[bytes]) -> None:
 
 
 _MOST_TOLD = 10
-"""Bad rows that are told of one by one."""
+"""Bad rows that are named one by one."""
 
 
 def eval_file_from_flags(

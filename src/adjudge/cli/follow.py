@@ -166,7 +166,7 @@ class FollowOptions:
     no_cache: bool = shared(no_cache)
     as_json: bool = shared(as_json)
     language: str | None = option(
-        "--language", type=LANGUAGE, help="Language of what is printed, whatever the file says."
+        "--language", type=LANGUAGE, help="Output language, instead of the eval file's."
     )
 
     @property

@@ -1,4 +1,4 @@
-"""``adjudge schema``: the published shapes of what is printed."""
+"""``adjudge schema``: the JSON schema of what ``--json`` prints."""
 
 from __future__ import annotations
 

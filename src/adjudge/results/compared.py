@@ -45,15 +45,7 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
         yield pairing_message(pairing)
         return
     if not found.changed and not found.corrected:
-        yield plural(
-            "{name}: no difference: {of} {value:.3f}, the same on the {count} row that both judged",
-            "{name}: no difference: {of} {value:.3f}, the same on all {count} rows that both "
-            "judged",
-            found.rows,
-            name=name,
-            of=_measure(found),
-            value=float(found.first),
-        )
+        yield _no_difference(found, float(found.first))
         yield pairing_message(pairing)
         yield from found.notes
         return
@@ -91,6 +83,17 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
         )
     yield from _noise(found.noise)
     yield from found.notes
+
+
+def _no_difference(found: RunComparison, value: float) -> Message:
+    return plural(
+        "{name}: no difference: {of} {value:.3f}, the same on the {count} row that both judged",
+        "{name}: no difference: {of} {value:.3f}, the same on all {count} rows that both judged",
+        found.rows,
+        name=found.name,
+        of=_measure(found),
+        value=value,
+    )
 
 
 def _measure(found: RunComparison) -> Message:

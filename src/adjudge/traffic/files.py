@@ -140,7 +140,7 @@ class GrowingFiles:
         if self.id and not own:
             raise ValueError(Message("has no {column}", column=self.id))
         at = _first_text(row, (self.time,) if self.time else _TIMES)
-        return TrafficEvent(own or f"{path.stat().st_ino}:{place}:{_hash(line)}", row, at)
+        return TrafficEvent(own or f"{_known_by(path)}:{place}:{_hash(line)}", row, at)
 
 
 def _before(file: BinaryIO, offset: int) -> bytes:

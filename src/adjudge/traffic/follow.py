@@ -8,6 +8,7 @@ from itertools import count, takewhile
 from pathlib import Path
 
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.results import Status
 from adjudge.errors import BudgetSpent, OtherConfiguration
 from adjudge.gateway.layers.budget import Budget
 from adjudge.ledger.file import holds_run
@@ -42,6 +43,8 @@ class DayDone:
     judged: int
     waiting: int
     alarms: tuple[Alarm, ...]
+    failed: bool = False
+    """Whether calls failed, which are tried again."""
 
 
 @dataclass(frozen=True)
@@ -149,37 +152,51 @@ class Follower:
         """Take in what came and judge what was chosen of it, time and again; the caller decides
         when the next round begins, and is told of what happens in each.
         """
+        last, settled = None, False
         while True:
-            day, taken = today(), Taken()
-            away: Message | None = None
+            day = today()
+            taken, away = self._take(intake, day)
+            if last and settled and day == last.day and not taken.chosen:
+                yield replace(last, taken=taken, away=away, sent=0)
+                continue
+            last, settled = self._round(intake, day, listen)
+            yield replace(last, taken=taken, away=away or last.away)
+
+    def _take(self, intake: Intake, day: str) -> tuple[Taken, Message | None]:
+        """What came since the last round, and why the source gave nothing, where it should have."""
+        taken, away = Taken(), None
+        try:
+            for _ in range(_MOST_AT_ONCE):
+                found, more = intake.take(self.source, self.sampling, day)
+                taken += found
+                if not more:
+                    break
+        except SourceAway as error:
+            away = error.message
+        return taken + intake.settle(self.sampling, day, self.quiet), away
+
+    def _round(self, intake: Intake, day: str, listen: Listen) -> tuple[RoundDone, bool]:
+        """Judge and send what there is; and whether nothing of it has to be tried again."""
+        done, sent, away = [], 0, None
+        for open_day in self._open_days(intake, day):
+            done.append(self._judge(intake, open_day, listen, is_over=open_day < day))
             try:
-                for _ in range(_MOST_AT_ONCE):
-                    found, more = intake.take(self.source, self.sampling, day)
-                    taken += found
-                    if not more:
-                        break
-            except SourceAway as error:
+                sent += self._send(intake, open_day)
+            except SourceAway as error:  # what is not sent now is sent with the next day
                 away = error.message
-            taken += intake.settle(self.sampling, day, self.quiet)
-            done, sent = [], 0
-            for open_day in self._open_days(intake, day):
-                done.append(self._judge(intake, open_day, listen, is_over=open_day < day))
-                try:
-                    sent += self._send(intake, open_day)
-                except SourceAway as error:  # what is not sent now is sent with the next day
-                    away = error.message
-                if open_day < day:
-                    intake.keep_fact(_CLOSED, {"day": open_day})
-            yield RoundDone(
-                day,
-                taken,
-                sum(one.judged for one in done),
-                sum(one.waiting for one in done),
-                self.rates(intake),
-                done[-1].alarms if done else tuple(self._alarms_kept(intake)),
-                away,
-                sent,
-            )
+            if open_day < day:
+                intake.keep_fact(_CLOSED, {"day": open_day})
+        came_to = RoundDone(
+            day,
+            Taken(),
+            sum(one.judged for one in done),
+            sum(one.waiting for one in done),
+            self.rates(intake),
+            done[-1].alarms if done else tuple(self._alarms_kept(intake)),
+            away,
+            sent,
+        )
+        return came_to, away is None and not any(one.failed for one in done)
 
     def _send(self, intake: Intake, day: str) -> int:
         if self.write_back is None:
@@ -204,9 +221,10 @@ class Follower:
         numbered = (self.folder / f"{day}-{number}" for number in count(2))
         return [self.folder / day, *takewhile(holds_run, numbered)]
 
-    def _left_of(self, day: str) -> Budget:
-        """What the earlier runs of a day have left of its budget."""
-        used = [run_info(run).usage for run in self._runs_of(day)[:-1] if holds_run(run)]
+    def _left_for(self, folder: Path, day: str) -> Budget:
+        """What the other runs of a day have left of its budget."""
+        others = [run for run in self._runs_of(day) if run != folder and holds_run(run)]
+        used = [run_info(run).usage for run in others]
         usd = sum(cost_of(one).cost_usd or 0.0 for one in used)
         calls = sum(each.calls for one in used for each in one.values())
         return Budget(
@@ -218,26 +236,34 @@ class Follower:
         try:
             return self._judge_in(self.run_of(day), intake, day, listen)
         except OtherConfiguration:
-            if is_over:
+            if is_over and self._is_judged(intake, day):
                 return DayDone(0, 0, ())  # it stays as it was judged
             number = len(self._runs_of(day)) + 1
             return self._judge_in(self.folder / f"{day}-{number}", intake, day, listen)
 
+    def _is_judged(self, intake: Intake, day: str) -> bool:
+        """Whether every chosen row of a day has a judgment by every criterion."""
+        judged = [sum(one.statuses.values()) for one in run_info(self.run_of(day)).criteria]
+        return min(judged, default=0) >= intake.chosen_on(day)
+
     def _judge_in(self, folder: Path, intake: Intake, day: str, listen: Listen) -> DayDone:
         outcome = self._outcome(folder, intake, day)
         rows: set[int] = set()
-        waiting = 0
+        waiting, failed = 0, False
         try:
-            with outcome.run.execute(budget=self._left_of(day), kept=outcome.facts) as events:
+            with outcome.run.execute(
+                budget=self._left_for(folder, day), kept=outcome.facts
+            ) as events:
                 for event in events:
                     outcome.see(event)
                     listen(event)
                     if isinstance(event, JudgmentDone):
                         rows.add(event.row)
+                        failed |= event.result.status is Status.FAILED
         except BudgetSpent:
             waiting = intake.chosen_on(day) - outcome.skipped - len(rows)
         alarms = tuple(self._alarms(intake, day, outcome.bars))
-        return DayDone(outcome.judgments, waiting, alarms)
+        return DayDone(outcome.judgments, waiting, alarms, failed)
 
     def _outcome(self, folder: Path, intake: Intake, day: str) -> RunOutcome:
         """The run of a day, over the rows that are chosen so far."""
