@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from functools import cached_property
 
@@ -60,3 +60,11 @@ def _recorded(value: object) -> JsonValue:
 def _named(value: object) -> object:
     """Of a set its values, of anything else that is not data the name of its type."""
     return sorted(map(str, value)) if isinstance(value, set | frozenset) else type(value).__name__
+
+
+def attributes_at_start(judge: object) -> Mapping[str, object]:
+    """What a judge of one's own was given beside the common settings, as it was when it was first
+    asked: it may count or remember things.
+    """
+    kept: Mapping[str, object] = judge.__dict__.setdefault("_attributes", own_attributes(judge))
+    return kept

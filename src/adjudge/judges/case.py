@@ -7,17 +7,16 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import ClassVar, Generic, TypeVar
 
 from adjudge.aio.event_loop import same_as, sync_edge
-from adjudge.catalog.criteria import criteria_of
 from adjudge.catalog.entry import Kind
-from adjudge.domain.criteria import Criteria, yes_no_criteria
-from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
+from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import NOTHING, content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import Prompt
-from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
+from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.result_list import ResultList, Tabular
 from adjudge.domain.results import Result
 from adjudge.domain.vote import Ballot, Vote
@@ -26,7 +25,14 @@ from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.attributes import own_attributes
+from adjudge.judges.asked import (
+    CriteriaLike,
+    MultiCriteriaLike,
+    as_criteria,
+    as_multi_criteria,
+)
+from adjudge.judges.attributes import attributes_at_start
+from adjudge.judges.configured import NAMES_OF_MODELS
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress, StreamWanted
 from adjudge.judges.own import in_batches, run_own_judge
@@ -54,12 +60,9 @@ class Case:
 
 R = TypeVar("R", bound=Result)
 M = TypeVar("M", bound=Tabular)
-CriteriaLike = str | Criteria
-MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
 InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
 """One or many; a data frame or a data set is its rows."""
-_NAMES_OF_MODELS = ("models", "inference_engine", "model", "llm")
 _DEFAULT_CONSISTENCY = 3
 _BATCHES_AT_ONCE = 8
 
@@ -164,7 +167,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         ``run``, ``budget``, ``progress`` and ``on`` as for ``evaluate``: they see one result for
         each instance and criteria.
         """
-        multi = self.as_multi_criteria(multi_criteria)
+        multi = as_multi_criteria(multi_criteria, self.kind, self.language)
         self.check_multi_criteria(multi)
         found = self.instances_of(instances)
         pairs = [(instance, item.criterion) for instance in found for item in multi.items]
@@ -197,35 +200,6 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         reader = "read_comparisons" if self.kind == "pairwise" else "read_instances"
         return [self.instance_of(item) for item in items_of(instances, reader)]
 
-    def as_criteria(self, criteria: CriteriaLike) -> Criteria:
-        """A text that names ready-made criteria means those; any other is a question with the
-        options Yes and No.
-        """
-        if isinstance(criteria, Criteria):
-            return criteria
-        if isinstance(criteria, str):
-            return criteria_of(criteria, self.kind, self.language)
-        raise SetupError(
-            "criteria are a question or a Criteria, not {name}", name=type(criteria).__name__
-        )
-
-    def as_multi_criteria(self, criteria: MultiCriteriaLike) -> MultiCriteria:
-        """Texts as for one criterion, each with the same weight."""
-        if isinstance(criteria, MultiCriteria):
-            return replace(criteria, items=tuple(map(self._ready_made, criteria.items)))
-        several = (
-            [criteria] if isinstance(criteria, str | Criteria | MultiCriteriaItem) else criteria
-        )
-        return MultiCriteria.of(
-            [self.as_criteria(one) if isinstance(one, str) else one for one in several]
-        )
-
-    def _ready_made(self, item: MultiCriteriaItem) -> MultiCriteriaItem:
-        """A MultiCriteria makes questions of texts, since it does not know the catalogue."""
-        asked = item.criterion
-        was_text = asked.name == asked.description and asked == yes_no_criteria(asked.name)
-        return replace(item, criterion=self.as_criteria(asked.name)) if was_text else item
-
     def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
         """The prompt of the first vote, where a model was asked."""
         return prompt_of(votes) if self.panel else NOTHING
@@ -235,23 +209,13 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """What a reader of the result must know."""
         return notes_on(votes, self.temperatures)
 
-    def metadata_with(self, votes: Sequence[Vote], option: object) -> Mapping[str, object]:
-        """The metadata, and what a judge of one's own returned along with ``option``."""
-        own = [vote for vote in votes if vote.metadata]
-        agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
-        return (
-            FrozenDict({**self.metadata(votes), **(agreeing or own)[0].metadata})
-            if own
-            else self.metadata(votes)
-        )
-
     def cases(
         self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike]
     ) -> list[Case]:
         """What is judged, by one criterion or by one for each instance."""
         found = self.instances_of(instances)
         if isinstance(criteria, str | Criteria) or not isinstance(criteria, Sequence):
-            one = self.as_criteria(criteria)
+            one = as_criteria(criteria, self.kind, self.language)
             return [self.case(instance, one) for instance in found]
         if len(criteria) != len(found):
             raise SetupError(
@@ -261,7 +225,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
                 criteria=len(criteria),
             )
         return [
-            self.case(instance, self.as_criteria(one))
+            self.case(instance, as_criteria(one, self.kind, self.language))
             for instance, one in zip(found, criteria, strict=True)
         ]
 
@@ -280,18 +244,11 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         """A judge of one's own has no panel: the models that it names are
         settings like any other.
         """
-        named = {} if self.panel else {name: getattr(self, name, None) for name in _NAMES_OF_MODELS}
+        named = {} if self.panel else {name: getattr(self, name, None) for name in NAMES_OF_MODELS}
         found = super().recorded_settings() | {
             name: value for name, value in named.items() if isinstance(value, str)
         }
-        return found if self.panel else found | {ATTRIBUTES: self._attributes_at_start()}
-
-    def _attributes_at_start(self) -> Mapping[str, object]:
-        """What else a judge of one's own was given; as it was when it was first asked, since it may
-        count or remember things.
-        """
-        kept: Mapping[str, object] = self.__dict__.setdefault("_attributes", own_attributes(self))
-        return kept
+        return found if self.panel else found | {ATTRIBUTES: attributes_at_start(self)}
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
         """A judge of one's own with other settings is another judge: a fork must not take the one's
@@ -323,7 +280,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
 
     async def _stream(self, items: Iterable[Case], wanted: StreamWanted[R]) -> None:
         if not self.panel:
-            self._attributes_at_start()
+            attributes_at_start(self)
         async with nullcontext() if self.panel else in_batches(self, self._run, self.batch_size):
             await super()._stream(items, wanted)
 

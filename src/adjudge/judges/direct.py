@@ -23,6 +23,7 @@ from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
 from adjudge.judges.judge import InstanceLike
+from adjudge.judges.own import with_own_metadata
 from adjudge.judges.settings import (
     ModelSettings,
     OnFailure,
@@ -153,7 +154,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
             feedback=self._feedback(case, won.option, advice) if won and advice else None,
             agreement=won.agreement if won else None,
             tie=won.tie if won else False,
-            metadata=self.metadata_with(votes, won.option if won else None),
+            metadata=with_own_metadata(self.metadata(votes), votes, won.option if won else None),
             notes=self.notes(case, votes),
         )
 

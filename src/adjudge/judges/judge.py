@@ -5,22 +5,21 @@ or in a run.
 from __future__ import annotations
 
 import random
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
-from functools import cached_property, partial
-from typing import ClassVar, Generic, Protocol, Self, TypeVar
+from abc import abstractmethod
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 from adjudge.aio import event_loop
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
-from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.question import Question
 from adjudge.domain.result_list import ResultList
 from adjudge.domain.results import Result, Status
-from adjudge.domain.vote import Ballot, Mode, Vote
+from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import ask
 from adjudge.engine.backends.ray.place import On
 from adjudge.engine.estimate import CostEstimate, Known, Questions, estimate
@@ -31,26 +30,8 @@ from adjudge.engine.session import OpenRun, opened_session, session
 from adjudge.errors import BudgetSpent, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget, calling
 from adjudge.gateway.prices import PriceTable
-from adjudge.judges.parameters import explain_parameters
-from adjudge.judges.settings import (
-    NO_MODELS,
-    ModelPanel,
-    OnFailure,
-    OnTooFew,
-    at_least,
-    check_picklable,
-    check_samples,
-    check_temperature,
-    is_alias,
-    one_of,
-    provenance,
-    take_aliases,
-    temperature_for,
-)
-from adjudge.ledger.ledger import key_of
+from adjudge.judges.configured import ConfiguredJudge
 from adjudge.messages import Message, join
-from adjudge.plugins import package_of
-from adjudge.prompts.render import check_language
 
 
 class Item(Protocol):
@@ -64,8 +45,6 @@ class Item(Protocol):
 
 I = TypeVar("I", bound=Item)  # noqa: E741
 R = TypeVar("R", bound=Result)
-_NAMES_OF_MODELS = ("models", "inference_engine", "model", "llm")
-_NO_SETTINGS = (*_NAMES_OF_MODELS, "panel", "batch_size")
 Progress = Callable[[R], None] | bool
 """Called with each result as it comes; True shows a bar."""
 InstanceLike = str | JsonObject | Instance
@@ -82,89 +61,8 @@ class StreamWanted(Generic[R]):
     deferred: DeferredItems | None
 
 
-class Judge(ABC, Generic[I, R]):
-    """What every judge is: a frozen dataclass whose fields are its whole configuration. ``I`` is
-    what is judged.
-
-    This class is none itself, so that judges of one's own may be anything: ``BaseDirectJudge``,
-    ``BasePairwiseJudge``.
-    """
-
-    panel: ModelPanel = NO_MODELS
-    """The models by the names on the ballots."""
-    language: str = "en"
-    max_repairs: int = 3
-    seed: int | None = None
-    temperature: float | None = None
-    early_stop: bool = False
-    endings: ClassVar[tuple[str, ...]] = ("abstain", "raise", "random")
-    """What ``on_failure`` may be."""
-
-    def __init_subclass__(cls) -> None:
-        """Have ``help()`` explain the parameters from base classes too."""
-        super().__init_subclass__()
-        explain_parameters(cls)
-
-    def __post_init__(self) -> None:
-        """A dataclass comes here when its fields are set."""
-        take_aliases(self)  # type: ignore[arg-type]
-        self.check_settings()
-        object.__setattr__(self, "panel", self.open_models())
-        check_samples(self.panel, self.samples)
-
-    def __getstate__(self) -> JsonDict:
-        """For pickle: what was set. The models are opened anew where it is unpickled, with the keys
-        that are there.
-        """
-        if not self.panel:
-            return dict(self.__dict__)
-        computed = {
-            name
-            for cls in type(self).__mro__
-            for name, value in vars(cls).items()
-            if isinstance(value, cached_property)
-        }
-        state = {
-            name: value
-            for name, value in self.__dict__.items()
-            if name != "panel" and name not in computed
-        }
-        for name in _NAMES_OF_MODELS:
-            check_picklable(type(self).__name__, state.get(name))
-        return state
-
-    def __copy__(self) -> Self:
-        """The same models, also where they could not be pickled."""
-        copied = object.__new__(type(self))
-        copied.__dict__.update(self.__dict__)
-        return copied
-
-    def __setstate__(self, state: JsonObject) -> None:
-        """As ``__getstate__`` gave it."""
-        self.__dict__.update(state)
-        if "panel" not in state:
-            object.__setattr__(self, "panel", self.open_models())
-
-    def check_settings(self) -> None:
-        """Raise a SetupError when the fields cannot be."""
-        at_least("max_repairs", self.max_repairs, 0)
-        one_of("on_failure", self.on_failure, self.endings)
-        check_temperature(self.temperature)
-        check_language(self.language)
-
-    def open_models(self) -> ModelPanel:
-        """The models, ready to be asked; a judge that asks nobody has none."""
-        return NO_MODELS
-
-    @property
-    def on_failure(self) -> OnFailure | OnTooFew:
-        """What becomes of an item without a verdict; a field where there is a choice."""
-        return "abstain"
-
-    @property
-    @abstractmethod
-    def samples(self) -> int:
-        """Votes per model and question."""
+class Judge(ConfiguredJudge, Generic[I, R]):
+    """What every judge does: plan, ask, pool. ``I`` is what is judged."""
 
     @abstractmethod
     def plan(self, item: I, votes: Sequence[Vote]) -> Sequence[Ballot]:
@@ -185,47 +83,6 @@ class Judge(ABC, Generic[I, R]):
         """``result`` with a stand-in, marked as such: a random option for ``on_failure="random"``,
         a fixed one for "fallback".
         """
-
-    @property
-    def max_in_flight(self) -> int:
-        """Items under way at once."""
-        return self.panel.max_in_flight
-
-    @cached_property
-    def temperatures(self) -> Mapping[str, float]:
-        """What each model is asked at."""
-        return {
-            name: temperature_for(model, self.temperature, self.samples)
-            for name, model in self.panel.items()
-        }
-
-    def ballot_for(
-        self,
-        criteria: Criteria,
-        instance: Instance,
-        question: Question,
-        template: str,
-        model: str,
-        sample: int,
-        mode: Mode | None = None,
-    ) -> Ballot:
-        """One question to one model, in the judge's language.
-
-        What is not one of a few labels has to be written.
-        """
-        asked = self.panel[model]
-        return Ballot(
-            criteria,
-            instance,
-            question,
-            template,
-            model,
-            self.language,
-            mode=mode or asked.mode if question.labels else "generate",
-            sample=sample,
-            temperature=self.temperatures[model],
-            seed=asked.seed_for(sample, self.seed),
-        )
 
     def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
         """One vote; a failure is a vote too."""
@@ -387,35 +244,6 @@ class Judge(ABC, Generic[I, R]):
         yet.
         """
         return self.plan_all(item)
-
-    def vote_key(self, ballot: Ballot, wordings: Mapping[str, str] | None = None) -> bytes:
-        """What a ballot's vote is found by in a ledger; ``wordings``: of the prompts when that run
-        began.
-        """
-        identity = self.panel.identities.get(ballot.model)
-        if identity is None:  # a judge of one's own, who may look at all of it
-            return key_of(ballot, ballot.model, wordings or {})
-        return key_of(ballot, identity, wordings or {}, asked=ballot.request_id)
-
-    def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
-        """``vote_key``, the same for as long as one evaluation takes."""
-        return self.vote_key
-
-    def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
-        """Everything that decides what is asked and how it is pooled: the provenance of a run."""
-        name, plugin = type(self).__name__, package_of(type(self))
-        made = provenance(name, self.recorded_settings(), self.panel, criteria, self.language)
-        return {**made, "plugin": plugin} if plugin else made
-
-    def recorded_settings(self) -> dict[str, object]:
-        """What is set, but for the models, which are recorded by themselves."""
-        own = fields(self)  # type: ignore[arg-type]
-        names = [entry.name for entry in own if not is_alias(entry)]
-        return {
-            name: getattr(self, name)
-            for name in names
-            if name[0] != "_" and name not in _NO_SETTINGS
-        }
 
     # judges whose items bring them say which
     def criteria_of(self, items: Sequence[I]) -> list[Criteria]:  # noqa: ARG002

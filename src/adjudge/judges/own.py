@@ -5,7 +5,7 @@ is one failed vote.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
@@ -111,3 +111,14 @@ def _own_score(score: float | None) -> float | None:
     if score is not None and not math.isfinite(score):
         raise ValueError(Message("the score {score} is not a number", score=score))
     return score if score is None else float(score)
+
+
+def with_own_metadata(
+    made: Mapping[str, object], votes: Sequence[Vote], option: object
+) -> Mapping[str, object]:
+    """The metadata ``made`` of a result, and what a judge of one's own returned along with
+    ``option``.
+    """
+    own = [vote for vote in votes if vote.metadata]
+    agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
+    return FrozenDict({**made, **(agreeing or own)[0].metadata}) if own else made

@@ -23,6 +23,7 @@ from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
 from adjudge.judges.judge import InstanceLike
+from adjudge.judges.own import with_own_metadata
 from adjudge.judges.settings import (
     Contests,
     ModelSettings,
@@ -201,7 +202,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             or any(
                 contest.even for contest in pooled if {contest.first, contest.second} & set(best)
             ),
-            metadata=self.metadata_with(votes, chosen),
+            metadata=with_own_metadata(self.metadata(votes), votes, chosen),
             notes=self.notes(item, votes),
         )
 

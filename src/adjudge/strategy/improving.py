@@ -10,7 +10,7 @@ from adjudge.aio.event_loop import sync_call
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.errors import SetupError
-from adjudge.judges.case import CriteriaLike
+from adjudge.judges.asked import CriteriaLike, as_criteria
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.judge import InstanceLike
 from adjudge.judges.settings import at_least
@@ -50,7 +50,7 @@ async def aimprove(
         raise SetupError(
             "the judge gives no feedback to improve by: make it with generate_feedback=True"
         )
-    asked = judge.as_criteria(criteria)
+    asked = as_criteria(criteria, judge.kind, judge.language)
     versions, results = (
         [judge.case(judge.instance_of(instance), asked).instance],
         await judge.aevaluate([instance], asked),
