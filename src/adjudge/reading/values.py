@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 
 _TAGS = "tag:yaml.org,2002:"
+_DEEPEST = 100
+"""Brackets within brackets in a file of somebody's."""
 _HINT = Message("a text with : ? # or brackets in it needs quotes")
 
 
@@ -54,7 +56,15 @@ def our_yaml(package: str, name: str) -> tuple[JsonObject, Place]:
 def _compose(content: str, place: Place, trusted: bool) -> Node | None:
     import yaml
 
-    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if trusted else yaml.SafeLoader
+    class Shallow(yaml.SafeLoader):
+        """YAML's own reader takes time by the square of the depth before it gives up."""
+
+        def fetch_flow_collection_start(self, kind: type) -> None:
+            if self.flow_level > _DEEPEST:
+                raise RecursionError
+            super().fetch_flow_collection_start(kind)
+
+    base = getattr(yaml, "CSafeLoader", yaml.SafeLoader) if trusted else Shallow
     try:
         node: Node | None = yaml.compose(content, base)
         return node
