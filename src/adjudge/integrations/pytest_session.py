@@ -105,13 +105,7 @@ class JudgingSession:
         key = content_hash(criteria, instance.fields, votes, self.models)[:16]
         entry = _entry(criteria, "judge", votes)
         file = self._file(entry, self.folder / f"judge-{key}", (instance,), Gates())
-        found: list[Result] = []
-        self._execute(
-            file,
-            lambda event: found.append(event.result) if isinstance(event, JudgmentDone) else None,
-        )
-        _check_recorded(found, self.replay)
-        return JudgedText(found[0], undecided, self.render)
+        return JudgedText(self._results(file)[0], undecided, self.render)
 
     def judge_agent(
         self,
@@ -128,12 +122,7 @@ class JudgingSession:
         row, entry = agent_row(run, columns), agent_entry(measures, settings)
         key = content_hash(repr(entry), row.fields, columns, self.models)[:16]
         file = self._file(entry, self.folder / f"agent-{key}", (row,), Gates())
-        found: list[Result] = []
-        self._execute(
-            file,
-            lambda event: found.append(event.result) if isinstance(event, JudgmentDone) else None,
-        )
-        _check_recorded(found, self.replay)
+        found = self._results(file)
         results = {one.measure: one for one in found if isinstance(one, MeasureResult)}
         return JudgedAgent(results, undecided, self.render)
 
@@ -183,16 +172,17 @@ class JudgingSession:
             goldens.entry.criteria, [one.fields for one in goldens.rows], self.models
         )[:16]
         file = self._file(goldens.judge(1), self.folder / f"golden-{key}", goldens.rows, Gates())
-        found: dict[int, Result] = {}
+        return goldens.tried(self._results(file))
 
-        def heard(event: Event) -> None:
-            if isinstance(event, JudgmentDone):
-                found[event.row] = event.result
-
-        self._execute(file, heard)
-        results = [found[row] for row in sorted(found)]
+    def _results(self, file: EvalFile) -> list[Result]:
+        """Those of the rows, in the order of the rows."""
+        found: list[JudgmentDone] = []
+        self._execute(
+            file, lambda event: found.append(event) if isinstance(event, JudgmentDone) else None
+        )
+        results = [one.result for one in sorted(found, key=lambda event: event.row)]
         _check_recorded(results, self.replay)
-        return goldens.tried(results)
+        return results
 
     def decide(self, group: Group) -> Decision:
         """Judge all cases of a group, and say what that comes to.
@@ -252,43 +242,10 @@ class JudgingSession:
 
         outcome = self._execute(self._file(entry, folder, rows, gates), hear)
         _check_recorded(results, self.replay)
-        decision = self._decision(title, outcome, folder)
+        decision = _decision(title, outcome, folder, self.baseline)
         if decision.verdict == "holds":
             return decision
         return replace(decision, cases=tuple(lowest.lines(self.render)))
-
-    def _decision(self, title: Message, outcome: RunOutcome, folder: Path) -> Decision:
-        report = outcome.report()
-        first = report.gates[0]
-        summary = report.sections[0].summary if report.sections else None
-        properties: dict[str, str | float | None] = {
-            "score": first.value,
-            "lower": first.lower,
-            "upper": first.upper,
-            "attempted": summary.attempted if summary else 0,
-            "failed": summary.unscored if summary else 0,
-            "cost_usd": cost_of(folder),
-            "run": str(folder),
-            "lock": " ".join(run_info(folder).identities.values()),
-        }
-        worst_first = sorted(
-            report.gates, key=lambda gate: GATE_ORDER.index(gate.verdict)
-        )  # pytest's summary cuts off the end
-        told = [
-            describe_difference(gate) if gate.measure == "difference" else gate.sentence()
-            for gate in worst_first
-        ]
-        if self.baseline is not None and not any(gate.against for gate in report.gates):
-            told.append(_not_compared(self.baseline))
-        named = [
-            (f"adjudge.{name}", value) for name, value in properties.items() if value is not None
-        ]
-        return Decision(
-            title,
-            worst_of(report.gates),
-            join(" ", (one if one.endswith(".") else join("", (one, ".")) for one in told)),
-            named,
-        )
 
     def _execute(
         self, file: EvalFile, listen: Callable[[Event], object] | None = None
@@ -366,7 +323,7 @@ class JudgingSession:
 
     def _gates(self, settings: GroupSettings, group: str) -> Gates:
         against = str(self.root / settings.not_worse_than) if settings.not_worse_than else None
-        before = self._before(group)
+        before = _before(self.baseline, group)
         if before is not None and holds_run(before):
             against = str(before.absolute())
         return Gates(
@@ -376,17 +333,50 @@ class JudgingSession:
             margin=settings.margin,
         )
 
-    def _before(self, group: str) -> Path | None:
-        """Where the session that this one is held to has its run of this group, if it has one."""
-        if self.baseline is None:
-            return None
-        if not self.baseline.is_dir() or not any(holds_run(one) for one in self.baseline.iterdir()):
-            raise SetupError(
-                "there is no session to compare with in {baseline}: name the --judged-run "
-                "FOLDER of one",
-                baseline=self.baseline,
-            )
-        return self.baseline / _slug(group)
+
+def _before(baseline: Path | None, group: str) -> Path | None:
+    """Where the session that this one is held to has its run of this group, if it has one."""
+    if baseline is None:
+        return None
+    if not baseline.is_dir() or not any(holds_run(one) for one in baseline.iterdir()):
+        raise SetupError(
+            "there is no session to compare with in {baseline}: name the --judged-run "
+            "FOLDER of one",
+            baseline=baseline,
+        )
+    return baseline / _slug(group)
+
+
+def _decision(title: Message, outcome: RunOutcome, folder: Path, baseline: Path | None) -> Decision:
+    report = outcome.report()
+    first = report.gates[0]
+    summary = report.sections[0].summary if report.sections else None
+    properties: dict[str, str | float | None] = {
+        "score": first.value,
+        "lower": first.lower,
+        "upper": first.upper,
+        "attempted": summary.attempted if summary else 0,
+        "failed": summary.unscored if summary else 0,
+        "cost_usd": cost_of(folder),
+        "run": str(folder),
+        "lock": " ".join(run_info(folder).identities.values()),
+    }
+    worst_first = sorted(
+        report.gates, key=lambda gate: GATE_ORDER.index(gate.verdict)
+    )  # pytest's summary cuts off the end
+    told = [
+        describe_difference(gate) if gate.measure == "difference" else gate.sentence()
+        for gate in worst_first
+    ]
+    if baseline is not None and not any(gate.against for gate in report.gates):
+        told.append(_not_compared(baseline))
+    named = [(f"adjudge.{name}", value) for name, value in properties.items() if value is not None]
+    return Decision(
+        title,
+        worst_of(report.gates),
+        join(" ", (one if one.endswith(".") else join("", (one, ".")) for one in told)),
+        named,
+    )
 
 
 def _entry(criteria: object, name: str, votes: int) -> AspectEntry | DirectEntry:
