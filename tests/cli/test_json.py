@@ -90,6 +90,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "-m",
         "scripted/huh",
     ),
+    "published": ("bench", "--published"),
     "attack": (
         "attack",
         "--rows",

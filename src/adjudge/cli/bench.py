@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import click
@@ -272,6 +272,12 @@ class BenchOptions(Labelled):
     "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder "
     "with labels.",
     type=PATH,
+    required=False,
+)
+@click.option(
+    "--published",
+    is_flag=True,
+    help="Show how judges fared on public sets, from verdicts that were published; asks nobody.",
 )
 @named
 @questions
@@ -348,7 +354,7 @@ class BenchOptions(Labelled):
 @as_json
 @quiet
 @given_as("wanted", BenchOptions, [one.name for one in fields(BenchOptions)])
-def bench(data: Path, wanted: BenchOptions) -> int:
+def bench(data: Path | None, wanted: BenchOptions, *, published: bool) -> int:
     """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their
     cost, time and failures.
 
@@ -360,6 +366,10 @@ def bench(data: Path, wanted: BenchOptions) -> int:
     """
     chosen = wanted.language or current_project().language or "en"
     use_language(chosen)
+    if published:
+        return _show_published(data, wanted)
+    if data is None:
+        raise UsageError(Message("name rows with labels of people, or ask for --published results"))
     use_prices(wanted.prices)
     for path in wanted.output:
         check_page(path)
@@ -373,6 +383,25 @@ def bench(data: Path, wanted: BenchOptions) -> int:
             )
         )
     return _tell(benchmark_of(_recorded(data, wanted), wanted.settings), wanted, skipped=0)
+
+
+def _show_published(data: Path | None, wanted: BenchOptions) -> int:
+    """Those that come with adjudge."""
+    from adjudge.bench.published import published_results  # not loaded by those who judge
+    from adjudge.view.published import show_published
+
+    if data is not None or wanted.model or wanted.named or wanted.criterion or wanted.output:
+        raise UsageError(
+            Message("--published stands alone: it shows what is known, and asks nobody")
+        )
+    found = published_results()
+    if wanted.as_json:
+        judges = sum(len(one.judges) for one in found.sets)
+        summary = {"sets": len(found.sets), "judges": judges}
+        print_results("published", summary, [asdict(one) for one in found.sets])
+    else:
+        show_published(found, Screen(language()))
+    return ExitCode.OK
 
 
 def _recorded(data: Path, wanted: BenchOptions) -> Path:

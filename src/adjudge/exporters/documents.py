@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, NotRequired, TypedDict
 
+from adjudge.bench.published import PublishedSet
 from adjudge.domain.record import JudgmentRecord
 from adjudge.exporters.attack_shapes import AttackShape
 from adjudge.exporters.bench_shapes import ImprovementShape, RankingShape
@@ -214,6 +215,14 @@ class Bench(Envelope):
     ]
 
 
+class PublishedDocument(Envelope):
+    """What bench --published prints."""
+
+    kind: Literal["published"]
+    summary: Count
+    results: Sequence[PublishedSet]
+
+
 class Attacks(Envelope):
     """attack."""
 
@@ -269,5 +278,6 @@ DOCUMENTS: tuple[type, ...] = (
         Findings,
         Conflicts,
     ),
-    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Drifts, Traffic, Improvements),
+    *(Calibrations, Cascades, Leaderboards, Imports, Bench, PublishedDocument),
+    *(Attacks, Drifts, Traffic, Improvements),
 )

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.bench.published import published_results
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import holds_labels, read_meta
@@ -25,6 +26,7 @@ from adjudge.trust.benchmark import (
     benchmark_of,
 )
 from adjudge.view.benchmark import EXPLAINED, against_best, beside, title_of
+from adjudge.view.published import beside_set
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
 
@@ -62,6 +64,8 @@ def show_all(request: Request) -> Response:
         "sections": _sections(lines, group, dict(_beside(benchmarks))),
         "explained": dict(EXPLAINED),
         "troubles": troubles,
+        "published": published_results().sets,
+        "beside": beside_set,
     }
     return site.answer(request, "benchmarks.html.jinja", data)
 
