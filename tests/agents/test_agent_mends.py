@@ -11,7 +11,7 @@ import pytest
 
 from adjudge.agents.evaluator import AgentEvaluator
 from adjudge.agents.expected import Expectations, ExpectedCall, read_calls, read_patterns
-from adjudge.agents.matching import Comparison, Is, Matches
+from adjudge.agents.matching import Is, Matches, ValueComparison
 from adjudge.agents.rules import measure, measure_all
 from adjudge.agents.steps_of import turns_of
 from adjudge.domain.json_types import JsonValue
@@ -212,7 +212,7 @@ def test_what_is_shown_obeys_nobody(tmp_path: Path) -> None:
     ],
 )
 def test_patterns_are_folded_as_texts_are(pattern: str, text: str, fits: bool) -> None:
-    assert Comparison(text="folded").matches(Matches(pattern), text) is fits
+    assert ValueComparison(text="folded").matches(Matches(pattern), text) is fits
 
 
 def test_nothing_to_ask_is_not_an_answer_that_is_stored(tmp_path: Path) -> None:

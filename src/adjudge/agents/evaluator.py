@@ -27,7 +27,7 @@ from adjudge.agents.judging import (
     Questioning,
     ReportedQuestioning,
 )
-from adjudge.agents.matching import Comparison
+from adjudge.agents.matching import ValueComparison
 from adjudge.agents.measures import (
     BLAME,
     BLAME_METHODS,
@@ -40,7 +40,7 @@ from adjudge.agents.measures import (
     check_measures,
     measure_criteria,
 )
-from adjudge.agents.only import Condition, read_conditions
+from adjudge.agents.only import MeasureCondition, read_conditions
 from adjudge.agents.result import MeasureResult, TrajectoryResult
 from adjudge.agents.rules import RULES, measure
 from adjudge.agents.steps_of import Per, StepsPicked, parts_of, read_picked
@@ -215,7 +215,7 @@ class AgentEvaluator(AskSettings, Judge[AgentItem, MeasureResult]):
             read_patterns(self.required, place.at("required")) if self.required else (),
             read_patterns(self.forbidden, place.at("forbidden")) if self.forbidden else (),
             read_pairs(self.before, place.at("before")) if self.before else (),
-            Comparison(ignore=tuple(self.ignore)),
+            ValueComparison(ignore=tuple(self.ignore)),
         )
 
     @cached_property
@@ -227,7 +227,7 @@ class AgentEvaluator(AskSettings, Judge[AgentItem, MeasureResult]):
         return text_in(self.policy)
 
     @cached_property
-    def _conditions(self) -> tuple[Condition, ...]:
+    def _conditions(self) -> tuple[MeasureCondition, ...]:
         return read_conditions(self.only, self.language)
 
     @cached_property

@@ -16,8 +16,7 @@ from typing import Literal
 from adjudge.agents.matching import (
     Anything,
     Between,
-    Comparison,
-    Contains,
+    Containing,
     Is,
     ListOf,
     Matcher,
@@ -26,6 +25,7 @@ from adjudge.agents.matching import (
     ObjectOf,
     OneOf,
     SetOf,
+    ValueComparison,
     read_matcher,
 )
 from adjudge.domain.frozen import NOTHING
@@ -104,7 +104,7 @@ class Expectations:
     forbidden: tuple[ExpectedCall, ...] = ()
     before: tuple[tuple[ExpectedCall, ExpectedCall], ...] = ()
     """``(confirm, pay)``: no ``pay`` before a ``confirm``."""
-    comparison: Comparison = Comparison()
+    comparison: ValueComparison = ValueComparison()
 
     def of(self, columns: JsonObject) -> tuple[ExpectedCall, ...] | None:
         """The calls that are expected of a row; None where nothing says so. A WrongValue where its
@@ -349,7 +349,7 @@ def shown(matcher: Matcher) -> JsonValue:  # noqa: PLR0911 - one for each kind
         case Between(above, below):
             limits = {"above": above, "below": below}
             return {name: limit for name, limit in limits.items() if limit is not None}
-        case Contains(parts):
+        case Containing(parts):
             return {"contains": [shown(part) for part in parts]}
         case SetOf(items):
             return {"set": [shown(item) for item in items]}
