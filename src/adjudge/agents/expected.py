@@ -36,7 +36,7 @@ from adjudge.reading.values import Place, Scalar, load_yaml, mapping, nearest, t
 Order = Literal["exact", "in_order", "any_order", "only"]
 ORDERS: tuple[Order, ...] = ("exact", "in_order", "any_order", "only")
 COLUMN = "reference_calls"
-_TASK_COLUMNS = ("task_id", "id")
+TASK_COLUMNS = ("task_id", "id")
 _NAMES = ("name", "tool_name", "function_name", "tool")
 _WITH_MATCHERS = "arguments"
 _ARGUMENTS = (
@@ -110,7 +110,7 @@ class Expectations:
         """The calls that are expected of a row; None where nothing says so. A WrongValue where its
         column cannot be read.
         """
-        for name in _TASK_COLUMNS:
+        for name in TASK_COLUMNS:
             task = columns.get(name)
             if task is not None and (found := self.calls.get(str(task))) is not None:
                 return found

@@ -19,6 +19,8 @@ from adjudge.reading.values import Place, what
 _T = TypeVar("_T")
 Types = Literal["strict", "loose"]
 Texts = Literal["exact", "folded"]
+TYPES: tuple[Types, ...] = ("strict", "loose")
+TEXTS: tuple[Texts, ...] = ("exact", "folded")
 _WRITTEN = re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?(?:[eE][-+]?[0-9]{1,3})?")
 """A number as JSON writes it."""
 _BLANKS = re.compile(r"(?<!\\)\s+")

@@ -502,9 +502,8 @@ def _repeats(case: RuleCase) -> Found:
         if times[key] > 1 and not _has_outcome(made.call):
             raise Unmeasurable(
                 Message(
-                    "the result of step {step} is not recorded, so nobody can tell whether it "
-                    "repeats another",
-                    step=made.step.number,
+                    "a call was made twice, and what came of it is not recorded each time, so "
+                    "nobody can tell whether it repeats another"
                 )
             )
         whole = (key, made.call.result, made.call.error)

@@ -221,6 +221,12 @@ class EstimateShape(TypedDict):
     in_batches: Annotated[
         int, "votes that the run's open batches were asked for; not in what follows"
     ]
+    refused: NotRequired[
+        Annotated[
+            Mapping[str, int],
+            "why votes will fail before any model is asked, as too long for it, and how many",
+        ]
+    ]
     calls: EndsShape
     tokens: EndsShape
     cost_usd: EndsShape

@@ -628,9 +628,15 @@ def plain_name(name: str) -> str:
     return "".join(filter(str.isalnum, name)).casefold()
 
 
+_HANDED_OVER = "transferred to"
+"""How frameworks answer a handoff."""
+
+
 def handed_to(call: CalledTool, result: str | None, agents: Container[str]) -> str | None:
-    """Whom a call hands over to, by the name of the tool; None where it is another call: one that
-    takes arguments, where no agent of that name does anything and the result names none.
+    """Whom a call hands over to, by the name of the tool; None where it is another call. A name
+    alone shows nothing, with arguments or without: ``transfer_to_savings`` may move money. So the
+    result has to name an agent, or say that it was handed over, or an agent of that name has to do
+    something in the run.
     """
     if call.name in ("transfer_to_agent", "handoff") and isinstance(call.arguments, Mapping):
         to = first_of(call.arguments, "agent_name", "agent", "agentName", "to")
@@ -640,5 +646,6 @@ def handed_to(call: CalledTool, result: str | None, agents: Container[str]) -> s
             said, to = inner(parsed(result), "assistant"), call.name[len(prefix) :]
             if isinstance(said, str) and said:
                 return said
-            return to if not call.arguments or plain_name(to) in agents else None
+            shown = plain_name(to) in agents or _HANDED_OVER in (result or "").lower()
+            return to if shown else None
     return None

@@ -85,6 +85,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         text_at(beside, "actor") or agent,
         usage_of(metrics),
         number(inner(metrics, "cost_usd")),
+        number(beside.get("seconds")),
         source=number_of,
         depth=depth,
     )
@@ -131,7 +132,17 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         extra = one.get("extra")
         columns = extra if isinstance(extra, Mapping) else {}
         id = text_at(one, "trajectory_id", "session_id") or None
-        yield TraceRow(replace(made, seconds=lasted), {**present(**columns), **present(id=id)})
+        kept = columns.get("adjudge")
+        lasted = number(inner(kept, "seconds")) if lasted is None else lasted
+        ended = inner(kept, "ended")
+        yield TraceRow(
+            replace(
+                made,
+                seconds=made.seconds if lasted is None else lasted,
+                ended=ended if isinstance(ended, str) else made.ended,
+            ),
+            {**present(**columns), **present(id=id)},
+        )
 
 
 ATIF = TraceFormat(
