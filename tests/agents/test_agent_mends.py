@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -299,7 +300,8 @@ def test_known_windows_come_from_the_table_and_from_the_model() -> None:
 def test_types_and_text_of_arguments_are_set_with_the_evaluator() -> None:
     call = ToolCall("get", {"id": "7", "city": " PARIS "}, result="ok")
     run = Trajectory("q", (Step(1, "assistant", "called", call=call),), answer="ok")
-    expect = {"1": [{"get": {"id": 7, "city": "paris"}}]}
+    wanted: Mapping[str, JsonValue] = {"get": {"id": 7, "city": "paris"}}
+    expect = {"1": [wanted]}
     strict = AgentEvaluator(measures=["calls"], expect=expect)
     loose = AgentEvaluator(measures=["calls"], expect=expect, types="loose", text="folded")
     assert [judge.evaluate(run)[0].scores["calls"] for judge in (strict, loose)] == [0.0, 1.0]

@@ -8,7 +8,7 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -119,9 +119,13 @@ class Expectations:
 
 
 def read_expected(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
-    """The expected calls by task of a YAML or JSON file."""
+    """The expected calls by task of a YAML or JSON file; or of lines of BFCL, each with ``id`` and
+    ``ground_truth``.
+    """
     place = Place(str(path), Message("the file"))
     content = text_in(path)
+    if content.lstrip().startswith("{") and '"ground_truth"' in content.partition("\n")[0]:
+        return dict(_read_lines(content, str(path)))
     place = (
         _load_json(content, place) if path.suffix.lower() == ".json" else load_yaml(content, place)
     )
@@ -131,6 +135,16 @@ def read_expected(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
         return {task: read_calls(tasks[task], top.at(task)) for task in tasks}
     except RecursionError:
         raise place.wrong("is nested too deep") from None
+
+
+def _read_lines(content: str, name: str) -> Iterator[tuple[str, tuple[ExpectedCall, ...]]]:
+    for number, line in enumerate(content.splitlines(), 1):
+        if line.strip():
+            place = Place(name, Message("line {number}", number=number))
+            row = mapping(_load_json(line, place).value, place)
+            if not isinstance(row.get("id"), str):
+                raise place.wrong("has no id")
+            yield str(row["id"]), read_calls(row.get("ground_truth"), place.at(str(row["id"])))
 
 
 def read_cell(given: JsonValue, column: str) -> tuple[ExpectedCall, ...]:

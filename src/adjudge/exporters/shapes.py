@@ -233,6 +233,24 @@ class EstimateShape(TypedDict):
     unpriced_models: Annotated[Sequence[str], "not in the cost"]
 
 
+class SystemDifferenceShape(TypedDict):
+    """The second system less the first by one criterion, over the rows that both answered."""
+
+    judge: str
+    criteria: str
+    systems: Sequence[str]
+    means: Sequence[float]
+    difference: float | None
+    interval: IntervalShape | None
+    p_value: Annotated[float | None, "adjusted over all such comparisons of the run (Holm)"]
+    outcome: Annotated[
+        Literal["better", "worse", "cannot tell"],
+        "the second system; a count is better the lower it is",
+    ]
+    rows: int
+    missing: Annotated[int, "rows without a score of one of the two"]
+
+
 class RunShape(TypedDict):
     """A run folder."""
 
