@@ -4,9 +4,9 @@ people marked in Who&When.
     python benchmarks/who_and_when.py ../shared/data/agents/who-and-when
     python benchmarks/who_and_when.py FOLDER --model openai/gpt-4o-mini --run runs/blame
 
-A rule of thumb needs no model. A model is asked as ``blame`` asks, step and agent; ``--blame`` takes
-the other ways. Steps are compared as numbers: the authors' own script looks for the true number
-inside the one that was said, so that 1 passes for 10; what that gives stands beside it.
+A rule of thumb needs no model. A model is asked as ``blame`` asks, step and agent; ``--blame``
+takes the other ways. Steps are compared as numbers: the authors' own script looks for the true
+number inside the one that was said, so that 1 passes for 10; what that gives stands beside it.
 """
 
 from __future__ import annotations

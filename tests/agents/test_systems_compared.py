@@ -7,20 +7,22 @@ import random
 import re
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 
 from adjudge import AgentEvaluator, Trajectory
 from adjudge.agents.contest import RunContest
-from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
 from adjudge.gateway.open import open_model
 from adjudge.results.systems import SystemsTally
 from support.commands import adjudge
 
+Row = dict[str, Any]
 
-def messages(task: str, calls: int, answer: str = "Done.") -> list[JsonDict]:
-    found: list[JsonDict] = [{"role": "user", "content": f"Do {task}."}]
+
+def messages(task: str, calls: int, answer: str = "Done.") -> list[Row]:
+    found: list[Row] = [{"role": "user", "content": f"Do {task}."}]
     for number in range(calls):
         call = {"id": f"{number}", "function": {"name": "get", "arguments": f'{{"n": {number}}}'}}
         found.append({"role": "assistant", "tool_calls": [call]})
@@ -28,12 +30,12 @@ def messages(task: str, calls: int, answer: str = "Done.") -> list[JsonDict]:
     return [*found, {"role": "assistant", "content": answer}]
 
 
-def write(path: Path, rows: list[JsonDict]) -> None:
+def write(path: Path, rows: list[Row]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
 
 
-def runs(calls: int, tasks: int = 12, trials: int = 1, **more: JsonValue) -> list[JsonDict]:
+def runs(calls: int, tasks: int = 12, trials: int = 1, **more: object) -> list[Row]:
     return [
         {
             "id": f"{task}-{trial}",
@@ -47,10 +49,10 @@ def runs(calls: int, tasks: int = 12, trials: int = 1, **more: JsonValue) -> lis
     ]
 
 
-def report(folder: Path, *more: str) -> JsonDict:
+def report(folder: Path, *more: str) -> Row:
     done = adjudge("agent", str(folder), "--compare", "--json", *more)
     assert done.returncode == 0, done.stderr
-    found: JsonDict = json.loads(done.stdout)
+    found: Row = json.loads(done.stdout)
     return found
 
 
@@ -88,7 +90,7 @@ def test_a_column_names_the_system_and_the_prompt_is_none(tmp_path: Path) -> Non
         ([{"messages": messages("a", 1), "system_name": "A"}], "there is no column task_id"),
     ],
 )
-def test_what_cannot_be_compared_is_said(tmp_path: Path, rows: list[JsonDict], said: str) -> None:
+def test_what_cannot_be_compared_is_said(tmp_path: Path, rows: list[Row], said: str) -> None:
     write(tmp_path / "runs.jsonl", rows)
     done = adjudge("agent", str(tmp_path / "runs.jsonl"), "--compare")
     assert done.returncode != 0

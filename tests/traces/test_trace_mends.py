@@ -412,3 +412,15 @@ def test_a_tool_span_that_failed_without_a_message_has_an_error() -> None:
     }
     (call,) = calls(read({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}))
     assert call.error
+
+
+def test_a_name_alone_is_no_handoff() -> None:
+    bare = {
+        "role": "assistant",
+        "tool_calls": [{"id": "1", "function": {"name": "transfer_to_savings", "arguments": "{}"}}],
+    }
+    assert [step.kind for step in read([ASKED, bare, back("1", "done")]).steps][1:] == ["called"]
+    told = read([ASKED, bare, back("1", "Successfully transferred to savings")])
+    assert told.steps[1].kind == "handed over"
+    named = read([ASKED, bare, back("1", '{"assistant": "Savings"}')])
+    assert (named.steps[1].kind, named.steps[1].text) == ("handed over", "Savings")
