@@ -57,13 +57,13 @@ def test_notebooks_are_kept_without_outputs(path: Path) -> None:
 def test_every_cell_about_agents_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    outputs = [shown("".join(cell["source"]), names) for cell in cells(AGENTS)]
+    outputs: list[Any] = [shown("".join(cell["source"]), names) for cell in cells(AGENTS)]
     _, steps, scores, judged, differences = outputs
-    assert len(steps) == 4  # type: ignore[arg-type]
+    assert len(steps) == 4
     assert scores == {"calls": 1.0, "arguments": 1.0, "errors": 0.0, "steps": 4.0}
-    (reached, (cited,)), (missed, _) = judged  # type: ignore[misc]
+    (reached, (cited,)), (missed, _) = judged
     assert (reached, missed, cited.found, cited.step) == ("Reached", "Not reached", "proven", 3)
-    assert all("new is better" in one for one in differences)  # type: ignore[union-attr]
+    assert all("new is better" in one for one in differences)
 
 
 def test_progress_tells_what_has_no_score(capsys: pytest.CaptureFixture[str]) -> None:

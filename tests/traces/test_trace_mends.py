@@ -14,7 +14,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.trajectory import ToolCall
 from adjudge.traces import files
 from adjudge.traces.files import read_traces
-from adjudge.traces.read import read_rows, read_trajectories
+from adjudge.traces.read import checked, read_rows, read_trajectories
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.values import Object
 
@@ -456,11 +456,10 @@ def test_only_open_traces_of_a_large_file_are_held(
     whole = [row.trajectory.goal for row in read_traces(path)]
     monkeypatch.setattr(files, "_SMALL", 0)
     held: list[int] = []
-    read = files.checked
 
     def counted(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
         held.append(len(given))
-        return read(format, given)
+        return checked(format, given)
 
     monkeypatch.setattr(files, "checked", counted)
     assert sorted(row.trajectory.goal for row in read_traces(path)) == sorted(whole)
