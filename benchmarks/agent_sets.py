@@ -15,7 +15,7 @@ from pathlib import Path
 from adjudge.traces.files import read_traces
 from adjudge.traces.formats.trail import spans_below
 from adjudge.traces.messages import read_turns
-from adjudge.traces.turns import Called
+from adjudge.traces.turns import CalledTool
 
 Figures = dict[str, float]
 
@@ -31,7 +31,7 @@ def tau_bench(path: Path) -> Figures:
         again = 0
         for turn in turns:
             figures[f"messages of {turn.role}"] += 1
-            calls = [part for part in turn.parts if isinstance(part, Called)]
+            calls = [part for part in turn.parts if isinstance(part, CalledTool)]
             figures["calls"] += len(calls)
             figures["calls with arguments that are not JSON"] += sum(
                 isinstance(call.arguments, str) for call in calls

@@ -273,6 +273,7 @@ def test_commands_print_what_the_page_shows(block: Block, monkeypatch: pytest.Mo
 
 READERS: dict[str, Callable[[Path], object]] = {
     "docs/agent-rules.md": read_expected,
+    "docs/ru/agent-rules.md": read_expected,
     "docs/agents.md": load_eval,
     "docs/checks.md": load_eval,
     "docs/compared.md": load_eval,

@@ -84,6 +84,8 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "who-and-when": "trajectories:WHO_AND_WHEN",
             "trail": "trajectories:TRAIL",
             "mast": "trajectories:MAST",
+            "agent-reward-bench": "trajectories:AGENT_REWARD_BENCH",
+            "bfcl": "trajectories:BFCL",
             "judgebench": "judgebench:JUDGEBENCH",
             "arena-hard": "arena_hard:ARENA_HARD",
             "mt-bench": "mt_bench:MT_BENCH",

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from adjudge.agents.evaluator import AgentEvaluator
+from adjudge.agents.evaluator import AgentEvaluator, instances_of
 from adjudge.agents.expected import Expectations, ExpectedCall, read_calls, read_patterns
-from adjudge.agents.matching import Comparison, Is, Matches
+from adjudge.agents.matching import Is, Matches, ValueComparison
 from adjudge.agents.rules import measure, measure_all
 from adjudge.agents.steps_of import turns_of
-from adjudge.domain.json_types import JsonValue
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import Step, ToolCall, Trajectory
 from adjudge.errors import SetupError
+from adjudge.gateway.open import open_model
+from adjudge.gateway.providers.local import LocalModel
 from adjudge.reading.values import Place
 from support.agents import MESSAGES
 from support.commands import adjudge
@@ -128,7 +131,7 @@ def test_a_call_without_a_recorded_result_makes_nothing_good() -> None:
 def test_calls_without_recorded_results_are_no_repeats() -> None:
     found = measure("repeats", made(ToolCall("a", {}), ToolCall("a", {})), Expectations(), {})
     assert found.value is None
-    assert "the result of step 1 is not recorded" in str(found.reason)
+    assert "what came of it is not recorded each time" in str(found.reason)
     apart = made(ToolCall("a", {}), ToolCall("b", {}), ToolCall("a", {"x": 1}))
     assert measure("repeats", apart, Expectations(), {}).value == 0
 
@@ -212,7 +215,7 @@ def test_what_is_shown_obeys_nobody(tmp_path: Path) -> None:
     ],
 )
 def test_patterns_are_folded_as_texts_are(pattern: str, text: str, fits: bool) -> None:
-    assert Comparison(text="folded").matches(Matches(pattern), text) is fits
+    assert ValueComparison(text="folded").matches(Matches(pattern), text) is fits
 
 
 def test_nothing_to_ask_is_not_an_answer_that_is_stored(tmp_path: Path) -> None:
@@ -243,3 +246,64 @@ def test_a_gate_is_not_passed_by_what_cannot_be_told(tmp_path: Path) -> None:
     done = adjudge("run", "eval.yaml", cwd=tmp_path)
     assert done.returncode == 5, done.stderr
     assert "Gate undecided" in done.stderr
+
+
+def test_the_window_of_a_model_says_what_it_is_shown() -> None:
+    long = Trajectory.of(
+        [
+            {"role": "user", "content": "Read it."},
+            *(
+                {"role": "assistant", "tool_calls": [_reading(number)]}
+                if number % 2
+                else {"role": "tool", "tool_call_id": str(number - 1), "content": "x " * 4000}
+                for number in range(1, 9)
+            ),
+            {"role": "assistant", "content": "Done."},
+        ]
+    )
+    asked: list[str] = []
+
+    def reached(prompt: str) -> str:
+        asked.append(prompt)
+        return '{"explanation": "e", "evidence": [], "selected_option": "Reached"}'
+
+    small = open_model(reached, window=8000)
+    (result,) = AgentEvaluator(small, measures=["goal"]).evaluate(long)
+    assert result["goal"].option == "Reached"
+    assert result["goal"].shortened is not None
+    assert len(asked[0]) / 3 < 8000
+    asked.clear()
+    (result,) = AgentEvaluator(open_model(reached), measures=["goal"]).evaluate(long)
+    assert result["goal"].shortened is None
+    asked.clear()
+    huge = replace(long, goal="word " * 30_000)
+    judge = AgentEvaluator(small, measures=["goal"])
+    (result,) = judge.evaluate(huge)
+    assert (result["goal"].score, asked) == (None, [])
+    assert "too long for" in str(result["goal"].reason)
+    assert "it takes 8,000" in str(result["goal"].reason)
+    refused = judge.estimate([item for one in instances_of(huge) for item in judge.rows(one)])
+    assert (refused.calls, list(refused.refused.values())) == ((0, 0), [1])
+
+
+def _reading(number: int) -> JsonDict:
+    return {"id": str(number), "function": {"name": "read", "arguments": f'{{"page": {number}}}'}}
+
+
+def test_known_windows_come_from_the_table_and_from_the_model() -> None:
+    assert open_model("openai/gpt-4o-mini", api_key="k").window == 128_000
+    assert open_model("openai/unheard-of", api_key="k").window is None
+    assert open_model("openai/unheard-of", api_key="k", window=9000).window == 9000
+    assert LocalModel.capabilities.window == 4096
+
+
+def test_types_and_text_of_arguments_are_set_with_the_evaluator() -> None:
+    call = ToolCall("get", {"id": "7", "city": " PARIS "}, result="ok")
+    run = Trajectory("q", (Step(1, "assistant", "called", call=call),), answer="ok")
+    wanted: Mapping[str, JsonValue] = {"get": {"id": 7, "city": "paris"}}
+    expect = {"1": [wanted]}
+    strict = AgentEvaluator(measures=["calls"], expect=expect)
+    loose = AgentEvaluator(measures=["calls"], expect=expect, types="loose", text="folded")
+    assert [judge.evaluate(run)[0].scores["calls"] for judge in (strict, loose)] == [0.0, 1.0]
+    with pytest.raises(SetupError, match="types must be one of strict, loose"):
+        AgentEvaluator(types="lose")  # type: ignore[arg-type]

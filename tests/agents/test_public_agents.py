@@ -9,17 +9,19 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.agents.expected import Expectations
+from adjudge.agents.expected import Expectations, read_expected
 from adjudge.agents.rules import measure
+from adjudge.domain.trajectory import Trajectory
 
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import bfcl, tau_bench  # noqa: E402 - not part of the package
+from benchmarks import bfcl, tau_bench, who_and_when  # noqa: E402 - not part of the package
 
 DATA = ROOT.parent / "shared" / "data" / "agents"
 TAU_BENCH = DATA / "tau-bench-gpt-4o-airline.json.gz"
 BFCL = DATA / "bfcl-multi-turn-expected.json"
+WHO_AND_WHEN = DATA / "who-and-when"
 
 
 @pytest.fixture(scope="module")
@@ -98,3 +100,31 @@ def test_arguments_without_names_need_a_schema() -> None:
     assert 'sort("final_report.pdf") is expected with arguments that have no names' in str(
         found.reason
     )
+
+
+def test_blame_by_rules_of_thumb() -> None:
+    if not WHO_AND_WHEN.exists():
+        pytest.skip(f"{WHO_AND_WHEN} is not here")
+    runs = who_and_when.read_runs(WHO_AND_WHEN)
+    assert (len(runs), sum(len(run.trajectory.steps) for run in runs)) == (126, 1099)
+    assert round(who_and_when.by_chance(runs)[0], 3) == 0.120
+    found = {
+        name: who_and_when.figures(name, runs, [thumb(run) for run in runs])
+        for name, thumb in who_and_when.THUMBS.items()
+    }
+    assert sum(found["the first step"].steps) == 20
+    before = found["the step before the first failure"]
+    assert (sum(before.steps), sum(before.agents)) == (38, 67)
+
+
+def test_a_number_inside_another_is_no_hit() -> None:
+    run = who_and_when.BlamedRun(Trajectory("", (), None), 2, "a", "")
+    found = who_and_when.figures("x", [run] * 2, [11, 2])
+    assert (found.steps, found.as_published) == ([0.0, 1.0], [1.0, 1.0])
+
+
+def test_what_bfcl_expects_is_read_as_it_is() -> None:
+    if not BFCL.exists():
+        pytest.skip(f"{BFCL} is not here")
+    found = read_expected(BFCL)
+    assert (len(found), sum(map(len, found.values()))) == (200, 1142)

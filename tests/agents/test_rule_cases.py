@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from adjudge.agents.expected import Expectations, Order, read_pairs, read_patterns
-from adjudge.agents.matching import Comparison
-from adjudge.agents.rules import RULES, Measured, measure, measure_all
+from adjudge.agents.matching import ValueComparison
+from adjudge.agents.rules import RULES, RuleResult, measure, measure_all
 from adjudge.checks import patterns
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.message import Usage
@@ -18,7 +18,7 @@ from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.reading.values import Place
 
 HERE = Place("here")
-AS_IT_IS = Comparison()
+AS_IT_IS = ValueComparison()
 
 
 def made(*calls: ToolCall, tools: Sequence[ToolDefinition] = (), answer: str = "") -> Trajectory:
@@ -38,14 +38,14 @@ def rule(
     expected: JsonValue = None,
     *,
     order: Order = "in_order",
-    comparison: Comparison = AS_IT_IS,
+    comparison: ValueComparison = AS_IT_IS,
     **columns: JsonValue,
-) -> Measured:
+) -> RuleResult:
     row = dict(columns) if expected is None else {**columns, "reference_calls": expected}
     return measure(name, trajectory, Expectations(order=order, comparison=comparison), row)
 
 
-def parts(measured: Measured) -> list[str]:
+def parts(measured: RuleResult) -> list[str]:
     return [str(part.sentence) for part in measured.parts]
 
 
@@ -103,13 +103,13 @@ def test_loose_types(expected: JsonValue, given: JsonValue, same: bool) -> None:
         "calls",
         made(call("a", x=given)),
         [{"name": "a", "kwargs": {"x": expected}}],
-        comparison=Comparison(types="loose"),
+        comparison=ValueComparison(types="loose"),
     )
     assert found.value is same
 
 
 def test_folded_text() -> None:
-    folded = Comparison(text="folded")
+    folded = ValueComparison(text="folded")
     run = made(call("a", city=" PARIS  Nord\n"))
     assert rule("calls", run, [{"a": {"city": "Paris nord"}}], comparison=folded).value is True
     assert rule("calls", run, [{"a": {"city": "ParisNord"}}], comparison=folded).value is False
@@ -187,7 +187,7 @@ def test_missing_and_null_differ_and_so_does_an_argument_too_many() -> None:
 
 
 def test_parts_that_do_not_count() -> None:
-    ignore = Comparison(ignore=("request_id", "*.timestamp"))
+    ignore = ValueComparison(ignore=("request_id", "*.timestamp"))
     run = made(call("a", request_id="7", x=[{"timestamp": 5, "y": 1}]))
     assert rule("calls", run, [{"a": {"x": [{"y": 1}]}}], comparison=ignore).value is True
     wanted: JsonValue = [{"a": {"x": [{"y": {"above": 0}}], "request_id": "8"}}]
@@ -300,7 +300,7 @@ def test_the_share_of_arguments_is_of_the_best_pairs() -> None:
     assert rule("arguments", made(call("a", x=1)), ["a", {"a": {}}]).value is None
 
 
-def patterned(name: str, run: Trajectory, **given: JsonValue) -> Measured:
+def patterned(name: str, run: Trajectory, **given: JsonValue) -> RuleResult:
     expectations = Expectations(
         required=read_patterns(given["required"], HERE) if "required" in given else (),
         forbidden=read_patterns(given["forbidden"], HERE) if "forbidden" in given else (),
@@ -352,7 +352,7 @@ def test_repeats_need_the_same_result() -> None:
     found = rule("repeats", run)
     assert found.value == 2
     assert [(part.step, part.other) for part in found.parts] == [(3, 2), (5, 2)]
-    ignoring = Comparison(ignore=("id",))
+    ignoring = ValueComparison(ignore=("id",))
     assert rule("repeats", made(call("a", id=1), call("a", id=2)), comparison=ignoring).value == 1
     assert rule("repeats", made()).value == 0
 
@@ -477,9 +477,9 @@ def test_ended(answer: str | None, value: bool) -> None:
 
 def test_final_state() -> None:
     state: JsonValue = {"orders": {"7": "cancelled"}, "at": 5}
-    ignoring = Comparison(ignore=("at",))
+    ignoring = ValueComparison(ignore=("at",))
 
-    def final(state: JsonValue, reference: JsonValue) -> Measured:
+    def final(state: JsonValue, reference: JsonValue) -> RuleResult:
         return rule(
             "final_state", made(), comparison=ignoring, state=state, reference_state=reference
         )

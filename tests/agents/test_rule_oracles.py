@@ -15,7 +15,7 @@ import pytest
 
 from adjudge.agents.alignment import assign_best, match_in_order, match_most
 from adjudge.agents.expected import ORDERS, Expectations, read_pairs, read_patterns
-from adjudge.agents.matching import Comparison
+from adjudge.agents.matching import ValueComparison
 from adjudge.agents.rules import RULES, measure_all
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
@@ -517,7 +517,7 @@ def test_every_rule_is_what_trying_everything_gives() -> None:
             required=read_patterns(given.required, place) if given.required else (),
             forbidden=read_patterns(given.forbidden, place) if given.forbidden else (),
             before=read_pairs(given.before, place) if given.before else (),
-            comparison=Comparison(given.types, given.text, tuple(given.ignore)),  # type: ignore[arg-type]
+            comparison=ValueComparison(given.types, given.text, tuple(given.ignore)),  # type: ignore[arg-type]
         )
         columns = {**given.columns}
         if given.expected is not None:

@@ -14,11 +14,12 @@ import pytest
 from adjudge import AspectCritic, ScriptedModel
 from adjudge.engine.progress_bar import ProgressBar
 
-TUTORIAL = Path(__file__).parents[2] / "examples" / "tutorial.ipynb"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+TUTORIAL, AGENTS = EXAMPLES / "tutorial.ipynb", EXAMPLES / "agents.ipynb"
 
 
-def cells() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(TUTORIAL.read_text(encoding="utf-8"))["cells"]
+def cells(path: Path = TUTORIAL) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return [cell for cell in found if cell["cell_type"] == "code"]
 
 
@@ -48,8 +49,21 @@ def test_every_cell_of_the_tutorial_runs(
     assert "200 of 200 judged" in capsys.readouterr().err
 
 
-def test_the_tutorial_is_kept_without_outputs() -> None:
-    assert [cell for cell in cells() if cell["outputs"] or cell["execution_count"]] == []
+@pytest.mark.parametrize("path", [TUTORIAL, AGENTS], ids=lambda path: path.stem)
+def test_notebooks_are_kept_without_outputs(path: Path) -> None:
+    assert [cell for cell in cells(path) if cell["outputs"] or cell["execution_count"]] == []
+
+
+def test_every_cell_about_agents_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    outputs: list[Any] = [shown("".join(cell["source"]), names) for cell in cells(AGENTS)]
+    _, steps, scores, judged, differences = outputs
+    assert len(steps) == 4
+    assert scores == {"calls": 1.0, "arguments": 1.0, "errors": 0.0, "steps": 4.0}
+    (reached, (cited,)), (missed, _) = judged
+    assert (reached, missed, cited.found, cited.step) == ("Reached", "Not reached", "proven", 3)
+    assert all("new is better" in one for one in differences)
 
 
 def test_progress_tells_what_has_no_score(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adjudge import Trajectory
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.trajectory import ToolCall
-from adjudge.traces.read import read_rows, read_trajectories
+from adjudge.traces import files
+from adjudge.traces.files import read_traces
+from adjudge.traces.read import checked, read_rows, read_trajectories
+from adjudge.traces.row import TraceFormat, TraceRow
+from adjudge.traces.values import Object
 
 ASKED = {"role": "user", "content": "q"}
 
@@ -412,3 +419,48 @@ def test_a_tool_span_that_failed_without_a_message_has_an_error() -> None:
     }
     (call,) = calls(read({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}))
     assert call.error
+
+
+def test_a_name_alone_is_no_handoff() -> None:
+    bare = {
+        "role": "assistant",
+        "tool_calls": [{"id": "1", "function": {"name": "transfer_to_savings", "arguments": "{}"}}],
+    }
+    assert [step.kind for step in read([ASKED, bare, back("1", "done")]).steps][1:] == ["called"]
+    told = read([ASKED, bare, back("1", "Successfully transferred to savings")])
+    assert told.steps[1].kind == "handed over"
+    named = read([ASKED, bare, back("1", '{"assistant": "Savings"}')])
+    assert (named.steps[1].kind, named.steps[1].text) == ("handed over", "Savings")
+
+
+def _spans_line(*traces: int) -> str:
+    def span(trace: int) -> JsonDict:
+        said = [{"role": "user", "parts": [{"type": "text", "content": f"task {trace}"}]}]
+        given = {"gen_ai.operation.name": "chat", "gen_ai.input.messages": json.dumps(said)}
+        return {
+            "traceId": f"{trace:032x}",
+            "spanId": f"{trace:016x}",
+            "name": "x",
+            "attributes": [{"key": key, "value": {"stringValue": v}} for key, v in given.items()],
+        }
+
+    return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [*map(span, traces)]}]}]})
+
+
+def test_only_open_traces_of_a_large_file_are_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = [_spans_line(1), _spans_line(2, 1), "", _spans_line(3), _spans_line(2)]
+    path = tmp_path / "spans.jsonl"
+    path.write_text("\n".join([*lines[:5], _spans_line(4)]), encoding="utf-8")
+    whole = [row.trajectory.goal for row in read_traces(path)]
+    monkeypatch.setattr(files, "_SMALL", 0)
+    held: list[int] = []
+
+    def counted(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
+        held.append(len(given))
+        return checked(format, given)
+
+    monkeypatch.setattr(files, "checked", counted)
+    assert sorted(row.trajectory.goal for row in read_traces(path)) == sorted(whole)
+    assert held == [4, 1]

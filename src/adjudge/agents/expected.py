@@ -8,7 +8,7 @@ import ast
 import json
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -16,8 +16,7 @@ from typing import Literal
 from adjudge.agents.matching import (
     Anything,
     Between,
-    Comparison,
-    Contains,
+    Containing,
     Is,
     ListOf,
     Matcher,
@@ -26,6 +25,7 @@ from adjudge.agents.matching import (
     ObjectOf,
     OneOf,
     SetOf,
+    ValueComparison,
     read_matcher,
 )
 from adjudge.domain.frozen import NOTHING
@@ -36,7 +36,7 @@ from adjudge.reading.values import Place, Scalar, load_yaml, mapping, nearest, t
 Order = Literal["exact", "in_order", "any_order", "only"]
 ORDERS: tuple[Order, ...] = ("exact", "in_order", "any_order", "only")
 COLUMN = "reference_calls"
-_TASK_COLUMNS = ("task_id", "id")
+TASK_COLUMNS = ("task_id", "id")
 _NAMES = ("name", "tool_name", "function_name", "tool")
 _WITH_MATCHERS = "arguments"
 _ARGUMENTS = (
@@ -104,13 +104,13 @@ class Expectations:
     forbidden: tuple[ExpectedCall, ...] = ()
     before: tuple[tuple[ExpectedCall, ExpectedCall], ...] = ()
     """``(confirm, pay)``: no ``pay`` before a ``confirm``."""
-    comparison: Comparison = Comparison()
+    comparison: ValueComparison = ValueComparison()
 
     def of(self, columns: JsonObject) -> tuple[ExpectedCall, ...] | None:
         """The calls that are expected of a row; None where nothing says so. A WrongValue where its
         column cannot be read.
         """
-        for name in _TASK_COLUMNS:
+        for name in TASK_COLUMNS:
             task = columns.get(name)
             if task is not None and (found := self.calls.get(str(task))) is not None:
                 return found
@@ -119,9 +119,13 @@ class Expectations:
 
 
 def read_expected(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
-    """The expected calls by task of a YAML or JSON file."""
+    """The expected calls by task of a YAML or JSON file; or of lines of BFCL, each with ``id`` and
+    ``ground_truth``.
+    """
     place = Place(str(path), Message("the file"))
     content = text_in(path)
+    if content.lstrip().startswith("{") and '"ground_truth"' in content.partition("\n")[0]:
+        return dict(_read_lines(content, str(path)))
     place = (
         _load_json(content, place) if path.suffix.lower() == ".json" else load_yaml(content, place)
     )
@@ -131,6 +135,16 @@ def read_expected(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
         return {task: read_calls(tasks[task], top.at(task)) for task in tasks}
     except RecursionError:
         raise place.wrong("is nested too deep") from None
+
+
+def _read_lines(content: str, name: str) -> Iterator[tuple[str, tuple[ExpectedCall, ...]]]:
+    for number, line in enumerate(content.splitlines(), 1):
+        if line.strip():
+            place = Place(name, Message("line {number}", number=number))
+            row = mapping(_load_json(line, place).value, place)
+            if not isinstance(row.get("id"), str):
+                raise place.wrong("has no id")
+            yield str(row["id"]), read_calls(row.get("ground_truth"), place.at(str(row["id"])))
 
 
 def read_cell(given: JsonValue, column: str) -> tuple[ExpectedCall, ...]:
@@ -349,7 +363,7 @@ def shown(matcher: Matcher) -> JsonValue:  # noqa: PLR0911 - one for each kind
         case Between(above, below):
             limits = {"above": above, "below": below}
             return {name: limit for name, limit in limits.items() if limit is not None}
-        case Contains(parts):
+        case Containing(parts):
             return {"contains": [shown(part) for part in parts]}
         case SetOf(items):
             return {"set": [shown(item) for item in items]}

@@ -20,6 +20,7 @@ from adjudge.agents.measures import (
     own_criteria,
 )
 from adjudge.agents.result import MeasureResult
+from adjudge.agents.window import StepsBudget
 from adjudge.domain.agent_record import PointRecord
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.each import each_of
@@ -59,8 +60,7 @@ class Questioning(ABC):
 
     name: str
     language: str
-    budget: int
-    """Tokens of the steps."""
+    budget: StepsBudget
     votes: int
     ballots: MakeBallots
 
@@ -80,10 +80,15 @@ class Questioning(ABC):
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
         """The votes as one result."""
 
+    def beside(self, item: AgentItem) -> Sequence[str]:
+        """The texts that are shown beside the steps."""
+        run, columns = item.trajectory, map(item.column, ("task", "reference"))
+        return [text for text in (run.goal, run.answer, *columns) if text]
+
     def shown(self, item: AgentItem) -> ShownTrajectory:
         """The steps as they are shown."""
         return item.shown(
-            self.budget,
+            self.budget.of_steps(self.beside(item)),
             self.language,
             tools=self.name == "tool_choice",
             results=self.name not in CONVERSATIONS,
@@ -106,6 +111,10 @@ class CriteriaQuestioning(Questioning):
         if self.name == "in_role" and not item.trajectory.system:
             return Message("the trace holds no system prompt that says the role")
         return None if item.trajectory.steps else Message("there are no steps")
+
+    def beside(self, item: AgentItem) -> Sequence[str]:
+        own = {"policy": self._policy(item), "in_role": item.trajectory.system}
+        return [*super().beside(item), own.get(self.name, "")]
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
         return [] if votes else self._ballots(item)
@@ -234,6 +243,9 @@ class ChecklistQuestioning(Questioning):
     @cached_property
     def criteria(self) -> Criteria:
         return own_criteria(CHECKLIST, self.language)
+
+    def beside(self, item: AgentItem) -> Sequence[str]:
+        return [*super().beside(item), *item.points]
 
     def plan(self, item: AgentItem, votes: Sequence[Vote]) -> Sequence[Ballot]:
         points = item.points or self._derived(votes)

@@ -19,6 +19,8 @@ from adjudge.reading.values import Place, what
 _T = TypeVar("_T")
 Types = Literal["strict", "loose"]
 Texts = Literal["exact", "folded"]
+TYPES: tuple[Types, ...] = ("strict", "loose")
+TEXTS: tuple[Texts, ...] = ("exact", "folded")
 _WRITTEN = re.compile(r"-?(?:0|[1-9][0-9]{0,300})(?:\.[0-9]{1,300})?(?:[eE][-+]?[0-9]{1,3})?")
 """A number as JSON writes it."""
 _BLANKS = re.compile(r"(?<!\\)\s+")
@@ -63,7 +65,7 @@ class Between:
 
 
 @dataclass(frozen=True, slots=True)
-class Contains:
+class Containing:
     """A text with all of these in it, a list with all among its items, an object with all keys."""
 
     parts: tuple[Matcher, ...]
@@ -96,12 +98,12 @@ class ObjectOf:
 
 
 Matcher: TypeAlias = (
-    Is | OneOf | Matches | Near | Between | Contains | SetOf | Anything | ListOf | ObjectOf
+    Is | OneOf | Matches | Near | Between | Containing | SetOf | Anything | ListOf | ObjectOf
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ValueComparison:
     """When two values are the same."""
 
     types: Types = "strict"
@@ -172,7 +174,7 @@ class Comparison:
                     and (above is None or found > above)
                     and (below is None or found < below)
                 )
-            case Contains(parts):
+            case Containing(parts):
                 return all(self._contains(part, value, path) for part in parts)
             case SetOf(items):
                 found_items = _items(value)
@@ -381,8 +383,8 @@ def _read_between(given: JsonObject, place: Place) -> Matcher:
 def _read_contains(given: JsonObject, place: Place) -> Matcher:
     value, at = given["contains"], place.at("contains")
     if isinstance(value, list | tuple):
-        return Contains(_read_items(value, at))
-    return Contains((read_matcher(value, at),))
+        return Containing(_read_items(value, at))
+    return Containing((read_matcher(value, at),))
 
 
 def _read_any(given: JsonObject, place: Place) -> Matcher:

@@ -20,6 +20,8 @@ CONVERSATIONS = ("solved", "remembered", "in_role", "frustrated")
 QUESTIONS = ("goal", "policy", "tool_choice", "side_effect", "loop", *CONVERSATIONS)
 """Asked in one call each, by criteria of the catalogue."""
 CHECKLIST, REPORTED, BLAME = "checklist", "reported_truly", "blame"
+BETTER = "better"
+"""Which of two runs of a task is better: asked where systems are compared."""
 JUDGED = (*QUESTIONS, CHECKLIST, REPORTED, BLAME)
 MEASURES = (*RULES, *JUDGED)
 """What may stand under ``measures``."""
@@ -44,6 +46,8 @@ _TRUTH = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
 def check_measures(names: Sequence[str]) -> None:
     """Say so when a name is no measure, or stands there twice."""
     for place, name in enumerate(names):
+        if name == BETTER:
+            raise SetupError("better compares two runs of a task: add compare: systems")
         if name not in MEASURES:
             raise SetupError(
                 "there is no measure {name!r}; {near}", name=name, near=nearest(name, MEASURES)

@@ -25,7 +25,7 @@ _COMPARE: Mapping[str, Callable[[float, float], bool]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class MeasureCondition:
     """What a measure must say."""
 
     measure: str
@@ -41,13 +41,13 @@ class Condition:
         return score is not None and _COMPARE[self.compare](score, self.number)
 
 
-def read_conditions(given: Mapping[str, JsonValue], language: str) -> tuple[Condition, ...]:
+def read_conditions(given: Mapping[str, JsonValue], language: str) -> tuple[MeasureCondition, ...]:
     """``{goal: Not reached}``, ``{errors: ">0"}``, ``{calls: false}``."""
     check_measures(list(given))
     return tuple(_condition(name, said, language) for name, said in given.items())
 
 
-def _condition(name: str, said: JsonValue, language: str) -> Condition:
+def _condition(name: str, said: JsonValue, language: str) -> MeasureCondition:
     if name not in RULES and name not in (CHECKLIST, REPORTED):
         offered = measure_criteria(name, language).option_names
         wanted = [said] if not isinstance(said, Sequence) or isinstance(said, str) else said
@@ -59,7 +59,7 @@ def _condition(name: str, said: JsonValue, language: str) -> Condition:
                 options=", ".join(offered),
                 said=said,
             )
-        return Condition(name, tuple(one for one in found if one))
+        return MeasureCondition(name, tuple(one for one in found if one))
     written = str(float(said)) if isinstance(said, bool) else _TRUTHS.get(str(said), str(said))
     compared = _COMPARED.fullmatch(written)
     if compared is None:
@@ -68,7 +68,7 @@ def _condition(name: str, said: JsonValue, language: str) -> Condition:
             name=name,
             said=said,
         )
-    return Condition(name, (), compared[1] or "=", float(compared[2]))
+    return MeasureCondition(name, (), compared[1] or "=", float(compared[2]))
 
 
 _TRUTHS = {"true": "1", "false": "0"}

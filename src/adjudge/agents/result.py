@@ -11,7 +11,7 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.results import Result, Status
-from adjudge.domain.steps import NOWHERE, Citation
+from adjudge.domain.steps import NOWHERE, StepCitation
 from adjudge.domain.trajectory import Trajectory
 from adjudge.domain.verdict import KeptPlace
 
@@ -23,7 +23,7 @@ class MeasureResult(Result):
     measure: str
     option: str | None = None
     """What was chosen; of a rule that holds or not, PASS or FAIL."""
-    evidence: tuple[Citation, ...] = ()
+    evidence: tuple[StepCitation, ...] = ()
     parts: tuple[MeasuredPart, ...] = ()
     """Of a rule: what makes the number what it is."""
     place: KeptPlace = field(default_factory=lambda: NOWHERE)
@@ -107,7 +107,7 @@ class TrajectoryResult:
         return {name: one.option for name, one in self.results.items()}
 
     @property
-    def evidence(self) -> dict[str, tuple[Citation, ...]]:
+    def evidence(self) -> dict[str, tuple[StepCitation, ...]]:
         """Measure → the steps and quotes that show it."""
         return {name: one.evidence for name, one in self.results.items()}
 

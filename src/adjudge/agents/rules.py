@@ -53,7 +53,7 @@ _LINE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class RulePart:
     """One call, or one place, that makes a measure what it is."""
 
     kind: PartKind
@@ -72,7 +72,7 @@ class Part:
         return join(": ", (text, self.detail)) if self.detail else text
 
 
-_SENTENCES: Mapping[PartKind, Callable[[Part], Message]] = {
+_SENTENCES: Mapping[PartKind, Callable[[RulePart], Message]] = {
     "missing": lambda part: Message("missing: {call}", call=part.what),
     "extra": lambda part: Message(
         "step {step} was not expected: {call}", step=part.step, call=part.what
@@ -115,7 +115,7 @@ _SENTENCES: Mapping[PartKind, Callable[[Part], Message]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class RuleResult:
     """What a rule found."""
 
     name: str
@@ -123,7 +123,7 @@ class Measured:
     """None: there was nothing to measure."""
     reason: Message | None = None
     """Why there is no value."""
-    parts: tuple[Part, ...] = ()
+    parts: tuple[RulePart, ...] = ()
     untold: bool = False
     """Whether it may be a breach, and the trace does not tell: no gate passes over it."""
 
@@ -154,14 +154,16 @@ class MadeCall:
         except RecursionError:
             return f"{self.call.name}(…)"
 
-    def part(self, kind: PartKind, *, other: int | None = None, detail: str | None = None) -> Part:
-        return Part(kind, self.line, self.step.number, other, detail)
+    def part(
+        self, kind: PartKind, *, other: int | None = None, detail: str | None = None
+    ) -> RulePart:
+        return RulePart(kind, self.line, self.step.number, other, detail)
 
 
-Found = tuple[float | bool, Sequence[Part]]
+Found = tuple[float | bool, Sequence[RulePart]]
 
 
-class Case:
+class RuleCase:
     """A trajectory beside what was expected of it; what several rules need is worked out once."""
 
     def __init__(
@@ -288,11 +290,11 @@ class Case:
 
     def unmatched(
         self, places: Sequence[int | None], *kinds: Literal["missing", "extra"]
-    ) -> tuple[Part, ...]:
+    ) -> tuple[RulePart, ...]:
         """The expected calls without one that was made, and those made without an expected one."""
         taken = {place for place in places if place is not None}
         missing = (
-            Part("missing", short(expected.line, _LINE))
+            RulePart("missing", short(expected.line, _LINE))
             for expected, place in zip(self.expected, places, strict=True)
             if place is None and "missing" in kinds
         )
@@ -310,7 +312,7 @@ def _too_many(expected: int, made: int) -> Message:
     )
 
 
-def _calls(case: Case) -> Found:
+def _calls(case: RuleCase) -> Found:
     match case.expectations.order:
         case "any_order":
             return _verdict(case.unmatched(case.matching, "missing"))
@@ -322,11 +324,11 @@ def _calls(case: Case) -> Found:
             return _verdict(_out_of_order(case, "missing", "extra"))
 
 
-def _verdict(parts: Sequence[Part]) -> Found:
+def _verdict(parts: Sequence[RulePart]) -> Found:
     return not parts, parts
 
 
-def _out_of_order(case: Case, *kinds: Literal["missing", "extra"]) -> tuple[Part, ...]:
+def _out_of_order(case: RuleCase, *kinds: Literal["missing", "extra"]) -> tuple[RulePart, ...]:
     """What keeps the expected calls from being the ones made, in their order. A call that is there
     at another place is out of order, and neither missing nor extra.
     """
@@ -344,27 +346,27 @@ def _out_of_order(case: Case, *kinds: Literal["missing", "extra"]) -> tuple[Part
     return (*case.unmatched(places, *kinds), *moved)
 
 
-def _precision(case: Case) -> Found:
+def _precision(case: RuleCase) -> Found:
     parts = case.unmatched(case.matching, "extra")
     if not case.made:
         raise Unmeasurable(Message("no tool was called"))
     return case.matched / len(case.made), parts
 
 
-def _recall(case: Case) -> Found:
+def _recall(case: RuleCase) -> Found:
     if not case.expected:
         raise Unmeasurable(Message("no call is expected"))
     return case.matched / len(case.expected), case.unmatched(case.matching, "missing")
 
 
-def _f1(case: Case) -> Found:
+def _f1(case: RuleCase) -> Found:
     total = len(case.expected) + len(case.made)
     if not total:
         raise Unmeasurable(Message("no call is expected, and none was made"))
     return 2 * case.matched / total, case.unmatched(case.matching, "missing", "extra")
 
 
-def _arguments(case: Case) -> Found:
+def _arguments(case: RuleCase) -> Found:
     by_name: dict[str, tuple[list[Mapping[str, Matcher]], list[MadeCall]]] = {}
     for expected in case.expected:
         by_name.setdefault(expected.name, ([], []))[0].append(expected.arguments or {})
@@ -372,7 +374,7 @@ def _arguments(case: Case) -> Found:
         if made.call.name in by_name:
             by_name[made.call.name][1].append(made)
     right = total = 0
-    parts: list[Part] = []
+    parts: list[RulePart] = []
     for wanted, calls in by_name.values():
         for arguments, call in _pair_best(case, wanted, calls):
             names = case.comparison.kept(arguments)
@@ -387,7 +389,7 @@ def _arguments(case: Case) -> Found:
     return right / total, sorted(parts, key=lambda part: part.step or 0)
 
 
-def _wrong_arguments(case: Case, arguments: Mapping[str, Matcher], call: ToolCall) -> list[str]:
+def _wrong_arguments(case: RuleCase, arguments: Mapping[str, Matcher], call: ToolCall) -> list[str]:
     names = case.comparison.kept(arguments)
     given = call.arguments
     if isinstance(given, str):
@@ -396,7 +398,7 @@ def _wrong_arguments(case: Case, arguments: Mapping[str, Matcher], call: ToolCal
 
 
 def _pair_best(
-    case: Case, wanted: Sequence[Mapping[str, Matcher]], calls: Sequence[MadeCall]
+    case: RuleCase, wanted: Sequence[Mapping[str, Matcher]], calls: Sequence[MadeCall]
 ) -> Iterator[tuple[Mapping[str, Matcher], MadeCall]]:
     """As many pairs as there can be, of those the ones in which the most arguments are right, of
     those the ones in which the fewest are wrong.
@@ -422,20 +424,20 @@ def _pair_best(
             yield arguments, calls[kept[column][1]]
 
 
-def _required(case: Case) -> Found:
+def _required(case: RuleCase) -> Found:
     patterns = case.expectations.required
     if not patterns:
         raise Unmeasurable(Message("no call is required"))
     return _verdict(
         [
-            Part("missing", short(pattern.line, _LINE))
+            RulePart("missing", short(pattern.line, _LINE))
             for pattern in patterns
             if not any(case.fits(pattern, made.call) for made in case.made)
         ]
     )
 
 
-def _forbidden(case: Case) -> Found:
+def _forbidden(case: RuleCase) -> Found:
     patterns = case.expectations.forbidden
     if not patterns:
         raise Unmeasurable(Message("no call is forbidden"))
@@ -465,7 +467,7 @@ def _check_read(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
             )
 
 
-def _before(case: Case) -> Found:
+def _before(case: RuleCase) -> Found:
     pairs = case.expectations.before
     if not pairs:
         raise Unmeasurable(Message("no call has to come before another"))
@@ -484,7 +486,7 @@ def _before(case: Case) -> Found:
     return _verdict(parts)
 
 
-def _until(case: Case, first: ExpectedCall) -> Iterator[MadeCall]:
+def _until(case: RuleCase, first: ExpectedCall) -> Iterator[MadeCall]:
     """The calls that do not come after one that has to be first; one that failed opens nothing."""
     for made in case.made:
         yield made
@@ -492,7 +494,7 @@ def _until(case: Case, first: ExpectedCall) -> Iterator[MadeCall]:
             return
 
 
-def _repeats(case: Case) -> Found:
+def _repeats(case: RuleCase) -> Found:
     times = Counter(case.keys)
     first: dict[Hashable, int] = {}
     parts = []
@@ -500,9 +502,8 @@ def _repeats(case: Case) -> Found:
         if times[key] > 1 and not _has_outcome(made.call):
             raise Unmeasurable(
                 Message(
-                    "the result of step {step} is not recorded, so nobody can tell whether it "
-                    "repeats another",
-                    step=made.step.number,
+                    "a call was made twice, and what came of it is not recorded each time, so "
+                    "nobody can tell whether it repeats another"
                 )
             )
         whole = (key, made.call.result, made.call.error)
@@ -518,7 +519,7 @@ def _has_outcome(call: ToolCall) -> bool:
     return call.result is not None or call.error is not None
 
 
-def _loops(case: Case) -> Found:
+def _loops(case: RuleCase) -> Found:
     numbers: dict[Hashable, int] = {}
     ids = [numbers.setdefault(key, len(numbers)) for key in case.keys]
     longest = (0, 0, 0)
@@ -534,7 +535,7 @@ def _loops(case: Case) -> Found:
         return 0.0, ()
     run = case.made[start : start + length]
     call = ", ".join(made.line for made in run[:pattern])
-    part = Part("looped", call, run[0].step.number, run[-1].step.number)
+    part = RulePart("looped", call, run[0].step.number, run[-1].step.number)
     return float(length), [part]
 
 
@@ -553,13 +554,13 @@ def _runs(ids: Sequence[int], pattern: int) -> Iterator[tuple[int, int]]:
         same = 0
 
 
-def _errors(case: Case) -> Found:
+def _errors(case: RuleCase) -> Found:
     parts = [_failure(made) for made in case.made if made.call.error is not None]
     return float(len(parts)), parts
 
 
-def _unrecovered(case: Case) -> Found:
-    parts: list[Part] = []
+def _unrecovered(case: RuleCase) -> Found:
+    parts: list[RulePart] = []
     succeeded: set[str] = set()
     unknown: dict[str, int] = {}
     """Tool → a later step without a recorded result: it may have failed as well."""
@@ -575,20 +576,20 @@ def _unrecovered(case: Case) -> Found:
     return float(len(parts)), parts
 
 
-def _failure(made: MadeCall, unknown: int | None = None) -> Part:
+def _failure(made: MadeCall, unknown: int | None = None) -> RulePart:
     said = [short(made.call.error or "", _LINE)]
     if unknown is not None:
         said.append(Message("the result of step {step} is not recorded", step=unknown))
     return made.part("failed", detail=join("; ", [one for one in said if one]) or None)
 
 
-def _unknown_tools(case: Case) -> Found:
+def _unknown_tools(case: RuleCase) -> Found:
     names = {tool.name for tool in _tools(case)}
     parts = [made.part("unknown") for made in case.made if made.call.name not in names]
     return float(len(parts)), parts
 
 
-def _invalid_arguments(case: Case) -> Found:
+def _invalid_arguments(case: RuleCase) -> Found:
     schemas = {tool.name: tool.schema for tool in _tools(case) if tool.schema is not None}
     if not schemas:
         raise Unmeasurable(Message("the trace has no schemas of its tools"))
@@ -608,24 +609,24 @@ def _invalid_arguments(case: Case) -> Found:
     return float(len(parts)), parts
 
 
-def _tools(case: Case) -> Sequence[ToolDefinition]:
+def _tools(case: RuleCase) -> Sequence[ToolDefinition]:
     if not case.trajectory.tools:
         raise Unmeasurable(Message("the trace does not say which tools there are"))
     return case.trajectory.tools
 
 
-def _steps(case: Case) -> Found:
+def _steps(case: RuleCase) -> Found:
     return float(len(case.trajectory.steps)), ()
 
 
-def _model_calls(case: Case) -> Found:
+def _model_calls(case: RuleCase) -> Found:
     run = case.trajectory
     usages = [step.usage for step in run.steps if step.usage]
     total = run.usage.calls if run.usage else 0
     return _recorded(case, "model_calls", [one.calls or 1 for one in usages], total or None)
 
 
-def _tokens(case: Case) -> Found:
+def _tokens(case: RuleCase) -> Found:
     run = case.trajectory
     usages = [step.usage for step in run.steps if step.usage]
     total = _tokens_in(run.usage) if run.usage else 0
@@ -636,12 +637,12 @@ def _tokens_in(usage: Usage) -> int:
     return usage.prompt_tokens + usage.completion_tokens
 
 
-def _usd(case: Case) -> Found:
+def _usd(case: RuleCase) -> Found:
     run = case.trajectory
     return _recorded(case, "usd", [one.usd for one in run.steps if one.usd is not None], run.usd)
 
 
-def _seconds(case: Case) -> Found:
+def _seconds(case: RuleCase) -> Found:
     run = case.trajectory
     return _recorded(case, "seconds", list(_times(run.steps)), run.seconds)
 
@@ -658,7 +659,7 @@ def _times(steps: Iterable[Step]) -> Iterator[float]:
             yield step.seconds
 
 
-def _recorded(case: Case, column: str, values: Sequence[float], total: float | None) -> Found:
+def _recorded(case: RuleCase, column: str, values: Sequence[float], total: float | None) -> Found:
     """What a column of the row says of the whole run, else the sum over its steps, else what the
     trace says of the whole.
     """
@@ -674,11 +675,11 @@ def _recorded(case: Case, column: str, values: Sequence[float], total: float | N
     )
 
 
-def _ended(case: Case) -> Found:
+def _ended(case: RuleCase) -> Found:
     return bool(case.trajectory.answer and case.trajectory.answer.strip()), ()
 
 
-def _final_state(case: Case) -> Found:
+def _final_state(case: RuleCase) -> Found:
     state, reference = (_state(case, name) for name in ("state", "reference_state"))
     try:
         wanted = read_matcher(
@@ -691,7 +692,7 @@ def _final_state(case: Case) -> Found:
     return False, list(_differences(case, wanted, state))
 
 
-def _state(case: Case, column: str) -> JsonValue:
+def _state(case: RuleCase, column: str) -> JsonValue:
     found = case.columns.get(column)
     if found is None:
         raise Unmeasurable(Message("there is no column {name}", name=column))
@@ -704,7 +705,7 @@ def _state(case: Case, column: str) -> JsonValue:
     return found
 
 
-def _differences(case: Case, wanted: Matcher, state: JsonValue) -> Iterator[Part]:
+def _differences(case: RuleCase, wanted: Matcher, state: JsonValue) -> Iterator[RulePart]:
     """The keys of the state that are not as expected."""
     keys: Mapping[str, Matcher] = {}
     if isinstance(wanted, ObjectOf):
@@ -712,11 +713,11 @@ def _differences(case: Case, wanted: Matcher, state: JsonValue) -> Iterator[Part
     elif isinstance(wanted, Is) and isinstance(wanted.value, Mapping):
         keys = {name: Is(value) for name, value in wanted.value.items()}
     if not keys or not isinstance(state, Mapping):
-        yield Part("different", Message("the state"))
+        yield RulePart("different", Message("the state"))
         return
     for name in dict.fromkeys((*case.comparison.kept(keys), *case.comparison.kept(state))):
         if name not in keys or not case.comparison.has_key(keys, name, state):
-            yield Part("different", name)
+            yield RulePart("different", name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -726,7 +727,7 @@ class Rule:
     title: Message
     amount: Amount
     better: Better
-    find: Callable[[Case], Found]
+    find: Callable[[RuleCase], Found]
 
 
 RULES: Mapping[str, Rule] = {
@@ -768,7 +769,7 @@ RULES: Mapping[str, Rule] = {
 
 def measure(
     name: str, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
-) -> Measured:
+) -> RuleResult:
     """One rule on one trajectory. ``columns`` are the row's: ``task_id`` or ``id``,
     ``reference_calls``, ``state``, ``reference_state``, ``usd``, …
     """
@@ -777,19 +778,19 @@ def measure(
 
 def measure_all(
     names: Iterable[str], trajectory: Trajectory, expectations: Expectations, columns: JsonObject
-) -> tuple[Measured, ...]:
+) -> tuple[RuleResult, ...]:
     """Several rules on one trajectory; what they share is worked out once."""
-    case = Case(trajectory, expectations, columns)
+    case = RuleCase(trajectory, expectations, columns)
     return tuple(_measure(name, case) for name in names)
 
 
-def _measure(name: str, case: Case) -> Measured:
+def _measure(name: str, case: RuleCase) -> RuleResult:
     try:
         value, parts = RULES[name].find(case)
     except Unmeasurable as error:
-        return Measured(name, None, error.reason, untold=isinstance(error, Untold))
+        return RuleResult(name, None, error.reason, untold=isinstance(error, Untold))
     except TooLong as error:
-        return Measured(name, None, error.message)
+        return RuleResult(name, None, error.message)
     except RecursionError:
-        return Measured(name, None, Message("the arguments are nested too deep to be compared"))
-    return Measured(name, value, None, tuple(parts))
+        return RuleResult(name, None, Message("the arguments are nested too deep to be compared"))
+    return RuleResult(name, value, None, tuple(parts))

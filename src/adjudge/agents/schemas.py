@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
-from adjudge.agents.matching import Comparison
+from adjudge.agents.matching import ValueComparison
 from adjudge.checks.patterns import TooLong, find_all
 from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue
@@ -84,7 +84,8 @@ def _validator(text: str) -> Validator:
         raise SchemaProblem(Message("it is nested too deep to be read")) from error
     own: dict[str, Check] = {"pattern": _check_pattern, "uniqueItems": _check_unique}
     own = {name: _counted(check) for name, check in {**kind.VALIDATORS, **own}.items()}
-    bounded: Validator = extend(kind, own)(schema, registry=REGISTRY)  # type: ignore[no-untyped-call]
+    extended = extend(kind, own)  # type: ignore[no-untyped-call]
+    bounded: Validator = extended(schema, registry=REGISTRY)
     return bounded
 
 
@@ -117,7 +118,7 @@ def _check_unique(
     from jsonschema.exceptions import ValidationError
 
     items = value if wanted is True and isinstance(value, list) else []
-    if len({Comparison().normal(item) for item in items}) < len(items):
+    if len({ValueComparison().normal(item) for item in items}) < len(items):
         yield ValidationError(f"{short(str(items[:9]))} has non-unique elements")
 
 

@@ -39,7 +39,7 @@ from adjudge.exporters.table import check_writable
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import instances
-from adjudge.runs.eval_file import AgentEntry, EvalFile
+from adjudge.runs.eval_file import AgentEntry, ArgumentsEntry, EvalFile
 
 if TYPE_CHECKING:
     from adjudge.data.conversations import Per
@@ -93,6 +93,18 @@ class AgentOptions:
         multiple=True,
         help="An argument that does not count, such as request_id; repeatable.",
     )
+    types: Literal["strict", "loose"] = option(
+        "--types",
+        type=click.Choice(["strict", "loose"]),
+        default="strict",
+        help="Of arguments; loose: the text 1 is the number 1.",
+    )
+    text: Literal["exact", "folded"] = option(
+        "--text",
+        type=click.Choice(["exact", "folded"]),
+        default="exact",
+        help="Of arguments; folded: case and white space are put aside.",
+    )
     at_most: tuple[str, ...] = option(
         "--at-most",
         multiple=True,
@@ -102,7 +114,10 @@ class AgentOptions:
     steps_tokens: int | None = option(
         "--steps-tokens",
         type=click.IntRange(min=100),
-        help="How many tokens of steps a model is shown; what does not fit is shortened.",
+        help=(
+            "How many tokens of steps a model is shown; what does not fit is shortened. Default: "
+            "what the models take."
+        ),
     )
     per: Per = option(
         "--per",
@@ -123,6 +138,14 @@ class AgentOptions:
         type=click.Choice(["at once", "step by step", "halves"]),
         default="at once",
         help="How blame looks for the first mistake.",
+    )
+    compare: bool = option(
+        "--compare",
+        is_flag=True,
+        help=(
+            "Compare the systems that did the same tasks: by the column system_name, or a file or "
+            "folder for each. With --measure better a model says which of two runs is better."
+        ),
     )
     strictness: int = option(
         "--strictness", type=FROM_ONE, default=1, help="Votes per model and question."
@@ -154,11 +177,13 @@ def agent(options: AgentOptions, flags: Flags) -> int:
         required=options.required,
         forbidden=options.forbidden,
         ignore=options.ignore,
+        arguments=ArgumentsEntry(types=options.types, text=options.text),
         steps_tokens=options.steps_tokens,
         per=options.per,
         steps=options.steps,
         derive=options.derive,
         blame=options.blame,
+        compare="systems" if options.compare else None,
         strictness=options.strictness,
         temperature=flags.temperature,
         seed=flags.seed,
@@ -190,8 +215,8 @@ def _most(text: str) -> tuple[str, float]:
 
 def _show(file: EvalFile, number: int, budget: int | None) -> int:
     """Print one trajectory as it is shown to a judge."""
-    from adjudge.agents.evaluator import STEPS_TOKENS
     from adjudge.agents.item import trajectory_in
+    from adjudge.agents.window import UNKNOWN_WINDOW
     from adjudge.domain.steps import STEPS
     from adjudge.prompts.fence import fence_steps
     from adjudge.prompts.steps import show_within
@@ -200,7 +225,7 @@ def _show(file: EvalFile, number: int, budget: int | None) -> int:
     if found is None:
         raise UsageError(Message("there are fewer than {number} trajectories", number=number))
     run = trajectory_in(found)
-    shown = show_within(run, budget or STEPS_TOKENS, tools=True, language=file.language)
+    shown = show_within(run, budget or UNKNOWN_WINDOW, tools=True, language=file.language)
     echo(Message("trajectory {number}: {id}", number=number, id=found.id or "–"))
     beside = {name: run.fields[name] for name in ("user_input", "response") if name in run.fields}
     for part in fence_steps({**beside, STEPS: shown.steps}, STEPS):

@@ -16,6 +16,8 @@ from adjudge.results.counts import count_votes
 from adjudge.results.numbers import figure
 from adjudge.results.outcome import RunOutcome
 
+_MOST_REFUSED = 5
+
 
 def estimated(
     outcome: RunOutcome, *, fork_of: Path | None = None, retry_failed: bool = False
@@ -61,6 +63,11 @@ def show_estimate(
                 votes=count_votes(found.in_batches),
             )
         )
+    for reason, votes in list(found.refused.items())[:_MOST_REFUSED]:
+        echo(Message("will fail: {votes}: {reason}", votes=count_votes(votes), reason=reason))
+    if len(found.refused) > _MOST_REFUSED:
+        left = sum(list(found.refused.values())[_MOST_REFUSED:])
+        echo(Message("will fail as well: {votes}", votes=count_votes(left)))
     echo(Message("calls: {span}", span=_span(*found.calls)))
     echo(Message("tokens: {span}", span=_span(*found.tokens)))
     echo(Message("cost: {cost}", cost=_cost(found)))
@@ -113,6 +120,7 @@ def _json(found: CostEstimate) -> JsonDict:
         "judgments": found.rows,
         "answered": found.answered,
         "in_batches": found.in_batches,
+        **({"refused": dict(found.refused)} if found.refused else {}),
         **{
             name: {"lower": low, "upper": high}
             for name, (low, high) in (("calls", found.calls), ("tokens", found.tokens))

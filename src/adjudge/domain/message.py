@@ -108,6 +108,8 @@ class Capabilities:
     """
     priors_kept_as: str = ""
     """The very weights, for the name of priors that are kept on disk; empty: none are."""
+    window: int | None = None
+    """Tokens that a prompt and its answer may have together; None: it does not say."""
 
 
 @dataclass(frozen=True, slots=True)

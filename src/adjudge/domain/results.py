@@ -176,7 +176,7 @@ class Result(HtmlRepr):
     @property
     def reason(self) -> str | None:
         """Why there is no score: what the first vote without a verdict says, or that no step of a
-        cascade was sure enough.
+        cascade was sure enough; where nobody was asked, the explanation.
         """
         if self.status is Status.SCORED:
             return None
@@ -184,7 +184,8 @@ class Result(HtmlRepr):
             return self.explanation
         if self.steps and self.status is Status.ABSTAINED and self.steps[-1].verdict is not None:
             return _UNSURE
-        return next((vote.reason for vote in self.votes if vote.reason), None)
+        said = next((vote.reason for vote in self.votes if vote.reason), None)
+        return said or (None if self.votes else self.explanation)
 
     @property
     def low_confidence(self) -> bool:

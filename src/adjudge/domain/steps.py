@@ -23,7 +23,7 @@ NOWHERE: KeptPlace = {"step": None, "agent": None, "paragraph": None}
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
+class StepCitation:
     """A step with a quote from it, or what is absent from all of them."""
 
     found: CitationFound
@@ -45,7 +45,7 @@ class Citation:
         }
 
     @classmethod
-    def of(cls, kept: KeptCitation) -> Citation:
+    def of(cls, kept: KeptCitation) -> StepCitation:
         return cls(kept["found"], kept["step"], kept["quote"], kept["absent"])
 
 
@@ -53,7 +53,7 @@ class Citation:
 class Cited(Chosen):
     """An option with its evidence and, where that was asked, where it happened."""
 
-    evidence: tuple[Citation, ...] = ()
+    evidence: tuple[StepCitation, ...] = ()
     place: KeptPlace = field(default_factory=lambda: NOWHERE)
 
     @property
@@ -107,7 +107,7 @@ class StepsQuestion(Choice):
             option,
             explanation,
             score=details.get("score"),
-            evidence=tuple(map(Citation.of, details.get("cited") or ())),
+            evidence=tuple(map(StepCitation.of, details.get("cited") or ())),
             place=details.get("place") or NOWHERE,
         )
 
@@ -145,7 +145,7 @@ def numbered_text(block: str) -> tuple[range, str]:
     return range(first, int(found[2] or first) + 1), block[found.end() :]
 
 
-def evidence_of(verdict: object) -> Sequence[Citation]:
+def evidence_of(verdict: object) -> Sequence[StepCitation]:
     """The evidence of a verdict; none of one that has none."""
     return verdict.evidence if isinstance(verdict, Cited) else ()
 

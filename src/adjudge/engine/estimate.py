@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Generic, Literal, TypeVar
@@ -97,6 +98,8 @@ class CostEstimate:
     """How often batches are sent at most: votes that depend on others come after them."""
     in_batches: int = 0
     """Ballots that the run's open batches have asked: in neither calls, tokens nor money."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Why votes will fail before any model is asked, and how many; in nothing above."""
 
     def __add__(self, other: CostEstimate) -> CostEstimate:
         return CostEstimate(
@@ -109,6 +112,7 @@ class CostEstimate:
             (self.batch_usd[0] + other.batch_usd[0], self.batch_usd[1] + other.batch_usd[1]),
             max(self.rounds, other.rounds),
             self.in_batches + other.in_batches,
+            Counter(self.refused) + Counter(other.refused),
         )
 
 
@@ -124,6 +128,8 @@ class Questions(Generic[I]):
     """What a ballot's vote is found by."""
     has_reply: Callable[[Ballot], bool]
     """Whether a cache would answer a ballot."""
+    not_asked: Callable[[I], Sequence[tuple[Ballot, str]]] = lambda _: ()
+    """The ballots on an item that fail before anybody is asked, and why."""
 
 
 def estimate(
@@ -135,8 +141,11 @@ def estimate(
     """
     rows = answered = rounds = in_batches = 0
     shares: dict[str, _Share] = {}
+    refused: Counter[str] = Counter()
     for item in items:
         rows += 1
+        failing = judge.not_asked(item)
+        refused.update(reason for _, reason in failing)
         ballots = judge.most(item)
         keys = [judge.key(ballot) for ballot in ballots]
         votes = known.recall(ballots, keys)
@@ -152,7 +161,8 @@ def estimate(
                 for ballot, vote, key in zip(ballots, votes, keys, strict=True)
                 if vote is None and key not in asked
             ]
-            missing = [ballot for ballot in missing if judge.key(ballot) not in asked]
+            nobody = asked | {judge.key(ballot) for ballot, _ in failing}
+            missing = [ballot for ballot in missing if judge.key(ballot) not in nobody]
             _add(shares, judge, known, missing, left)
             rounds = max(rounds, min(len(left), 1 + len(left) - len(missing)))
     low, high = _usage(shares, "low"), _usage(shares, "high")
@@ -166,6 +176,7 @@ def estimate(
         (_usd(_in_batches(low), prices), _usd(_in_batches(high), prices)),
         rounds,
         in_batches,
+        refused,
     )
 
 

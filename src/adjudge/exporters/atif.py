@@ -116,7 +116,10 @@ def atif_of(
     agent: JsonDict = {"name": agents[0] if agents else "unknown", "version": "unknown"}
     if trajectory.tools:
         agent["tool_definitions"] = [_definition(tool) for tool in trajectory.tools]
-    extra: JsonDict = {"adjudge": {"judgments": list(judgments)}} if judgments else {}
+    kept: JsonDict = {"judgments": list(judgments)} if judgments else {}
+    kept |= {"ended": trajectory.ended} if trajectory.ended is not None else {}
+    kept |= {"seconds": trajectory.seconds} if trajectory.seconds is not None else {}
+    extra: JsonDict = {"adjudge": kept} if kept else {}
     metrics = _totals(trajectory, len(steps))
     return {
         "schema_version": VERSION,
@@ -150,6 +153,8 @@ def _steps(trajectory: Trajectory, agent: str) -> Iterator[JsonDict]:
         if step.kind not in ("said", "thought", "called"):
             extra["kind"] = step.kind
         extra |= {"depth": step.depth} if step.depth else {}
+        extra |= {"seconds": step.seconds} if step.seconds is not None else {}
+        extra |= {"missing": step.missing} if step.missing is not None else {}
         if step.call is not None:
             said |= {"source": "agent", "message": ""} | _call(step.call, step.number)
             extra |= {"actor": step.actor} if not by_agent else {}

@@ -37,6 +37,7 @@ from adjudge.exporters.shapes import (
     SelectionShape,
     SkippedShape,
     SummaryShape,
+    SystemDifferenceShape,
     ThresholdsShape,
 )
 from adjudge.exporters.traffic_shapes import AlarmShape, RoundShape, TrafficRateShape
@@ -60,6 +61,9 @@ class Judgments(Envelope):
     skipped: SkippedShape
     remarks: NotRequired[
         Annotated[Sequence[str], "what cascades decided and saved, and what was learnt from labels"]
+    ]
+    differences: NotRequired[
+        Annotated[Sequence[SystemDifferenceShape], "every two systems that answered the same rows"]
     ]
     comparisons: NotRequired[
         Annotated[

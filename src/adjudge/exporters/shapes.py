@@ -221,10 +221,34 @@ class EstimateShape(TypedDict):
     in_batches: Annotated[
         int, "votes that the run's open batches were asked for; not in what follows"
     ]
+    refused: NotRequired[
+        Annotated[
+            Mapping[str, int],
+            "why votes will fail before any model is asked, as too long for it, and how many",
+        ]
+    ]
     calls: EndsShape
     tokens: EndsShape
     cost_usd: EndsShape
     unpriced_models: Annotated[Sequence[str], "not in the cost"]
+
+
+class SystemDifferenceShape(TypedDict):
+    """The second system less the first by one criterion, over the rows that both answered."""
+
+    judge: str
+    criteria: str
+    systems: Sequence[str]
+    means: Sequence[float]
+    difference: float | None
+    interval: IntervalShape | None
+    p_value: Annotated[float | None, "adjusted over all such comparisons of the run (Holm)"]
+    outcome: Annotated[
+        Literal["better", "worse", "cannot tell"],
+        "the second system; a count is better the lower it is",
+    ]
+    rows: int
+    missing: Annotated[int, "rows without a score of one of the two"]
 
 
 class RunShape(TypedDict):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from functools import cache
+from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypedDict, cast
@@ -23,6 +23,7 @@ from adjudge.gateway.layers.limit import Allowed, Guarded, GuardedPlugin, Limite
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
 from adjudge.gateway.model import Identified, Layer, Model, Noted, Presence, Replying
+from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
 from adjudge.gateway.providers.function import FunctionModel, PromptFunction
 from adjudge.gateway.redact import secrets_in, shown
@@ -57,8 +58,10 @@ class OpenModel(Layer):
         max_concurrency: int,
         temperature: float | None,
         seed: int | None,
+        window: int | None = None,
     ) -> None:
         super().__init__(chain)
+        self._window = window
         self.max_concurrency = max_concurrency
         self.temperature = temperature
         self.seed = seed
@@ -70,6 +73,15 @@ class OpenModel(Layer):
 
     def __repr__(self) -> str:
         return f"<model {self.name}>"
+
+    @cached_property
+    def window(self) -> int | None:
+        """Tokens that a prompt and its answer may have together: as it was set, as the model
+        says, or as the table of prices does; None where nobody knows.
+        """
+        known = self._window or self.capabilities.window
+        price = None if known else PriceTable.load().of(self.name)
+        return known or (price.window if price else None)
 
     def seed_for(self, sample: int, wanted: int | None = None) -> int | None:
         """Sample *i* gets seed + i, where a seed is ``wanted`` or the model has one."""
@@ -156,13 +168,15 @@ def open_model(
     cache: Cache | str | Path | bool | None = None,
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
+    window: int | None = None,
 ) -> OpenModel:
     """The model that ``id`` names: ``provider/model``, ``http://host:port/v1#model``,
     ``replay/PATH``, ``scripted``, a function ``prompt -> text``, or any object with ``complete``.
 
     ``headers`` go with every request; ``$VARIABLE`` in a value is that environment variable, ``$$``
     a dollar sign. ``cache`` is True for the user's cache of replies, a JSONL file to record them
-    in, or an object with ``get`` and ``put``.
+    in, or an object with ``get`` and ``put``. ``window``: tokens that a prompt and its answer may
+    have together, where the table of prices does not know.
     """
     rate = Rate(requests_per_minute, tokens_per_minute)
     _check_limits(
@@ -187,7 +201,13 @@ def open_model(
         reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
     kept = _cache(cache, provider)
     chain = Cached(reached, kept) if kept is not None else reached
-    return OpenModel(chain, max_concurrency=max_concurrency, temperature=temperature, seed=seed)
+    return OpenModel(
+        chain,
+        max_concurrency=max_concurrency,
+        temperature=temperature,
+        seed=seed,
+        window=window,
+    )
 
 
 def open_panel(models: ModelLike | Sequence[ModelLike] | None) -> dict[str, OpenModel]:

@@ -41,6 +41,8 @@ class Price:
     """Prompt tokens that the provider read from its own cache; by default as ``input``."""
     batch: float | None = None
     """What part of the price is paid in a batch; by default all of it."""
+    window: int | None = None
+    """Tokens that a prompt and its answer may have together, where that is known."""
 
     def cost(self, usage: Usage) -> float:
         """What ``usage`` comes to."""
@@ -166,7 +168,7 @@ def _price(id: str, entry: object, where: str) -> Price:
         if isinstance(value, int | float) and value >= 0
     }
     if (
-        not {"input", "output"} <= known.keys() <= {"input", "output", "cached", "batch"}
+        not {"input", "output"} <= known.keys() <= {"input", "output", "cached", "batch", "window"}
         or known.keys() != numbers.keys()
     ):
         example = "{input: 0.15, output: 0.6, cached: 0.075, batch: 0.5}"
@@ -176,4 +178,5 @@ def _price(id: str, entry: object, where: str) -> Price:
             id=id,
             example=example,
         )
-    return Price(**known)
+    window = known.pop("window", None)
+    return Price(**known, window=None if window is None else int(window))

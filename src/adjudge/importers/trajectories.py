@@ -1,5 +1,5 @@
 """Recorded runs of agents with what was found about them: rewards of tau-bench and tau2, what
-people marked in Who&When, TRAIL and MAST.
+people marked in Who&When, TRAIL, MAST and AgentRewardBench.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from adjudge.domain.trajectory import Trajectory
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
+    NAMED_BY_ID,
     ImportLog,
     Mark,
     RecordedQuestion,
@@ -128,6 +129,67 @@ def _scored(place: str, found: TraceRow, note: ForeignFile) -> Iterator[Recorded
                 yield _row(place, told, question, Mark(answer=points))
 
 
+_REWARDS: Mapping[str, RecordedQuestion] = {
+    "trajectory_success": RecordedQuestion(
+        "goal",
+        "Did the agent reach the goal?",
+        options=(
+            CriteriaOption("Successful", score=1.0),
+            CriteriaOption("Unsuccessful", score=0.0),
+        ),
+    ),
+    "trajectory_side_effect": RecordedQuestion(
+        "side_effect", options=_YES_OR_NO, higher_is_better=False
+    ),
+    "trajectory_looping": RecordedQuestion("loop", options=_YES_OR_NO, higher_is_better=False),
+    "trajectory_optimality": RecordedQuestion(
+        "optimality",
+        options=(
+            CriteriaOption("1. Complete Failure", score=0.0),
+            CriteriaOption("2. Suboptimal", score=1 / 3),
+            CriteriaOption("3. Somewhat Optimal", score=2 / 3),
+            CriteriaOption("4. Completely Optimal", score=1.0),
+        ),
+    ),
+}
+"""Column → what was asked."""
+
+
+def _reward_marks(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    """What people say of runs that lie elsewhere; the first who marked a run brings its row."""
+    log.use(dict.fromkeys(_REWARDS, "labels"))
+    log.note(NAMED_BY_ID)
+    seen: set[str] = set()
+    for record in file.records():
+        id = f"{record.text('exp_name')}, {record.text('task_id')}"
+        annotator = record.text("annotator_name").strip() or "annotator"
+        for column, question in _REWARDS.items():
+            said = record.text(column).strip()
+            known = {one.name.lower(): one.name for one in question.options}
+            if said.lower() not in known:
+                log.skip(Message("{answer!r} is not an answer that counts", answer=said))
+                continue
+            yield RecordedRow(
+                question=question,
+                fields={"response": id},
+                id=id,
+                marks=(Mark(answer=known[said.lower()], annotator=annotator),),
+                named_only=True,
+                only_marks=f"{column} {id}" in seen,
+                more=record.rest("annotator_name", *_REWARDS),
+            )
+            seen.add(f"{column} {id}")
+
+
+def _expected_calls(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    raise RunError(
+        "{name} holds the calls that BFCL expects and no runs, so there is nothing to import: give "
+        "it as expect, beside the traces of your agent",
+        name=file.name,
+    )
+    yield from _reward_marks(file, log)
+
+
 def _alone(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     raise RunError(
         "{name} is only one half of TRAIL: give the folder with both traces and annotations",
@@ -184,4 +246,18 @@ TRAIL = Format(
     lambda head: _is_trace(head) or _is_annotation(head),
     _alone,
     _annotated,
+)
+AGENT_REWARD_BENCH = Format(
+    "agent-reward-bench",
+    Message("AgentRewardBench annotations"),
+    "McGill-NLP/agent-reward-bench ea58fb5",
+    lambda head: head.has("annotator_name", "task_id", "exp_name", *_REWARDS),
+    _reward_marks,
+)
+BFCL = Format(
+    "bfcl",
+    Message("BFCL expected calls"),
+    "ShishirPatil/gorilla 6ea5797",
+    lambda head: head.has("id", "ground_truth") and not head.record.has("question"),
+    _expected_calls,
 )

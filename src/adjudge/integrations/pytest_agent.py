@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from adjudge.agents.evaluator import instances_of
 from adjudge.agents.result import MeasureResult
@@ -83,8 +84,9 @@ def _failure(result: MeasureResult, wanted: Wanted) -> Message:
 
 def agent_entry(measures: Sequence[str], settings: Mapping[str, object]) -> AgentEntry:
     """The judge of kind agent that a test asks for."""
+    given: Mapping[str, Any] = settings
     try:
-        return AgentEntry(kind="agent", measures=tuple(measures), **settings)  # type: ignore[arg-type]
+        return AgentEntry(kind="agent", measures=tuple(measures), **given)
     except TypeError:
         known = [one for one in keys_of(AgentEntry) if one not in ("kind", "measures")]
         wrong = next(one for one in settings if one not in known)

@@ -228,6 +228,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
             all_votes.plan_all,
             lambda ballot: key(ballot, answered.wordings),
             self.panel.has_reply,
+            self.not_asked,
         )
         return estimate(judge, items, answered, prices or PriceTable.load())
 
@@ -238,6 +239,11 @@ class Judge(ConfiguredJudge, Generic[I, R]):
     def plan_all(self, item: I) -> Sequence[Ballot]:
         """All ballots that may be asked about an item, by a judge that does not stop early."""
         return self.plan(item, ())
+
+    # most ask all that they plan
+    def not_asked(self, item: I) -> Sequence[tuple[Ballot, str]]:  # noqa: ARG002
+        """The ballots on an item that will fail before any model is asked, each with the reason."""
+        return ()
 
     def plan_if_allowed(self, item: I) -> Sequence[Ballot]:
         """The same, also of an item that is judged only if something holds that is not known

@@ -30,7 +30,8 @@ from adjudge.errors import ModelError, SetupError
 from adjudge.local.libraries import import_xllamacpp, threads
 from adjudge.local.weights.gguf import Header, read_header
 
-_LONGEST_CONTEXT = 4096
+LONGEST_CONTEXT = 4096
+"""Tokens of a prompt and its answer that local models are loaded for."""
 _REPORTED = 64
 """Alternatives asked for at once; labels beyond them cost one more pass over the last token."""
 _SLOTS = ("\x01system\x01", "\x01user\x01")
@@ -52,7 +53,7 @@ class Llama:
         header = read_header(path)
         self._check_kinds(path, header, adapter)
         self._key = secrets.token_hex(16)
-        self._context = min(_LONGEST_CONTEXT, header.context_length)
+        self._context = min(LONGEST_CONTEXT, header.context_length)
         self._specials = header.special_tokens
         self._adapted = adapter is not None
         self._server = load(path, adapter, LoadOptions(self._context, key=self._key))

@@ -58,14 +58,14 @@ def fence_steps(fields: Mapping[str, str | Sequence[str]], steps: str) -> list[s
     beside = {name: value for name, value in fields.items() if name != steps}
     texts = [(label, neutral(text)) for label, text in _labelled(beside)]
     named = [text.partition("\n") for text in fields.get(steps, ())]
-    blocks = [(label, _without_headers(neutral(text))) for label, _, text in named]
+    blocks = [(label, without_headers(neutral(text))) for label, _, text in named]
     code = _code([*texts, *blocks])
     parts = [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
     shown = "\n".join(f"[{label} {code}] {text}" for label, text in blocks)
     return [*parts, f'<data-{code} field="{_safe_name(steps)}">\n{shown}\n</data-{code}>']
 
 
-def _without_headers(text: str) -> str:
+def without_headers(text: str) -> str:
     """``text`` without anything that could pass for the header of a step."""
     return _pattern(_STEP_MARK).sub(_HARMLESS["["], text)
 

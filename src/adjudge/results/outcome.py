@@ -197,6 +197,7 @@ class RunOutcome:
         known = list(
             dict.fromkeys(name for ready in self.run.judges for name in self._names(ready))
         )
+        names_unknown = any(one.compares and not self._systems(one) for one in self.run.judges)
         for ready in self.run.judges:
             bars = bars_of(self._gate(ready))
             every = {"", ready.name, *ready.systems}
@@ -209,7 +210,7 @@ class RunOutcome:
                 for name in names
                 if name and name not in known
             ]
-            if unknown and not (ready.compares and not self._systems(ready)):
+            if unknown and not names_unknown:
                 raise SetupError(_no_such_name(*unknown[0], known))
             self._check_polarity(ready, bars)
             self._check_counts(ready, bars)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from adjudge.results.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.results.evidence import EvidenceSummary, EvidenceTally
     from adjudge.results.rag import RagSummary, RagTally
+    from adjudge.results.systems import SystemDifference, SystemsTally
     from adjudge.trust.calibration import Calibration
     from adjudge.trust.comparison import RunComparison
 
@@ -189,6 +190,8 @@ class Report(HtmlRepr):
     counts: str = ""
     """Of a run folder: judgments, votes and failed calls."""
     made: datetime = field(default_factory=datetime.now)
+    differences: tuple[SystemDifference, ...] = ()
+    """Every two systems that answered the same rows, where several did."""
     compared: tuple[RunComparison, ...] = ()
     """How it compares with its baseline, row by row, where that can be read."""
     calibrations: tuple[Calibration, ...] = ()
@@ -264,8 +267,19 @@ class Report(HtmlRepr):
             for one in self.sections
             for reason, count in islice(one.summary.unmeasured.items(), _MOST_REASONS)
         ]
+        skipped += [
+            plural(
+                "{name}: {count} more row has no value, for another reason",
+                "{name}: {count} more rows have no value, for other reasons",
+                left,
+                name=one.name,
+            )
+            for one in self.sections
+            if (left := sum(list(one.summary.unmeasured.values())[_MOST_REASONS:]))
+        ]
         said = (part.sentence(name) for name, part in parts)
-        return [*skipped, *said, *repeated, *self.setup.learnt]
+        compared = (one.sentence for one in self.differences)
+        return [*skipped, *said, *repeated, *compared, *self.setup.learnt]
 
     @property
     def compared_told(self) -> list[str]:
@@ -322,6 +336,11 @@ class Report(HtmlRepr):
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
             **({"remarks": self.remarks} if self.remarks else {}),
+            **(
+                {"differences": [one.to_dict() for one in self.differences]}
+                if self.differences
+                else {}
+            ),
             **({"comparisons": [one.to_dict() for one in self.compared]} if self.compared else {}),
             **(
                 {"calibrations": [one.to_dict() for one in self.calibrations]}
@@ -408,6 +427,7 @@ class ReportTally:
         self.setup = setup
         self.shown = shown
         self._sections: dict[SectionKey, _SectionTally] = {}
+        self._systems: SystemsTally | None = None
         self._worst: list[JudgmentRecord] = []
         self._notes: dict[str, None] = dict.fromkeys(setup.notes)
         self._reasons: Counter[str] = Counter()
@@ -427,6 +447,7 @@ class ReportTally:
         if key not in self._sections:
             self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
+        self._add_system(one, key[2])
         self.total += 1
         self._not_asked += f"{NOT_ASKED}: " in (one.reason or "")
         self._named.update(one.named)
@@ -440,6 +461,15 @@ class ReportTally:
         self._worst += [one] if one.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
             self._worst = self._shown()
+
+    def _add_system(self, one: JudgmentRecord, system: str) -> None:
+        if not system or one.detail.kind == "pairwise":
+            return
+        if self._systems is None:
+            from adjudge.results.systems import SystemsTally  # not loaded for one system
+
+            self._systems = SystemsTally()
+        self._systems.add(one)
 
     def skip(self, row: BadRow) -> None:
         """One more row that cannot be judged."""
@@ -475,6 +505,7 @@ class ReportTally:
             failed_calls=self.failed_calls,
             reused=self._reused,
             unanswered=self._unanswered,
+            differences=self._systems.summary() if self._systems else (),
         )
 
     def _paused(self) -> Iterator[Message]:

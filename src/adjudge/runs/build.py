@@ -96,6 +96,11 @@ def _read_traces(
     from adjudge.traces.source import trace_instances
 
     told = tell if file.on_bad_row == "report" else None
+    if _compares_systems(file):
+        from adjudge.agents.systems import by_task
+
+        yield from islice(by_task(_by_system(file, told)), limit)
+        return
     found = islice(_flat_enough(trace_instances(file.source, file.data.as_, (), told), told), limit)
     first = next(found, None)
     if first is not None:
@@ -103,6 +108,34 @@ def _read_traces(
         yield from found
     else:
         raise NothingToJudge("{path} holds no trajectory that can be read", path=file.source)
+
+
+def _compares_systems(file: EvalFile) -> bool:
+    """Whether the runs of a task are put side by side. Then nothing else can be judged."""
+    compared = [isinstance(one, AgentEntry) and one.compare is not None for one in file.judges]
+    other = next((one for one in file.judges if not isinstance(one, AgentEntry)), None)
+    if any(compared) and other is not None:
+        raise Place(str(file.path), line=other.line).wrong(
+            "where compare: systems puts runs side by side, all judges are of kind agent: use a "
+            "file for each"
+        )
+    return any(compared)
+
+
+def _by_system(
+    file: EvalFile, told: Callable[[OddRows], None] | None
+) -> Iterator[tuple[str, Instance]]:
+    """Every run, with the system that made it: that of its file or folder, where several lie in
+    one folder.
+    """
+    from adjudge.traces.source import trace_instances
+
+    folder = file.source
+    own = sorted(one for one in folder.iterdir() if one.name[0] != ".") if folder.is_dir() else []
+    for path in own or [folder]:
+        name = path.name.partition(".")[0] if own and path.is_file() else path.name if own else ""
+        rows = trace_instances(path, file.data.as_, (), told)
+        yield from ((name, row) for row in _flat_enough(rows, told))
 
 
 def _flat_enough(
@@ -323,9 +356,9 @@ def _asks_nobody(entry: JudgeEntry) -> bool:
     if isinstance(entry, CheckEntry):
         return True
     if isinstance(entry, AgentEntry):
-        from adjudge.agents.measures import JUDGED
+        from adjudge.agents.measures import BETTER, JUDGED
 
-        return not any(name in JUDGED for name in (*entry.measures, *dict(entry.only)))
+        return not any(name in (*JUDGED, BETTER) for name in (*entry.measures, *dict(entry.only)))
     if isinstance(entry, EvidenceEntry):
         return entry.method == "rules" and not entry.claims
     if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
@@ -530,11 +563,15 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
 
 
 def _agent(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]:
-    from adjudge.agents.evaluator import STEPS_TOKENS, AgentEvaluator
-    from adjudge.agents.measures import DEFAULT
+    from adjudge.agents.evaluator import AgentEvaluator
+    from adjudge.agents.measures import BETTER, DEFAULT
 
     if entry.per == "conversation":
         raise SetupError("an agent is judged per trajectory, per turn or per step")
+    if entry.compare and BETTER in entry.measures:
+        rest = tuple(name for name in entry.measures if name != BETTER)
+        contest = _contest(file, entry, models)
+        return [*(_agent(file, replace(entry, measures=rest), models) if rest else []), contest]
     judge = AgentEvaluator(
         models,
         measures=entry.measures or DEFAULT,
@@ -545,7 +582,9 @@ def _agent(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge
         forbidden=entry.forbidden,
         before=entry.before,
         ignore=entry.ignore,
-        steps_tokens=entry.steps_tokens or STEPS_TOKENS,
+        types=entry.arguments.types,
+        text=entry.arguments.text,
+        steps_tokens=entry.steps_tokens,
         steps=entry.steps,
         only=dict(entry.only),
         per="trajectory" if entry.per == "row" else entry.per,
@@ -557,6 +596,22 @@ def _agent(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge
     )
     ready = ready_judge(file, entry, entry.name or "agent", judge)
     return [replace(ready, criteria=judge.criteria, each_row=judge.rows, per="row")]
+
+
+def _contest(file: EvalFile, entry: AgentEntry, models: Models) -> ReadyJudge:
+    """Which of two runs of a task is better."""
+    from adjudge.agents.contest import RunContest
+    from adjudge.agents.measures import BETTER
+
+    judge = RunContest(
+        models,
+        steps_tokens=entry.steps_tokens,
+        self_consistency=entry.strictness,
+        **_common(file, entry),
+    )
+    name = f"{entry.name}: {BETTER}" if entry.name else BETTER
+    ready = ready_judge(file, replace(entry, per="row"), name, judge)
+    return replace(ready, criteria=(judge.criterion,), each_row=judge.rows, compares=True)
 
 
 # nobody is asked

@@ -326,6 +326,18 @@ class EvidenceEntry(JudgeEntry):
 
 
 @light_dataclass(frozen=True, kw_only=True)
+class ArgumentsEntry:
+    """When two arguments of calls are the same."""
+
+    types: Literal["strict", "loose"] = key(
+        Word(("strict", "loose")), "loose: the text 1 is the number 1.", "strict"
+    )
+    text: Literal["exact", "folded"] = key(
+        Word(("exact", "folded")), "folded: case and white space are put aside.", "exact"
+    )
+
+
+@light_dataclass(frozen=True, kw_only=True)
 class AgentEntry(JudgeEntry):
     """What an agent did: rules without a model, and questions with evidence."""
 
@@ -357,9 +369,13 @@ class AgentEntry(JudgeEntry):
     ignore: tuple[str, ...] = key(
         Many(Text()), "Arguments that do not count, such as request_id or *.timestamp.", ()
     )
+    arguments: ArgumentsEntry = key(
+        Record(ArgumentsEntry), "When two arguments are the same.", ArgumentsEntry()
+    )
     steps_tokens: int | None = key(
         WholeNumber(least=100),
-        "How many tokens of steps a model is shown; what does not fit is shortened.",
+        "How many tokens of steps a model is shown; what does not fit is shortened. Left out: "
+        "what the models take.",
         None,
     )
     steps: str | None = key(
@@ -375,6 +391,12 @@ class AgentEntry(JudgeEntry):
         Word(("at once", "step by step", "halves")),
         "How the first mistake is looked for.",
         "at once",
+    )
+    compare: Literal["systems"] | None = key(
+        Word[Literal["systems"]](("systems",)),
+        "systems: put the runs of the same tasks by several systems side by side; with the measure "
+        "better a model says which of two is better.",
+        None,
     )
     kinds: tuple[str, ...] = key(
         Many(Text()), "Kinds of mistakes that blame chooses from, instead of the eleven.", ()

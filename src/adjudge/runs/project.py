@@ -126,6 +126,11 @@ class ModelEntry(ServerEntry):
     requests_per_minute: float | None = key(Number(above=0), "No more than this.", None)
     tokens_per_minute: float | None = key(Number(above=0), "No more than this.", None)
     timeout: float | None = key(Number(above=0), "Seconds to wait for a reply.", None)
+    window: int | None = key(
+        WholeNumber(least=1000),
+        "Tokens that a prompt and its answer may have together, where nobody knows them.",
+        None,
+    )
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,7 @@ from adjudge.domain.trajectory import (
     Trajectory,
 )
 from adjudge.traces.messages import handed_to, plain_name
-from adjudge.traces.turns import Called, HandedOver, Retrieved, Returned, Said, Thought, Turn
+from adjudge.traces.turns import CalledTool, HandedOver, Retrieved, Returned, Said, Thought, Turn
 
 ASSISTANT = "assistant"
 _NEAR = 1000
@@ -30,7 +30,7 @@ class _Draft:
     actor: str
     kind: StepKind
     text: str = ""
-    call: Called | None = None
+    call: CalledTool | None = None
     result: Returned | None = None
     said_back: bool = False
     """Whether the result is the one that the model was shown."""
@@ -132,7 +132,7 @@ class Builder:
         for part in turn.parts:
             if isinstance(part, Returned):
                 self._join(part, turn)
-            elif not (isinstance(part, Called) and self._is_of_record(part)):
+            elif not (isinstance(part, CalledTool) and self._is_of_record(part)):
                 self._append(_draft_of(part, actor, turn))
         self._pay(turn, self._drafts[began:])
         says = [part.text for part in turn.parts if isinstance(part, Said) and part.text.strip()]
@@ -154,7 +154,7 @@ class Builder:
             return
         if self._asked and turn.parts:
             self._asked, self.answer = False, None
-        acts = any(isinstance(part, Called | HandedOver) for part in turn.parts)
+        acts = any(isinstance(part, CalledTool | HandedOver) for part in turn.parts)
         if self._reply is not None and self._reply.acts and not acts:
             self._reply = None
         for part in turn.parts:
@@ -163,7 +163,7 @@ class Builder:
                 continue
             if self._reply is None:
                 self._reply = _Reply(self.answer)
-            if isinstance(part, Called | HandedOver):
+            if isinstance(part, CalledTool | HandedOver):
                 self._reply.acts = True
             elif isinstance(part, Said) and part.text.strip() and turn.actor != "system":
                 self._reply.said = part.text
@@ -182,7 +182,7 @@ class Builder:
 
     def add_tool(
         self,
-        call: Called,
+        call: CalledTool,
         result: Returned,
         *,
         actor: str = "",
@@ -252,7 +252,7 @@ class Builder:
             self._open.append(draft)
             (self._records if draft.joined else self._unjoined).append(draft)
 
-    def _is_of_record(self, call: Called) -> bool:
+    def _is_of_record(self, call: CalledTool) -> bool:
         """Whether a tool's own record of this call came before the message that makes it, as where
         the call itself was not recorded; the record then gets the model's arguments.
         """
@@ -315,7 +315,7 @@ class Builder:
             for draft in reversed(self._drafts[-_NEAR:])
         )
 
-    def _called_before(self, call: Called) -> _Draft | None:
+    def _called_before(self, call: CalledTool) -> _Draft | None:
         """The model's call that a tool's record is of: by id; else by name and arguments; by name
         alone where the record has lost the names of its arguments.
         """
@@ -338,10 +338,10 @@ def _first_of_latest(drafts: list[_Draft]) -> _Draft:
 
 
 def _draft_of(
-    part: Said | Thought | Called | Retrieved | HandedOver, actor: str, turn: Turn
+    part: Said | Thought | CalledTool | Retrieved | HandedOver, actor: str, turn: Turn
 ) -> _Draft:
     depth, source = turn.depth, turn.source
-    if isinstance(part, Called):
+    if isinstance(part, CalledTool):
         return _Draft(actor, "called", call=part, depth=depth, missing=part.missing, source=source)
     if isinstance(part, HandedOver):
         return _Draft(actor, "handed over", part.to, depth=depth, source=source)

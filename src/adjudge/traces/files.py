@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -31,6 +32,11 @@ _LOOKED_AT = 50
 _OTLP_ENDINGS = (".otlp.json", ".otlp.jsonl")
 _ZIP = b"PK\x03\x04"
 _GZIP = b"\x1f\x8b"
+
+
+_SMALL = 4_000_000
+"""Bytes of a file that is read as a whole, whatever is in it."""
+_TRACE_ID = re.compile(rb'"trace_?[iI]d"\s*:\s*"([^"]{1,64})"')
 
 
 def read_traces(
@@ -112,14 +118,56 @@ def _rows(
             for number, one in enumerate(chain(head, rest), 1):
                 yield from _documents(format, one, Origin(str(path)).where(number))
         else:
-            beside = _objects(logs) if (logs := _logs_beside(path)) is not None else ()
-            given = [*head, *rest, *beside]
-            yield from (one for one in given if isinstance(one, BadRow))
-            yield from checked(format, _good(given))
+            beside = _objects(logs) if (logs := _logs_beside(path)) is not None else None
+            groups = _whole_traces(path, chain(head, rest)) if beside is None else None
+            for given in groups or [[*head, *rest, *(beside or ())]]:
+                yield from (one for one in given if isinstance(one, BadRow))
+                if good := _good(given):
+                    yield from checked(format, good)
     except (RunError, SetupError) as error:
         yield BadRow(str(path), str(error))
     except OSError as error:
         yield BadRow(str(path), Message("cannot be read: {reason}", reason=reason_of(error)))
+
+
+def _whole_traces(
+    path: Path, objects: Iterator[Object | BadRow]
+) -> Iterator[list[Object | BadRow]] | None:
+    """The lines of a file of spans, those together that share traces: so only the traces that are
+    open at a time are held. None where the file is not lines of spans.
+    """
+    last = _last_lines(path)
+    return None if last is None else _until_closed(objects, last)
+
+
+def _last_lines(path: Path) -> Mapping[int, int] | None:
+    """Line, counted among those that are not blank → the last one that a trace in it is in."""
+    if path.suffix.lower() != ".jsonl" or path.stat().st_size < _SMALL:
+        return None
+    ids, ends = [], {}
+    with path.open("rb") as file:
+        for number, line in enumerate(one for one in file if one.strip()):
+            found = {*_TRACE_ID.findall(line)}
+            if not found:
+                return None
+            ids.append(found)
+            ends.update(dict.fromkeys(found, number))
+    return {number: max(map(ends.__getitem__, found)) for number, found in enumerate(ids)}
+
+
+def _until_closed(
+    objects: Iterator[Object | BadRow], last: Mapping[int, int]
+) -> Iterator[list[Object | BadRow]]:
+    held: list[Object | BadRow] = []
+    end = 0
+    for number, one in enumerate(objects):
+        held.append(one)
+        end = max(end, last.get(number, number))
+        if number >= end:
+            yield held
+            held = []
+    if held:
+        yield held
 
 
 def _good(given: Sequence[Object | BadRow]) -> list[Object]:

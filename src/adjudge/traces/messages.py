@@ -9,7 +9,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.trajectory import Missing, ToolDefinition
 from adjudge.traces.chunks import joined_chunks
-from adjudge.traces.turns import Called, Part, Returned, Role, Said, Thought, Turn
+from adjudge.traces.turns import CalledTool, Returned, Role, Said, Thought, Turn, TurnPart
 from adjudge.traces.values import (
     Object,
     arguments_of,
@@ -219,7 +219,7 @@ def _by_role(message: Object) -> Iterator[Turn]:
         turn.parts.append(Said(refusal))
     if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and not turn.text:
         turn.parts += _said(spoken)
-    known = {part.id for part in turn.parts if isinstance(part, Called)} - {None}
+    known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
     calls = [call_of(one) for one in objects(message.get("tool_calls") or [])]
     calls += [call_of(message["function_call"])] if _is_object(message, "function_call") else []
     turn.parts += [call for call in calls if call.id not in known]
@@ -268,7 +268,7 @@ def _tool_result(message: Object) -> Returned:
     )
 
 
-def call_of(call: Object) -> Called:
+def call_of(call: Object) -> CalledTool:
     """One call as any tool writes it."""
     function = first_of(call, "function", "custom")
     inside: Object = function if isinstance(function, Mapping) else call
@@ -277,7 +277,7 @@ def call_of(call: Object) -> Called:
     )
     arguments = first_of(inside, "arguments", "args", "input", "parameters", "kwargs")
     id = id_at(call, "call_id", "id", "toolCallId", "tool_call_id")
-    return Called(name, arguments_of(arguments), id)
+    return CalledTool(name, arguments_of(arguments), id)
 
 
 def _langchain(message: Object) -> Iterator[Turn]:
@@ -306,7 +306,7 @@ def _langchain(message: Object) -> Iterator[Turn]:
     turn.parts += _parts(message.get("content"))
     named = objects(message.get("tool_calls") or []) or objects(kept.get("tool_calls") or [])
     named = [*named, *objects(message.get("invalid_tool_calls") or [])]
-    known = {part.id for part in turn.parts if isinstance(part, Called)} - {None}
+    known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
     turn.parts += [call for call in map(call_of, named) if call.id not in known]
     yield turn
 
@@ -330,7 +330,7 @@ def _pydantic(message: Object) -> Iterator[Turn]:
         yield Turn("tool" if is_result else role, list(_pydantic_part(one)))
 
 
-def _pydantic_part(part: Object) -> Iterator[Part]:
+def _pydantic_part(part: Object) -> Iterator[TurnPart]:
     kind = str(part.get("part_kind"))
     if kind.endswith("tool-call"):
         yield call_of(part)
@@ -366,20 +366,20 @@ def _item(item: Object) -> Iterator[Turn]:
     elif kind in ("function_call", "custom_tool_call"):
         cut: Missing | None = "cut" if item.get("status") == "incomplete" else None
         call = call_of(item)
-        called = Called(call.name, call.arguments, call.id, cut)
+        called = CalledTool(call.name, call.arguments, call.id, cut)
         yield Turn("assistant", [called], usage=usage_of(item.get("usage")), source=source)
     else:  # a tool of the provider: the call and what came of it are one item
         yield Turn("assistant", list(_provider_call(item, kind)), source=source)
 
 
-def _provider_call(item: Object, kind: str) -> Iterator[Part]:
+def _provider_call(item: Object, kind: str) -> Iterator[TurnPart]:
     name = text_at(item, "name") or kind.removesuffix("_call")
     said = first_of(item, "arguments", "action", "queries", "code", "input")
     arguments = arguments_of(said)
     if isinstance(said, str) and isinstance(arguments, str):
         arguments = {"code" if "code" in item else "input": said}
     id = id_at(item, "call_id", "id")
-    yield Called(name, arguments if said is not None else {}, id)
+    yield CalledTool(name, arguments if said is not None else {}, id)
     error = item.get("error")
     failed = as_text(error) if error else None
     result = first_of(item, "output", "outputs", "results", "result")
@@ -387,7 +387,7 @@ def _provider_call(item: Object, kind: str) -> Iterator[Part]:
     yield Returned(None if result is None else as_text(result), id, name, failed)
 
 
-def _said(text: str) -> list[Part]:
+def _said(text: str) -> list[TurnPart]:
     return [Said(text, _missing(text))] if text else []
 
 
@@ -395,7 +395,7 @@ def _missing(text: str) -> Missing | None:
     return "redacted" if text.strip() == REDACTED else None
 
 
-def _joined(parts: list[Part]) -> str:
+def _joined(parts: list[TurnPart]) -> str:
     return "\n".join(part.text for part in parts if isinstance(part, Said))
 
 
@@ -424,7 +424,7 @@ def _is_shown(block: object) -> bool:
     return kind in _MEDIA and any(key in block for key in _PAYLOADS)
 
 
-def _parts(content: object) -> list[Part]:
+def _parts(content: object) -> list[TurnPart]:
     """The parts of a message's content: a text, or blocks of any provider."""
     if content is None:
         return []
@@ -434,7 +434,7 @@ def _parts(content: object) -> list[Part]:
         return list(_block(content)) if "type" in content else _said(as_text(content))
     if not isinstance(content, list | tuple):
         return _said(as_text(content))
-    found: list[Part] = []
+    found: list[TurnPart] = []
     for one in content:
         if isinstance(one, str):
             found += _said(as_text(one))
@@ -444,9 +444,9 @@ def _parts(content: object) -> list[Part]:
     return _together(found, "" if is_cited else "\n")
 
 
-def _together(parts: list[Part], between: str) -> list[Part]:
+def _together(parts: list[TurnPart], between: str) -> list[TurnPart]:
     """Texts that stand side by side are one; citations split a text within its sentences."""
-    made: list[Part] = []
+    made: list[TurnPart] = []
     for part in parts:
         before = made[-1] if made else None
         if isinstance(part, Said) and isinstance(before, Said) and part.missing == before.missing:
@@ -456,7 +456,7 @@ def _together(parts: list[Part], between: str) -> list[Part]:
     return made
 
 
-def _block(block: Object) -> Iterator[Part]:
+def _block(block: Object) -> Iterator[TurnPart]:
     kind = block.get("type")
     if kind is None or kind == "function":
         yield from (_pydantic_part if "part_kind" in block else _untyped)(block)
@@ -470,7 +470,7 @@ def _block(block: Object) -> Iterator[Part]:
         yield from _said(as_text(first_of(block, "text", "content") or ""))
 
 
-def _text(block: Object) -> list[Part]:
+def _text(block: Object) -> list[TurnPart]:
     return _said(as_text(first_of(block, "text", "content", "value", "refusal")))
 
 
@@ -479,7 +479,7 @@ def _tool_error(block: Object) -> Returned:
     return Returned(None, id_at(block, "toolCallId"), text_at(block, "toolName"), error)
 
 
-def _untyped(block: Object) -> Iterator[Part]:
+def _untyped(block: Object) -> Iterator[TurnPart]:
     """Parts of Gemini, which say what they are by their key."""
     if isinstance(call := first_of(block, "functionCall", "function_call"), Mapping):
         yield call_of(call)
@@ -500,7 +500,7 @@ def _untyped(block: Object) -> Iterator[Part]:
         yield from _said(as_text(text))
 
 
-def _thought(block: Object) -> Iterator[Part]:
+def _thought(block: Object) -> Iterator[TurnPart]:
     text = first_of(block, "thinking", "text", "reasoning", "content")
     if isinstance(summary := block.get("summary"), list):
         text = "\n".join(text_at(one, "text") for one in objects(summary))
@@ -539,13 +539,13 @@ def _vercel_result(block: Object) -> Returned:
     return _returned(block, output, error)
 
 
-def _interface_part(block: Object, kind: str) -> Iterator[Part]:
+def _interface_part(block: Object, kind: str) -> Iterator[TurnPart]:
     """A call as Vercel's messages for pages hold it: with its result."""
     name = text_at(block, "toolName") or kind.removeprefix("tool-")
     inside = block.get("toolInvocation")
     held: Object = inside if isinstance(inside, Mapping) else block
     id = id_at(held, "toolCallId")
-    yield Called(
+    yield CalledTool(
         text_at(held, "toolName") or name, arguments_of(first_of(held, "input", "args")), id
     )
     result, error = first_of(held, "output", "result"), text_at(held, "errorText") or None
@@ -582,7 +582,7 @@ def _media(block: Object) -> str:
     return media(kind, size, place if isinstance(place, str) else "")
 
 
-_BLOCKS: Mapping[str, Callable[[Object], Iterable[Part]]] = {
+_BLOCKS: Mapping[str, Callable[[Object], Iterable[TurnPart]]] = {
     **dict.fromkeys((*_TEXTS, "refusal"), _text),
     **dict.fromkeys(("thinking", "reasoning"), _thought),
     **dict.fromkeys(_MEDIA, lambda block: [Said(_media(block))]),
@@ -628,9 +628,15 @@ def plain_name(name: str) -> str:
     return "".join(filter(str.isalnum, name)).casefold()
 
 
-def handed_to(call: Called, result: str | None, agents: Container[str]) -> str | None:
-    """Whom a call hands over to, by the name of the tool; None where it is another call: one that
-    takes arguments, where no agent of that name does anything and the result names none.
+_HANDED_OVER = "transferred to"
+"""How frameworks answer a handoff."""
+
+
+def handed_to(call: CalledTool, result: str | None, agents: Container[str]) -> str | None:
+    """Whom a call hands over to, by the name of the tool; None where it is another call. A name
+    alone shows nothing, with arguments or without: ``transfer_to_savings`` may move money. So the
+    result has to name an agent, or say that it was handed over, or an agent of that name has to do
+    something in the run.
     """
     if call.name in ("transfer_to_agent", "handoff") and isinstance(call.arguments, Mapping):
         to = first_of(call.arguments, "agent_name", "agent", "agentName", "to")
@@ -640,5 +646,6 @@ def handed_to(call: Called, result: str | None, agents: Container[str]) -> str |
             said, to = inner(parsed(result), "assistant"), call.name[len(prefix) :]
             if isinstance(said, str) and said:
                 return said
-            return to if not call.arguments or plain_name(to) in agents else None
+            shown = plain_name(to) in agents or _HANDED_OVER in (result or "").lower()
+            return to if shown else None
     return None

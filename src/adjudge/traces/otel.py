@@ -11,7 +11,7 @@ from typing import Any
 from adjudge.domain.message import Usage
 from adjudge.traces.messages import REDACTED, are_messages, call_of, read_turns, tools_of
 from adjudge.traces.spans import Span, SpanKind
-from adjudge.traces.turns import Called, Returned, Role, Said, Turn
+from adjudge.traces.turns import CalledTool, Returned, Role, Said, Turn
 from adjudge.traces.values import (
     Object,
     arguments_of,
@@ -319,9 +319,9 @@ def _read_tool(span: Span, given: Object) -> None:
     back = first_of(given, "gen_ai.tool.call.result", "ai.toolCall.result", *_OUTPUTS)
     id = text_at(given, "gen_ai.tool.call.id", "ai.toolCall.id", "tool_call.id", "tool.id") or None
     result = tool_result(back, span.error)
-    span.call = Called(name or span.name, _arguments(said), id or result.id)
+    span.call = CalledTool(name or span.name, _arguments(said), id or result.id)
     if isinstance(span.call.arguments, str) and is_cut(span.call.arguments):
-        span.call = Called(span.call.name, span.call.arguments, span.call.id, "cut")
+        span.call = CalledTool(span.call.name, span.call.arguments, span.call.id, "cut")
     span.result = result
 
 

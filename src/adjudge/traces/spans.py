@@ -13,7 +13,7 @@ from typing import Literal
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import ToolDefinition, Trajectory
 from adjudge.traces.build import Builder, built
-from adjudge.traces.turns import Called, HandedOver, Retrieved, Returned, Said, Turn
+from adjudge.traces.turns import CalledTool, HandedOver, Retrieved, Returned, Said, Turn
 
 SpanKind = Literal["model", "tool", "agent", "retriever", "handoff", "other"]
 
@@ -33,7 +33,7 @@ class Span:
     """The agent that this span is of, or belongs to, where it says so."""
     inputs: list[Turn] = field(default_factory=list)
     outputs: list[Turn] = field(default_factory=list)
-    call: Called | None = None
+    call: CalledTool | None = None
     result: Returned | None = None
     error: str | None = None
     usage: Usage | None = None

@@ -24,7 +24,7 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CalledTool:
     """A call of a tool; its result comes later."""
 
     name: str
@@ -54,7 +54,7 @@ class HandedOver:
     to: str
 
 
-Part = Said | Thought | Called | Returned | Retrieved | HandedOver
+TurnPart = Said | Thought | CalledTool | Returned | Retrieved | HandedOver
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ class Turn:
     """One message."""
 
     role: Role
-    parts: list[Part] = field(default_factory=list)
+    parts: list[TurnPart] = field(default_factory=list)
     actor: str = ""
     """The speaker's name; empty where there is none."""
     usage: Usage | None = None
@@ -83,7 +83,7 @@ class Turn:
         A message that calls is known by the ids of its calls, and a result by the id of its call:
         tools write the texts around them in several ways.
         """
-        calls = [part for part in self.parts if isinstance(part, Called)]
+        calls = [part for part in self.parts if isinstance(part, CalledTool)]
         if calls:
             return ("calls", *(part.id or (part.name, str(part.arguments)) for part in calls))
         results = [part for part in self.parts if isinstance(part, Returned)]

@@ -5,6 +5,8 @@ tell.
 from __future__ import annotations
 
 import json
+import math
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -194,6 +196,12 @@ class _Side:
     def lock(self, judge: str, criteria: str) -> str:
         return judge_identity(self.judges.get(judge, JudgeConfiguration()), criteria)
 
+    def counts(self, judge: str, criteria: str) -> bool:
+        """Whether the score is a count: the fewer the better, and there is no most."""
+        known = self.judges.get(judge, JudgeConfiguration()).criteria
+        own = next((one for one in known if one.get("name") == criteria), {})
+        return own.get("higher_is_better") is False and not own.get("options")
+
     def one_order(self, judge: str) -> bool:
         """Whether responses were compared as they stand alone."""
         settings = self.judges.get(judge, JudgeConfiguration()).settings
@@ -238,6 +246,8 @@ class _Series:
     """Of either run: row → what people say of it, from 0 to 1; nothing where one of the runs has
     none.
     """
+    is_count: bool = False
+    """Whether fewer is better: then how many fewer there are is compared."""
     scores: PairedScores = field(default_factory=PairedScores)
     """Of the second run and the first."""
     missing: int = 0
@@ -271,7 +281,7 @@ class _Series:
                 self.places.append((pair.before.row, pair.after.row))
             if self.labels:
                 self._keep(pair.identities, (two - one) / (self.high - self.low))
-            yield two, one
+            yield (-two, -one) if self.is_count else (two, one)
 
     def _keep(self, identities: tuple[str, str], said: float) -> None:
         before, after = (own.get(row) for own, row in zip(self.labels, identities, strict=True))
@@ -301,7 +311,10 @@ def _compared(
     judge, criteria = json.loads(line)
     measure = sides[0].measures.get(criteria)
     known = [side.labels(criteria) for side in sides]
-    series = _Series(*(measure.range if measure else (0.0, 1.0)), known if all(known) else ())
+    is_count = sides[1].counts(judge, criteria)
+    series = _Series(
+        *(measure.range if measure else (0.0, 1.0)), known if all(known) else (), is_count
+    )
     for _, unit in groupby(found.pairs(line), lambda pair: pair.cluster):
         series.add(unit)
     scores, level, margin, pairing = (
@@ -326,8 +339,8 @@ def _compared(
     made = RunComparison(
         judge=judge,
         criteria=criteria,
-        first=scores.second / scores.rows if scores.rows else None,
-        second=scores.first / scores.rows if scores.rows else None,
+        first=_mean(scores.second, scores.rows, is_count=is_count),
+        second=_mean(scores.first, scores.rows, is_count=is_count),
         difference=difference,
         corrected=corrected,
         labels=len(series.labelled),
@@ -348,7 +361,19 @@ def _compared(
         system=system,
         notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
     )
+    if is_count:
+        reach = math.inf if made.without else sys.float_info.max
+        made = replace(made, reach=reach, notes=(*made.notes, FEWER))
     return replace(made, outcome=_outcome(made))
+
+
+FEWER = Message("a count is better the lower it is: the difference says how many fewer there are")
+
+
+def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
+    if not rows:
+        return None
+    return -total / rows if is_count else total / rows
 
 
 def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> tuple[str, str]:

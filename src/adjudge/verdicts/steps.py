@@ -11,7 +11,7 @@ from dataclasses import replace
 from adjudge.domain.evidence import INVENTED
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonObject
-from adjudge.domain.steps import MOST_CITED, MOVED, STEPS, Citation, Cited, numbered_text
+from adjudge.domain.steps import MOST_CITED, MOVED, STEPS, Cited, StepCitation, numbered_text
 from adjudge.domain.verdict import Chosen, KeptPlace
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.messages import Message
@@ -55,14 +55,14 @@ def with_steps(reading: Reading, ballot: Ballot) -> Reading:
     )
 
 
-def _citation(given: JsonObject, shown: Sequence[tuple[range, str]]) -> Citation | None:
+def _citation(given: JsonObject, shown: Sequence[tuple[range, str]]) -> StepCitation | None:
     """One piece of evidence, looked for in the step that it names, then in the others."""
     quote, absent = _text(given.get("quote")), _text(given.get("absent"))
     number = whole_number(given.get("step"))
     if quote is None:
-        return None if absent is None else Citation("absent", absent=absent)
+        return None if absent is None else StepCitation("absent", absent=absent)
     if number is not None and not any(number in numbers for numbers, _ in shown):
-        return Citation("void", number, quote)
+        return StepCitation("void", number, quote)
     found = [
         (numbers[0], passage)
         for numbers, text in shown
@@ -70,10 +70,10 @@ def _citation(given: JsonObject, shown: Sequence[tuple[range, str]]) -> Citation
     ]
     here = next((passage for step, passage in found if step == number), None)
     if here is not None:
-        return Citation("proven", number, here)
+        return StepCitation("proven", number, here)
     if found:
-        return Citation("moved", *found[0])
-    return Citation("invented", number, quote)
+        return StepCitation("moved", *found[0])
+    return StepCitation("invented", number, quote)
 
 
 def _passage(quote: str, text: str) -> str | None:

@@ -32,7 +32,7 @@ from adjudge.gateway.providers.base import Connection
 from adjudge.gateway.providers.openai_compatible import finish_of, openai_usage
 from adjudge.local.batches import CallBatches
 from adjudge.local.libraries import import_onnxruntime, threads
-from adjudge.local.llama import LabelLogprobs, Llama
+from adjudge.local.llama import LONGEST_CONTEXT, LabelLogprobs, Llama
 from adjudge.local.onnx.graph import Precision
 from adjudge.local.onnx.made import made_path, made_weights, precision
 from adjudge.local.prefix_queue import PrefixQueue
@@ -53,7 +53,9 @@ class LocalModel:
     A name brings the adapter that comes with the package, ``NAME-raw`` does not.
     """
 
-    capabilities = Capabilities(json_schema=True, logprobs=True, exact_logprobs=True, seed=True)
+    capabilities = Capabilities(
+        json_schema=True, logprobs=True, exact_logprobs=True, seed=True, window=LONGEST_CONTEXT
+    )
 
     def __init__(self, id: str) -> None:
         base, _, adapter = id.removeprefix("local/").partition("+")

@@ -9,14 +9,14 @@ from adjudge.traces.build import built
 from adjudge.traces.messages import call_of, read_turns, tools_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import (
-    Called,
+    CalledTool,
     HandedOver,
-    Part,
     Retrieved,
     Returned,
     Said,
     Thought,
     Turn,
+    TurnPart,
 )
 from adjudge.traces.values import (
     Object,
@@ -57,7 +57,7 @@ def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
 def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
     source = step.get("source")
     said = read_turns({"role": "user", "content": step.get("message")})
-    parts: list[Part] = said[0].parts if said else []
+    parts: list[TurnPart] = said[0].parts if said else []
     extra = step.get("extra")
     beside: Object = extra if isinstance(extra, Mapping) else {}
     depth += int(number(beside.get("depth")) or 0)
@@ -74,7 +74,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         yield from _results(step, depth)
         return
     thought = text_at(step, "reasoning_content")
-    calls: list[Part] = [
+    calls: list[TurnPart] = [
         _unread(call) if beside.get("unparsed") is True else call
         for call in map(call_of, objects(step.get("tool_calls") or []))
     ]
@@ -85,16 +85,17 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         text_at(beside, "actor") or agent,
         usage_of(metrics),
         number(inner(metrics, "cost_usd")),
+        number(beside.get("seconds")),
         source=number_of,
         depth=depth,
     )
     yield from _results(step, depth)
 
 
-def _unread(call: Called) -> Called:
+def _unread(call: CalledTool) -> CalledTool:
     """A call whose arguments were a text, which ATIF has no place for."""
     said = inner(call.arguments, "input")
-    return Called(call.name, said if isinstance(said, str) else "", call.id)
+    return CalledTool(call.name, said if isinstance(said, str) else "", call.id)
 
 
 def _results(step: Object, depth: int) -> Iterator[Turn]:
@@ -131,7 +132,17 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         extra = one.get("extra")
         columns = extra if isinstance(extra, Mapping) else {}
         id = text_at(one, "trajectory_id", "session_id") or None
-        yield TraceRow(replace(made, seconds=lasted), {**present(**columns), **present(id=id)})
+        kept = columns.get("adjudge")
+        lasted = number(inner(kept, "seconds")) if lasted is None else lasted
+        ended = inner(kept, "ended")
+        yield TraceRow(
+            replace(
+                made,
+                seconds=made.seconds if lasted is None else lasted,
+                ended=ended if isinstance(ended, str) else made.ended,
+            ),
+            {**present(**columns), **present(id=id)},
+        )
 
 
 ATIF = TraceFormat(

@@ -8,7 +8,7 @@ from dataclasses import replace
 from adjudge.traces.build import built
 from adjudge.traces.messages import call_of, read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.turns import HandedOver, Part, Retrieved, Returned, Thought, Turn
+from adjudge.traces.turns import HandedOver, Retrieved, Returned, Thought, Turn, TurnPart
 from adjudge.traces.values import Object, as_text, elapsed, id_at, inner, objects, text_at, usage_of
 
 _SKIPPED = (
@@ -17,7 +17,7 @@ _SKIPPED = (
 )
 
 
-def _said(message: Object) -> list[Part]:
+def _said(message: Object) -> list[TurnPart]:
     content = message.get("content")
     if (
         isinstance(content, list)
@@ -30,7 +30,7 @@ def _said(message: Object) -> list[Part]:
     return [*([Thought(thought)] if thought else []), *(found[0].parts if found else [])]
 
 
-def _results(message: Object) -> list[Part]:
+def _results(message: Object) -> list[TurnPart]:
     return [
         Returned(
             text := as_text(one.get("content")),
@@ -42,7 +42,7 @@ def _results(message: Object) -> list[Part]:
     ]
 
 
-_KINDS: Mapping[str, Callable[[Object], list[Part]]] = {
+_KINDS: Mapping[str, Callable[[Object], list[TurnPart]]] = {
     **dict.fromkeys(
         ("TextMessage", "MultiModalMessage", "StopMessage", "ToolCallSummaryMessage"), _said
     ),

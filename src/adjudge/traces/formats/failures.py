@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from adjudge.traces.build import built
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.turns import Part, Said, Thought, Turn
+from adjudge.traces.turns import Said, Thought, Turn, TurnPart
 from adjudge.traces.values import Object, as_text, first_of, inner, number, objects, text_at
 
 _ADDENDUM = re.compile(r"\s*\((.*)\)\s*$")
@@ -27,7 +27,7 @@ def _turn(message: Object) -> Turn:
     """Each message is one step, so that the steps people named are those that are shown."""
     role, text = text_at(message, "role"), as_text(message.get("content"))
     note = _ADDENDUM.search(role)
-    part: Part = Thought(text) if note is not None and note[1] == "thought" else Said(text)
+    part: TurnPart = Thought(text) if note is not None and note[1] == "thought" else Said(text)
     actor = speaker_of(message)
     by_user = actor.lower() in _PEOPLE
     return Turn("user" if by_user else "assistant", [part], "" if by_user else actor)

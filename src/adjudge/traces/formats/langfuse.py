@@ -10,7 +10,7 @@ from adjudge.traces.messages import are_messages, read_turns, tools_of
 from adjudge.traces.otel import answer_of, documents_in, goal_of, tool_result
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.spans import Span, SpanKind, by_trace
-from adjudge.traces.turns import Called, Said, Turn
+from adjudge.traces.turns import CalledTool, Said, Turn
 from adjudge.traces.values import (
     Object,
     arguments_of,
@@ -75,7 +75,7 @@ def _span(one: Object) -> Span:
         span.tools = tools_of(inner(parsed(given), "tools") or [])
     elif span.kind == "tool":
         span.result = tool_result(back, span.error)
-        span.call = Called(span.name, arguments_of(given), span.result.id)
+        span.call = CalledTool(span.name, arguments_of(given), span.result.id)
     elif span.kind == "retriever":
         span.documents = documents_in(parsed(back))
     else:

@@ -11,7 +11,7 @@ from adjudge.traces.messages import read_turns, tools_of
 from adjudge.traces.otel import answer_of, documents_in, goal_of, tool_result
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.spans import Span, SpanKind, by_trace
-from adjudge.traces.turns import Called
+from adjudge.traces.turns import CalledTool
 from adjudge.traces.values import (
     Object,
     arguments_of,
@@ -56,7 +56,7 @@ def _span(one: Object) -> Span:
             else inputs
         )
         found = arguments_of(said)
-        span.call = Called(
+        span.call = CalledTool(
             span.name, found if isinstance(found, Mapping) else arguments_of(inputs), span.result.id
         )
     elif span.kind == "retriever":

@@ -10,7 +10,7 @@ from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.spans import Span, by_trace
-from adjudge.traces.turns import Called, Returned
+from adjudge.traces.turns import CalledTool, Returned
 from adjudge.traces.values import (
     Object,
     arguments_of,
@@ -57,7 +57,7 @@ def _span(one: Object) -> Span:
     elif kind in ("function", "mcp_tools") and "input" in data:
         back = data.get("output")
         span.kind = "tool"
-        span.call = Called(span.name, arguments_of(data.get("input")))
+        span.call = CalledTool(span.name, arguments_of(data.get("input")))
         span.result = Returned(None if back is None else as_text(back), error=failed)
     elif kind == "handoff":
         span.kind, span.agent, span.to = (

@@ -10,7 +10,7 @@ from adjudge.domain.trajectory import Trajectory
 from adjudge.traces.build import built
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.turns import Called, Returned, Said, Turn
+from adjudge.traces.turns import CalledTool, Returned, Said, Turn
 from adjudge.traces.values import Object, as_text, inner, number, objects, text_at, usage_of
 
 _SHELL = "bash"
@@ -64,7 +64,7 @@ def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[
         said = text_at(step, "thought", "response").strip()
         action = text_at(step, "action").strip()
         words = [Said(said)] if said else []
-        calls = [Called(_SHELL, {"command": action})] if action else []
+        calls = [CalledTool(_SHELL, {"command": action})] if action else []
         yield Turn("assistant", [*words, *calls], actor, seconds=number(step.get("execution_time")))
         if action:
             yield Turn("tool", [Returned(as_text(step.get("observation")))])
@@ -92,9 +92,9 @@ def _read_mini(given: Sequence[Object]) -> Iterator[TraceRow]:
 def _acts(turn: Turn, message: Object) -> bool:
     """Whether a message acts without a call of a tool; its commands become calls."""
     actions = objects(inner(message, "extra", "actions") or [])
-    if not actions or any(isinstance(part, Called) for part in turn.parts):
+    if not actions or any(isinstance(part, CalledTool) for part in turn.parts):
         return False
-    turn.parts += [Called(_SHELL, {"command": text_at(one, "command")}) for one in actions]
+    turn.parts += [CalledTool(_SHELL, {"command": text_at(one, "command")}) for one in actions]
     return True
 
 
