@@ -19,7 +19,8 @@ from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.judge_configuration import judges_of
 from adjudge.domain.numbers import number_of
 from adjudge.errors import AdjudgeError, RunError
-from adjudge.ledger.browse import Mean, figures_of, judges_in
+from adjudge.ledger.browse import judges_in
+from adjudge.ledger.figures import Mean, figures_of
 from adjudge.ledger.file import (
     FILE,
     LABELS,

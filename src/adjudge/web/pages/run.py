@@ -22,25 +22,24 @@ from adjudge.errors import SetupError
 from adjudge.ledger.browse import (
     PATIENCE,
     STATUSES,
-    Figures,
     Filters,
     JudgmentLine,
     Sort,
-    figures_of,
     find_row,
     judges_in,
     last_row,
     page_of,
 )
+from adjudge.ledger.figures import Figures, figures_of
 from adjudge.ledger.file import read_meta
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
 from adjudge.web.forms import whole
-from adjudge.web.library import RunPlace, is_large, mean_data
+from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data, row_record
 from adjudge.web.people import STANDS, PeopleSaid, people_by_row
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import site_of
 
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
@@ -71,6 +70,8 @@ def show(request: Request) -> Response:
             patience=_PATIENCE if part else PATIENCE,
         )
     chosen = None if part else _number(asked, "row")
+    if chosen is not None:
+        site.sessions.saw(place, int(chosen) - 1)
     data: JsonDict = {
         "run": {
             "id": place.id,
@@ -89,7 +90,7 @@ def show(request: Request) -> Response:
         "asked": {name: value for name, value in asked.items() if name not in _PASSING},
         "statuses": STATUSES,
         "flags": list(FLAGS),
-        "figures": None if large or part else figures_data(site, place, judge),
+        "figures": None if large or part else figures_data(site.library, place, judge),
         "rows": [_line_data(line, people) for line in page.lines],
         "people": dict(Counter(one.stand for one in people.values())),
         "next": page.next,
@@ -98,9 +99,7 @@ def show(request: Request) -> Response:
         "total": total,
         "sort": filters.sort,
         "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
-        "chosen": row_data(site, place, judge, int(chosen), whole=False)
-        if chosen is not None
-        else None,
+        "chosen": row_data(place, judge, int(chosen)) if chosen is not None else None,
     }
     if part:
         return site.answer(request, "run_list.html.jinja", data)
@@ -147,7 +146,7 @@ def show_figures(request: Request) -> Response:
         ],
         "dimensions": _dimensions(known.get(judge, JudgeConfiguration())),
         "live": site.library.is_live(place),
-        "figures": figures_data(site, place, judge),
+        "figures": figures_data(site.library, place, judge),
     }
     return site.answer(request, "figures.html.jinja", data)
 
@@ -199,9 +198,9 @@ def filters_of(
     )
 
 
-def figures_data(site: Site, place: RunPlace, judge: str) -> JsonDict:
+def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
     """Counted once, until the run changes."""
-    found, identity = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
+    found, identity = library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
     most = max((count for *_, count in found.histogram), default=0)
     return {
         "statuses": dict(found.statuses),
@@ -209,7 +208,7 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> JsonDict:
         "mean": mean_data(found.mean) if found.mean else None,
         "means": {name: mean_data(one) for name, one in found.means.items()},
         "order": found.order._asdict() if found.order else None,
-        "usd": site.library.about(place).usd,
+        "usd": library.about(place).usd,
         "identity": identity,
         "verdicts": dict(found.verdicts),
         "answers": {name: [one._asdict() for one in each] for name, each in found.answers.items()},
