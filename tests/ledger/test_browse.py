@@ -13,8 +13,8 @@ import pytest
 from adjudge.errors import SetupError
 from adjudge.ledger import browse
 from adjudge.ledger.browse import Filters, Page, judges_in, page_of
-from adjudge.ledger.figures import figures_of
 from adjudge.ledger.codec import flag_bit
+from adjudge.ledger.figures import figures_of
 from adjudge.ledger.file import FILE, connect, make_tables, write_meta
 from adjudge.ledger.rows import insert, with_checksum
 from adjudge.runs.folder import reading

@@ -19,6 +19,7 @@ from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (
     benchmarks,
     compare,
+    copies,
     criteria,
     jobs,
     label,
@@ -44,6 +45,7 @@ _PAGES = (
     jobs,
     start,
     compare,
+    copies,
     benchmarks,
     criteria,
     own_criteria,

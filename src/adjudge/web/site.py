@@ -79,6 +79,7 @@ def assets() -> Mapping[str, Asset]:
     """Name → what is served under it. Nothing else is."""
     static = _HOME / "static"
     names = (
+        "copy.js",
         "page.css",
         "page.js",
         "playground.css",

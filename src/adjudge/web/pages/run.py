@@ -66,7 +66,7 @@ def show(request: Request) -> Response:
             connection,
             filters,
             asked.get("after", ""),
-            judged=_judged_field(configuration),
+            judged=judged_field(configuration),
             patience=_PATIENCE if part else PATIENCE,
         )
     chosen = None if part else _number(asked, "row")
@@ -86,12 +86,12 @@ def show(request: Request) -> Response:
         "judges": judges,
         "judge": judge,
         "criteria_names": [str(one.get("name")) for one in configuration.criteria],
-        "dimensions": _dimensions(configuration),
+        "dimensions": dimensions_of(configuration),
         "asked": {name: value for name, value in asked.items() if name not in _PASSING},
         "statuses": STATUSES,
         "flags": list(FLAGS),
         "figures": None if large or part else figures_data(site.library, place, judge),
-        "rows": [_line_data(line, people) for line in page.lines],
+        "rows": [line_data(line, people) for line in page.lines],
         "people": dict(Counter(one.stand for one in people.values())),
         "next": page.next,
         "looked_at": page.looked_at,
@@ -116,12 +116,13 @@ def _gone_to(
     return RedirectResponse(f"{request.scope['root_path']}/run/{place.id}?{query}#row", 303)
 
 
-def _line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
+def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
+    """A line of the list, with what people said of its row."""
     said = people.get(line.row)
     return {**line._asdict(), "people": said and said.to_dict()}
 
 
-def _dimensions(configuration: JudgeConfiguration) -> list[JsonDict]:
+def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
     """Of a RAG judge: what each dimension is called, and each of its scores."""
     return [
         {"name": one.name, "title": one.title, "maximum": one.maximum, "labels": list(one.labels)}
@@ -144,7 +145,7 @@ def show_figures(request: Request) -> Response:
         "criteria_names": [
             str(one.get("name")) for one in known.get(judge, JudgeConfiguration()).criteria
         ],
-        "dimensions": _dimensions(known.get(judge, JudgeConfiguration())),
+        "dimensions": dimensions_of(known.get(judge, JudgeConfiguration())),
         "live": site.library.is_live(place),
         "figures": figures_data(site.library, place, judge),
     }
@@ -260,7 +261,7 @@ def _number(asked: QueryParams, name: str) -> float | None:
     return value
 
 
-def _judged_field(configuration: JudgeConfiguration) -> str:
+def judged_field(configuration: JudgeConfiguration) -> str:
     """The field whose text the list shows: what the judge's criteria judge."""
     asked = configuration.criteria
     named = asked[0].get("to_evaluate_field") if asked else None
