@@ -79,7 +79,6 @@ def test_rows_are_found_filtered_and_opened(browser: Browser, copy: Path) -> Non
     page.wait_for_function("document.querySelectorAll('[data-line]:not([hidden])').length == 60")
     page.get_by_role("searchbox").fill("row 17 ")
     assert page.locator("[data-line]:visible").count() == 1
-    page.keyboard.press("Escape")
     page.locator("[data-line]:visible a").click()
     assert "row 17 " in page.locator("#row .field").inner_text()
     assert "row=18" in page.url

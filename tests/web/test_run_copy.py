@@ -82,7 +82,7 @@ def test_a_large_run_is_written_in_pages_and_its_limit_is_said(
     found = pages(tmp_path / "copy")
     parts = [found[name] for name in sorted(found) if name != "index.html"]
     assert [part.count("<template id=") for part in parts] == [10, 10, 5]
-    assert "15 rows are left out" in said
+    assert "Rows left out: 15." in said
     assert "the 25 worst of 40 rows" in parts[0]
     assert "Rows 11 to 20 of 25" in parts[1]
     assert 'rel="next"' not in parts[2]

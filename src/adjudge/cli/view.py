@@ -119,7 +119,7 @@ def _export(options: ViewOptions, target: Path) -> int:
     expected = expected_size(library, places, settings)
     echo(
         Message(
-            "Copying {rows} rows (runs: {runs}): about {size}.",
+            "Copying runs: {runs}, rows: {rows}; about {size}.",
             rows=expected.rows,
             runs=expected.runs,
             size=size_text(expected.size),
@@ -128,7 +128,7 @@ def _export(options: ViewOptions, target: Path) -> int:
     if expected.left_out:
         echo(
             Message(
-                "{left_out} rows are left out: of each judge the {most} worst are copied. "
+                "Rows left out: {left_out}. Of each judge the {most} worst are copied; "
                 "--most-rows N copies more.",
                 left_out=expected.left_out,
                 most=settings.most_rows,

@@ -22,8 +22,10 @@ from adjudge.errors import SetupError
 from adjudge.ledger.codec import flag_bit
 from adjudge.ledger.rows import LARGEST
 
-Sort = Literal["worst", "row"]
+Sort = Literal["worst", "best", "row", "last"]
+"""By score from either end, or by row from either end: what an index holds."""
 SORTS: tuple[Sort, ...] = get_args(Sort)
+_DOWN = ("best", "last")
 STATUSES = ("failed", "abstained", "scored", "skipped")
 PAGE = 50
 LOOKED_AT = 20_000
@@ -99,6 +101,8 @@ class JudgmentLine(NamedTuple):
     flags: tuple[str, ...]
     begins: str
     """How the judged text begins; of compared responses, each of them."""
+    fields: Mapping[str, str]
+    """How each text of the row begins."""
     criterion: str
     scores: Mapping[str, int | None]
     """Of a RAG answer: dimension → score."""
@@ -145,6 +149,7 @@ class _Segment(NamedTuple):
 
     which: str
     by_score: bool
+    status: str = ""
 
 
 @dataclass
@@ -214,35 +219,43 @@ def page_of(
 
 def _segments(filters: Filters) -> list[_Segment]:
     statuses = [filters.status] if filters.status else list(STATUSES)
-    if filters.sort == "row" and filters.status in (None, "scored"):
+    if filters.sort in ("row", "last") and filters.status in (None, "scored"):
         return [_Segment("TRUE", by_score=False)]
-    return [
-        _Segment(f"status = '{status}' AND score IS {'NOT ' if by_score else ''}NULL", by_score)
+    found = [
+        _Segment(
+            f"status = '{status}' AND score IS {'NOT ' if by_score else ''}NULL", by_score, status
+        )
         for status in statuses
         for by_score in (False, True)
     ]
+    return (
+        found
+        if filters.sort != "best"
+        else sorted(found, key=lambda one: (not one.by_score, one.status != "scored"))
+    )
 
 
 def _look(
     connection: sqlite3.Connection, search: _Search, place: int, segment: _Segment, begin: _Place
 ) -> None:
     filters = search.filters
-    after = (
-        "(score, number) > (:score, :number)"
-        if segment.by_score and begin.score is not None
-        else "number > :number"
-    )
+    behind, direction = ("<", " DESC") if filters.sort in _DOWN else (">", "")
+    after = f"number {behind} :number" if begin.number >= 0 else "TRUE"
+    if segment.by_score and begin.score is not None:
+        after = f"(score, number) {behind} (:score, :number)"
     limits = _limits(filters) if segment.by_score else ()
     exact = [f"score {sign} :{name}" for name, sign, value in limits if value is not None]
     where = " AND ".join(
         [
             "judge = :judge",
             segment.which,
-            "TRUE" if segment.by_score and begin.score is None else after,
+            after,
             *exact,
         ]
     )
-    order = "score, number" if segment.by_score else "number"
+    order = ", ".join(
+        f"{name}{direction}" for name in (("score", "number") if segment.by_score else ("number",))
+    )
     query = (
         f"SELECT number, score, {_matching(filters)} "  # noqa: S608 - texts of ours
         f"FROM judgments WHERE {where} ORDER BY {order}"
@@ -310,25 +323,31 @@ def _place_of(
     status, score = connection.execute(query, (filters.judge, number)).fetchone()
     if len(segments) == 1:
         return _Place(0, None, number)
-    of_status = 0 if filters.status else 2 * STATUSES.index(status)
-    return _Place(of_status + (score is not None), score, number)
+    place = next(
+        place
+        for place, one in enumerate(segments)
+        if (one.status, one.by_score) == (status, score is not None)
+    )
+    return _Place(place, score, number)
 
 
 _LINE = (
     "SELECT id, status, score, verdict, flags, criterion, "  # noqa: S608 - texts of ours
     "json_extract(result, '$.votes_valid', '$.votes_requested', '$.scores', '$.composite.rule'), "
-    f"(SELECT CASE type WHEN 'array' THEN (SELECT group_concat(substr(value, 1, {_PREVIEW // 2}), "
-    f"'{_BETWEEN}') FROM json_each(own.value)) ELSE substr(value, 1, {_PREVIEW}) END "
-    "FROM json_each(instance) AS own ORDER BY key = :field DESC LIMIT 1) "
+    "(SELECT json_group_object(key, "
+    f"CASE type WHEN 'array' THEN (SELECT group_concat(substr(value, 1, {_PREVIEW // 2}), "
+    f"'{_BETWEEN}') FROM json_each(own.value)) ELSE substr(value, 1, {_PREVIEW}) END) "
+    "FROM json_each(instance) AS own) "
     "FROM judgments WHERE judge = :judge AND number = :number"
 )
 
 
 def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) -> JudgmentLine:
-    values = {"judge": judge, "number": number, "field": judged}
-    id, status, score, verdict, flags, criterion, kept, begins = connection.execute(
+    values = {"judge": judge, "number": number}
+    id, status, score, verdict, flags, criterion, kept, texts = connection.execute(
         _LINE, values
     ).fetchone()
+    fields = {str(name): str(text or "") for name, text in json.loads(texts).items()}
     valid, requested, scores, rule = _parts(kept)
     return JudgmentLine(
         number + 1,
@@ -339,7 +358,8 @@ def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) 
         valid if isinstance(valid, int) else 0,
         requested if isinstance(requested, int) else 0,
         tuple(flag for flag in FLAGS if flags & flag_bit(flag)),
-        str(begins or ""),
+        fields.get(judged) or next(iter(fields.values()), ""),
+        fields,
         criterion,
         {name: one for name, one in scores.items() if one is None or type(one) is int}
         if isinstance(scores, dict)

@@ -30,6 +30,7 @@ from adjudge.web.pages import (
     playground_writing,
     row,
     run,
+    run_rows,
     runs,
     start,
     trust,
@@ -39,6 +40,7 @@ from adjudge.web.site import THEME_COOKIE, THEMES, Site, assets, site_of
 _PAGES = (
     runs,
     run,
+    run_rows,
     row,
     label,
     trust,

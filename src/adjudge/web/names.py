@@ -20,6 +20,14 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "worse": term("page", "worse"),
         "cannot tell": term("page", "cannot tell"),
     },
+    "column": {
+        "text": Message("Text"),
+        "criterion": Message("Criterion"),
+        "verdict": Message("Verdict"),
+        "score": Message("Score"),
+        "people": Message("People"),
+        "votes": Message("Votes"),
+    },
     "export": {
         "python": Message("Python script"),
         "notebook": Message("Notebook"),

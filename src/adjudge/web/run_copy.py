@@ -31,7 +31,13 @@ from adjudge.messages import Message
 from adjudge.runs.folder import reading
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.pages.row import row_data, row_record
-from adjudge.web.pages.run import dimensions_of, figures_data, judged_field, line_data
+from adjudge.web.pages.run import (
+    COLUMNS,
+    dimensions_of,
+    figures_data,
+    judged_field,
+    line_data,
+)
 from adjudge.web.people import people_by_row
 from adjudge.web.site import assets, templates
 
@@ -219,6 +225,7 @@ def _judge_pages(
             "rows": [{**line_data(line, {}), "people": people.get(line.row)} for line in lines],
             "people": people,
             "bodies": bodies,
+            "columns": {"known": [*COLUMNS], "shown": [*COLUMNS]},
             "first": first,
             "last": last,
             "kept": kept,

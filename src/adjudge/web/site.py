@@ -142,6 +142,17 @@ class Site:
         chosen = request.cookies.get(LANGUAGE_COOKIE)
         return chosen if chosen in LANGUAGES else self.language
 
+    def is_shown_first(self, request: Request) -> bool:
+        """Whether a page may come before its figures: to a browser that did not wait already."""
+        return not wants_json(request) and "wait" not in request.query_params
+
+    def answer_first(self, request: Request, data: Mapping[str, object]) -> Response:
+        """The page without its figures, which it then asks for by itself."""
+        address = request.url.include_query_params(wait="1")
+        return self.answer(
+            request, "waiting.html.jinja", {**data, "rest": f"{address.path}?{address.query}"}
+        )
+
     def answer(
         self,
         request: Request,

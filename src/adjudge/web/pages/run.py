@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 from urllib.parse import urlencode
@@ -43,6 +43,7 @@ from adjudge.web.site import site_of
 
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
+_MOST_COLUMNS = 20
 _PASSING = ("part", "searched", "go")
 """What an address says for one step alone."""
 
@@ -54,7 +55,7 @@ def show(request: Request) -> Response:
     large, part = is_large(place), asked.get("part") == "list"
     with reading(place.folder) as connection:
         judges = judges_in(connection)
-        judge = _judge(asked, judges)
+        judge = judge_asked(asked, judges)
         if wanted := asked.get("go", "").strip():
             return _gone_to(request, place, judge, find_row(connection, judge, wanted), wanted)
         facts, total = read_meta(connection), last_row(connection, judge)
@@ -98,6 +99,7 @@ def show(request: Request) -> Response:
         "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
         "total": total,
         "sort": filters.sort,
+        "columns": columns_of(asked, page.lines),
         "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
         "chosen": row_data(place, judge, int(chosen)) if chosen is not None else None,
     }
@@ -130,12 +132,26 @@ def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
     ]
 
 
+COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
+"""Of a list; behind them, the texts of a row by name."""
+
+
+def columns_of(asked: Mapping[str, str], lines: Sequence[JudgmentLine]) -> JsonDict:
+    """Which columns are shown and which could be: all but the other texts of a row, unless the
+    address names them.
+    """
+    texts = list(dict.fromkeys(name for line in lines for name in line.fields if "," not in name))
+    known = [*COLUMNS, *(f"field:{name}" for name in texts[:_MOST_COLUMNS])]
+    chosen = asked.get("columns", "").split(",") if asked.get("columns") else [*COLUMNS]
+    return {"known": known, "shown": [name for name in known if name in chosen]}
+
+
 def show_figures(request: Request) -> Response:
     """The figures by themselves, for a list that did not wait for them."""
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     with reading(place.folder) as connection:
-        judge = _judge(asked, judges_in(connection))
+        judge = judge_asked(asked, judges_in(connection))
         known = judges_of(read_meta(connection).get("configuration"))
     kept = {name: value for name, value in asked.items() if name != "judge"}
     data = {
@@ -239,7 +255,8 @@ def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
     return found, judge_identity(configuration)
 
 
-def _judge(asked: QueryParams, judges: list[str]) -> str:
+def judge_asked(asked: QueryParams, judges: list[str]) -> str:
+    """The judge that an address names, else the first."""
     wanted = asked.get("judge") or (judges[0] if judges else "")
     if judges and wanted not in judges:
         raise SetupError(
