@@ -388,6 +388,16 @@ def find_row(connection: sqlite3.Connection, judge: str, wanted: str) -> int | N
     return int(found[0]) + 1 if found else None
 
 
+def row_of_id(connection: sqlite3.Connection, judge: str, id: str, criterion: str) -> int | None:
+    """The index, from 0, of the row with that id that was judged by that criterion."""
+    query = (
+        "SELECT number FROM judgments WHERE judge = ? AND id = ? AND criterion = ? "
+        "ORDER BY number LIMIT 1"
+    )
+    found = connection.execute(query, (judge, id, criterion)).fetchone()
+    return int(found[0]) if found else None
+
+
 def neighbours(
     connection: sqlite3.Connection, judge: str, row: int
 ) -> tuple[int | None, int | None]:

@@ -32,6 +32,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "python": Message("Python script"),
         "notebook": Message("Notebook"),
         "criteria": Message("Criteria"),
+        "csv": Message("Instances as CSV"),
         "eval": "eval.yaml",
         "evalassist": "EvalAssist",
     },

@@ -32,6 +32,14 @@ function openDialog(name) {
   if (field) { field.value = ""; field.focus(); field.dispatchEvent(new CustomEvent("opened")); }
 }
 
+// What is selected in the row becomes the reason of its label.
+function quoteSelection() {
+  const chosen = getSelection(), note = document.querySelector("#note");
+  const text = chosen.toString().trim();
+  if (!text || !chosen.anchorNode?.parentElement.closest("#work .text")) return;
+  note.value = `${note.value} “${text}”`.trim().slice(0, note.maxLength);
+}
+
 // Markdown as it was written: chosen once, and so for every row.
 function showRaw(raw) {
   sessionStorage.setItem("raw", raw ? "1" : "");
@@ -56,6 +64,7 @@ document.addEventListener("click", (event) => {
   if (link) navigator.clipboard.writeText(new URL(link.dataset.link, location.href).href);
   const opener = event.target.closest("[data-open]");
   if (opener) openDialog(opener.dataset.open);
+  if (event.target.closest("[data-quote]")) quoteSelection();
   const raw = event.target.closest("[data-raw]");
   if (raw) showRaw(raw.getAttribute("aria-pressed") !== "true");
   const copy = event.target.closest("[data-copy]");
