@@ -14,10 +14,14 @@ from adjudge.web.pages.playground import Form, TextFile, models_of, posted, said
 from adjudge.web.playground.draft import Draft
 from adjudge.web.site import site_of
 
+_NOTHING = Message("there is nothing to judge: write a text into an instance")
+
 
 def preview(request: Request, form: Form) -> Response:
     """The first prompt; nobody is asked."""
     case = Draft.of_form(form).case_of()
+    if not case.rows:
+        raise SetupError(_NOTHING)
     run = EvalRun.of(case.eval_file(models_of(site_of(request), case)))
     instance, ready = run.first_row(), run.judges[0]
     ballots = (
@@ -27,7 +31,7 @@ def preview(request: Request, form: Form) -> Response:
     )
     first = next(ballots, None)
     if first is None:
-        raise SetupError("there is nothing to judge: write a text into an instance")
+        raise SetupError(_NOTHING)
     turns = [f"{turn.role}:\n{turn.content}" for turn in prompt_for(first).messages]
     title = Message("What is sent to {model} for the first instance", model=first.model)
     return said(request, "", title=title, files=[TextFile("prompt.txt", "\n\n".join(turns))])

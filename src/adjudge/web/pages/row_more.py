@@ -57,7 +57,10 @@ def show(request: Request) -> Response:
         "eval_row": json.dumps({"id": found.id or str(row), **_fields(found)}, ensure_ascii=False),
         "curl": _curl(place.folder, found),
     }
-    return site.answer(request, "row_more.html.jinja", data)
+    is_part = request.headers.get("hx-request")
+    return site.answer(
+        request, "row_more.html.jinja" if is_part else "row_more_page.html.jinja", data
+    )
 
 
 def _answers(record: JudgmentRecord) -> JsonDict | None:
