@@ -20,7 +20,7 @@ from typing import IO, NamedTuple, cast
 from markupsafe import Markup, escape
 
 from adjudge.aio.files import writing
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.record import FLAGS
 from adjudge.errors import SetupError
@@ -183,13 +183,13 @@ def copy_files(
     """Every page, the list of runs last."""
     listed: list[JsonDict] = []
     for place in places:
-        judges = []
+        judges: list[JsonValue] = []
         for judge in _judges(library, place):
-            pages = []
+            pages: list[JsonValue] = []
             for file in _judge_pages(library, judge, settings):
                 pages.append(file.name)
                 yield file
-            judges.append({"judge": judge.name, "pages": pages, "figures": judge.figures})
+            judges.append({"judge": judge.name, "pages": pages})
         listed.append({**library.glance(place, wait=True), "copied": judges})
     yield CopyFile(INDEX, _page("copy_index.html.jinja", settings, runs=listed))
 
