@@ -187,7 +187,7 @@ def test_rows_are_reached_by_few_tabs(browser: Browser, server: Server) -> None:
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
-    for _ in range(2):
+    for _ in range(4):
         page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('[data-line]') !== null")
     page.context.close()
@@ -229,3 +229,41 @@ def test_a_server_that_was_started_again_is_told_on_the_page_that_stayed_open(
         page.locator("[data-line] a").first.click()
         page.wait_for_selector("#stale:visible")
         page.context.close()
+
+
+def test_keys_pressed_while_the_next_row_loads_hit_no_row(browser: Browser, server: Server) -> None:
+    """Ten keys at once give one label; as many undos as labels lead back to the first row."""
+    expect = playwright.expect
+    page = at(browser, server, f"{server.run('again')}/label?annotator=hasty")
+    row, progress = page.locator("#work h2"), page.locator("#work p").first
+    shown = row.inner_text()
+    page.evaluate(
+        "for (let i = 0; i < 10; i++) document.body.dispatchEvent("
+        "new KeyboardEvent('keydown', {key: '1', bubbles: true}))"
+    )
+    expect(row).not_to_have_text(shown)
+    page.wait_for_timeout(400)
+    expect(progress).to_contain_text("1 of")
+    for _ in range(3):
+        before = row.inner_text()
+        page.keyboard.press("1")
+        expect(row).not_to_have_text(before)
+    for left in (3, 2, 1, 0):
+        page.keyboard.press("u")
+        expect(progress).to_contain_text(f"{left} of")
+    assert row.inner_text() == shown
+    page.context.close()
+
+
+def test_the_figures_of_a_large_run_arrive_behind_its_page(
+    browser: Browser, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adjudge.web.library.SLOW", 0)
+    a, b = (server.run(name).removeprefix("/run/") for name in ("dates", "markdown"))
+    page = at(browser, server, f"/compare?a={a}&b={b}")
+    page.wait_for_selector("#main h1 a")
+    assert page.locator("#waiting").count() == 0
+    assert "wait" not in page.url
+    page.keyboard.press("Control+k")
+    assert page.locator("#switch[open]").count() == 1
+    page.context.close()

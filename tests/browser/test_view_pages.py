@@ -60,6 +60,8 @@ PAGES = {
     "playground_pairs": "/playground?run={pairs_id}&row=1&judge=PairwiseJudge",
     "playground_hostile": "/playground?run={hostile_id}&row=1&judge=AspectCritic",
     "own_criteria": "/criteria-file?name=own.yaml",
+    "copy": "/copy?run={dates_id}",
+    "row_more": "{dates}/row/8/more?judge=AspectCritic",
     "error": "/run/nothing",
     "hostile": "{hostile}?row=1",
 }

@@ -12,8 +12,9 @@ import pytest
 
 from adjudge.errors import SetupError
 from adjudge.ledger import browse
-from adjudge.ledger.browse import Filters, Page, figures_of, judges_in, page_of
+from adjudge.ledger.browse import Filters, Page, judges_in, page_of
 from adjudge.ledger.codec import flag_bit
+from adjudge.ledger.figures import figures_of
 from adjudge.ledger.file import FILE, connect, make_tables, write_meta
 from adjudge.ledger.rows import insert, with_checksum
 from adjudge.runs.folder import reading
@@ -54,7 +55,7 @@ def every_page(ledger: sqlite3.Connection, filters: Filters, size: int = 50) -> 
         after = page.next
 
 
-@pytest.mark.parametrize("sort", ["worst", "row"])
+@pytest.mark.parametrize("sort", browse.SORTS)
 @pytest.mark.parametrize("size", [7, 50, 5_000])
 def test_every_judgment_is_on_exactly_one_page(
     ledger: sqlite3.Connection, sort: browse.Sort, size: int
@@ -65,7 +66,7 @@ def test_every_judgment_is_on_exactly_one_page(
         for line in page.lines
     ]
     assert sorted(rows) == list(range(1, ROWS + 1))
-    assert sort == "worst" or rows == sorted(rows)
+    assert sort in ("worst", "best") or rows == sorted(rows, reverse=sort == "last")
 
 
 def test_the_worst_are_those_without_a_score_then_the_lowest(ledger: sqlite3.Connection) -> None:
@@ -82,7 +83,7 @@ def test_the_worst_are_those_without_a_score_then_the_lowest(ledger: sqlite3.Con
     assert order == sorted(order)
 
 
-@pytest.mark.parametrize("sort", ["worst", "row"])
+@pytest.mark.parametrize("sort", browse.SORTS)
 def test_a_deep_page_costs_what_the_first_one_costs(
     ledger: sqlite3.Connection, sort: browse.Sort
 ) -> None:
@@ -100,6 +101,17 @@ def test_a_deep_page_costs_what_the_first_one_costs(
         ledger.set_progress_handler(None, 0)
         steps.append(counted[0])
     assert max(steps) < 2 * min(steps)
+
+
+@pytest.mark.parametrize("status", [None, "scored", "failed"])
+def test_the_best_are_the_highest_and_those_without_a_score_come_last(
+    ledger: sqlite3.Connection, status: str | None
+) -> None:
+    filters = Filters(judge="judge", sort="best", status=status)
+    lines = [line for page in every_page(ledger, filters) for line in page.lines]
+    known = [line.score for line in lines if line.score is not None]
+    assert known == sorted(known, reverse=True)
+    assert all(line.score is None for line in lines[len(known) :])
 
 
 def test_filters_hold_together(ledger: sqlite3.Connection) -> None:

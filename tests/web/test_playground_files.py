@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from adjudge.runs.build import instances, judges
 from adjudge.runs.case_file import parse_case
 from adjudge.runs.eval_file import load_eval
 from adjudge.web.playground.draft import Draft
+from support.fake_provider import FakeProvider
 from support.page import Answer, Page
 from support.playground import MODEL, ROWS, Form, direct, pairwise, playground, sent
 
@@ -242,3 +245,41 @@ def test_half_a_character_breaks_no_page(play: Page) -> None:
 )
 def test_a_number_without_end_is_answered_in_words(play: Page, path: str) -> None:
     assert play.get(path.format("9" * 5000)).status in (400, 404)
+
+
+def test_a_test_case_is_deleted_when_its_name_is_typed_and_nothing_else_is(
+    play: Page, home: Path
+) -> None:
+    assert saved(play, direct(ROWS), "gone").status == 200
+    folder = home / "test-cases" / "gone"
+    (folder / "mine.txt").touch()
+    address = "/playground/case/gone/delete"
+    assert sent(play, address, [("name", "other")]).status == 422
+    assert (folder / "v1.yaml").exists()
+    assert sent(play, address, [("name", "gone")]).headers["hx-redirect"].endswith("/playground")
+    assert [one.name for one in folder.iterdir()] == ["mine.txt"]
+    assert sent(play, address, [("name", "gone")]).status == 422
+
+
+def test_instances_are_taken_away_as_csv(play: Page) -> None:
+    (file,) = sent(play, "/playground/export?as=csv", direct(ROWS)).json()["files"]
+    rows = list(csv.DictReader(io.StringIO(file["text"])))
+    assert [row["response"] for row in rows] == [text for text, _ in ROWS]
+    (file,) = sent(play, "/playground/export?as=csv", pairwise([(["=1+1", "b"], "A")])).json()[
+        "files"
+    ]
+    (row,) = csv.DictReader(io.StringIO(file["text"]))
+    assert row["response_2"] == "b"
+    assert not row["response_1"].startswith("=")  # no spreadsheet computes it
+
+
+def test_the_prompt_is_shown_before_anybody_is_asked(
+    play: Page, model_server: FakeProvider
+) -> None:
+    asked = len(model_server.requests)
+    answer = sent(play, "/playground/prompt", direct(ROWS, ("model", MODEL)))
+    (file,) = answer.json()["files"]
+    assert ROWS[0][0] in file["text"]
+    assert MODEL in answer.json()["title"]
+    assert len(model_server.requests) == asked
+    assert sent(play, "/playground/prompt", direct([])).status == 422

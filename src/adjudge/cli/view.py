@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click import UsageError
 
-from adjudge.cli.options import LANGUAGE, PATH, argument, command
+from adjudge.cli.options import LANGUAGE, PATH, command, option, options, positional
+from adjudge.cli.output import echo
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.project import find_project
 
@@ -23,30 +27,56 @@ _USUAL = Path("runs")
 _NEEDED = ("starlette", "uvicorn")
 
 
+@light_dataclass(frozen=True)
+class ViewOptions:
+    """What ``adjudge view`` was asked for."""
+
+    folder: Path = positional("A run folder, or a folder of runs.", type=PATH, default=_USUAL)
+    port: int = option(
+        "--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one."
+    )
+    no_open: bool = option(
+        "--no-open", is_flag=True, help="Do not open a browser; the address is printed."
+    )
+    read_only: bool = option(
+        "--read-only", is_flag=True, help="Write nothing: no labels, no index in old runs."
+    )
+    language: str = option(
+        "--language", type=LANGUAGE, default="en", help="Of the pages; each has a switch."
+    )
+    model: tuple[str, ...] = option(
+        "-m",
+        "--model",
+        multiple=True,
+        help="A model that may be asked from the page; repeatable.",
+    )
+    max_usd: float = option(
+        "--max-usd",
+        type=click.FloatRange(min=0),
+        default=1.0,
+        help="What the page may spend while it is open.",
+    )
+    export: Path | None = option(
+        "--export",
+        type=PATH,
+        help="Write a read-only copy that opens from disk to this new folder, and exit.",
+    )
+    run: tuple[str, ...] = option(
+        "--run", multiple=True, help="At --export: a run to copy, all by default; repeatable."
+    )
+    with_prompts: bool = option(
+        "--with-prompts", is_flag=True, help="At --export: with what was sent to models."
+    )
+    most_rows: int | None = option(
+        "--most-rows",
+        type=click.IntRange(min=1),
+        help="At --export: rows of each judge, the worst first; 20000 by default.",
+    )
+
+
 @command("view")
-@argument("folder", "A run folder, or a folder of runs.", type=PATH, default=_USUAL)
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 takes a free one.")
-@click.option("--no-open", is_flag=True, help="Do not open a browser; the address is printed.")
-@click.option("--read-only", is_flag=True, help="Write nothing: no labels, no index in old runs.")
-@click.option("--language", type=LANGUAGE, default="en", help="Of the pages; each has a switch.")
-@click.option(
-    "-m", "--model", multiple=True, help="A model that may be asked from the page; repeatable."
-)
-@click.option(
-    "--max-usd",
-    type=click.FloatRange(min=0),
-    default=1.0,
-    help="What the page may spend while it is open.",
-)
-def view(
-    folder: Path,
-    port: int,
-    no_open: bool,
-    read_only: bool,
-    language: str,
-    model: tuple[str, ...],
-    max_usd: float,
-) -> int:
+@options(ViewOptions)
+def view(options: ViewOptions) -> int:
     """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how
     far to trust them.
 
@@ -57,20 +87,77 @@ def view(
         raise SetupError(
             "the page needs {missing}: pip install 'adjudge[ui]'", missing=" and ".join(missing)
         )
-    if not folder.is_dir() and (folder != _USUAL or folder.exists()):
+    folder = options.folder
+    if not folder.is_dir() and (folder != _USUAL or folder.exists() or options.export):
         raise SetupError(
             "{folder} is not a folder: give a run folder, or a folder that contains runs",
             folder=folder,
         )
+    if options.export is not None:
+        return _export(options, options.export)
+    if options.run or options.with_prompts or options.most_rows:
+        raise UsageError(Message("--run, --with-prompts and --most-rows need --export FOLDER"))
+    return _serve(options)
+
+
+def _export(options: ViewOptions, target: Path) -> int:
+    from adjudge.web.library import Library
+    from adjudge.web.run_copy import (
+        MOST_ROWS,
+        CopySettings,
+        check_target,
+        choose_runs,
+        expected_size,
+        size_text,
+        write_copy,
+    )
+
+    library = Library(options.folder, read_only=True)
+    settings = CopySettings(options.language, options.with_prompts, options.most_rows or MOST_ROWS)
+    check_target(target)
+    places = choose_runs(library, options.run)
+    expected = expected_size(library, places, settings)
+    echo(
+        Message(
+            "Copying runs: {runs}, rows: {rows}; about {size}.",
+            rows=expected.rows,
+            runs=expected.runs,
+            size=size_text(expected.size),
+        )
+    )
+    if expected.left_out:
+        echo(
+            Message(
+                "Rows left out: {left_out}. Of each judge the {most} worst are copied; "
+                "--most-rows N copies more.",
+                left_out=expected.left_out,
+                most=settings.most_rows,
+            )
+        )
+    size = write_copy(library, places, target, settings)
+    echo(
+        Message(
+            "Wrote {size} to {target}: open index.html in it.", size=size_text(size), target=target
+        )
+    )
+    return ExitCode.OK
+
+
+def _serve(options: ViewOptions) -> int:
     from adjudge.cli.execute import use_prices
     from adjudge.web.server import PageServer
 
     use_prices(find_project().prices_path)
     server = PageServer(
-        folder, port=port, read_only=read_only, language=language, max_usd=max_usd, models=model
+        options.folder,
+        port=options.port,
+        read_only=options.read_only,
+        language=options.language,
+        max_usd=options.max_usd,
+        models=options.model,
     )
     with suppress(KeyboardInterrupt):  # that is how it ends
-        if no_open:
+        if options.no_open:
             server.serve(click.echo)
         else:
             _serve_and_open(server)

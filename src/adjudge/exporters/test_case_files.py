@@ -4,12 +4,15 @@ notebook, or EvalAssist's.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pprint import pformat
 
 from adjudge.catalog.criteria_file import as_file
+from adjudge.data.cells import cell
 from adjudge.domain.criteria import CriteriaExample
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.verdict import TIE
@@ -98,6 +101,25 @@ def _record(row: ExpectedRow, number: int, case: TestCase) -> JsonDict:
         for name, value in row.fields.items()
     }
     return {"id": row.id or str(number), **fields, LABEL_COLUMN: row.expected or None}
+
+
+def _csv(case: TestCase, name: str) -> Files:
+    """The instances as a table; of compared responses, a column each."""
+    rows = [dict(_cells(_record(row, number, case))) for number, row in enumerate(case.rows, 1)]
+    columns = list(dict.fromkeys(column for row in rows for column in row))
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([cell(column) for column in columns])
+    writer.writerows([cell(row.get(column)) for column in columns] for row in rows)
+    return {f"{name}.csv": file.getvalue()}
+
+
+def _cells(record: JsonObject) -> Iterator[tuple[str, object]]:
+    for name, value in record.items():
+        if isinstance(value, tuple | list):
+            yield from ((f"{name}_{place}", text) for place, text in enumerate(value, 1))
+        else:
+            yield name, value
 
 
 def _python(case: TestCase, name: str) -> Files:
@@ -261,6 +283,7 @@ EXPORTS: Mapping[str, Callable[[TestCase, str], Files]] = {
     "python": _python,
     "notebook": _notebook,
     "criteria": _criteria,
+    "csv": _csv,
     "evalassist": _evalassist,
 }
 """What a test case can be taken away as."""

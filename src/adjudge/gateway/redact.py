@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from urllib.parse import unquote, unquote_plus, urlsplit
 
@@ -71,6 +71,15 @@ def secrets_in(url: str) -> tuple[str, ...]:
         value
         for value in (password or user, f"{user}:{password}" if password else "", *values)
         if value
+    )
+
+
+def environment_secrets(environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The values of variables that are called as keys are, and are as long as keys."""
+    return tuple(
+        value
+        for name, value in environment.items()
+        if _SECRET_NAME.search(name) and len(value) >= 2 * _LEAST
     )
 
 

@@ -12,8 +12,6 @@ import json
 import re
 import sqlite3
 import time
-from array import array
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
@@ -23,10 +21,11 @@ from adjudge.domain.record import FLAGS, Flag
 from adjudge.errors import SetupError
 from adjudge.ledger.codec import flag_bit
 from adjudge.ledger.rows import LARGEST
-from adjudge.stats.intervals import Interval, rows_interval
 
-Sort = Literal["worst", "row"]
+Sort = Literal["worst", "best", "row", "last"]
+"""By score from either end, or by row from either end: what an index holds."""
 SORTS: tuple[Sort, ...] = get_args(Sort)
+_DOWN = ("best", "last")
 STATUSES = ("failed", "abstained", "scored", "skipped")
 PAGE = 50
 LOOKED_AT = 20_000
@@ -38,14 +37,9 @@ quarter of that.
 PATIENCE = 0.05
 """Seconds after which it looks no further."""
 _PREVIEW = 160
-_BARS = 20
-_MOST_SCORES = 100_000
-"""Scores of whose mean an interval is computed: of more it is narrower than ±0.004."""
 _CASEFOLD = "casefolded"
 _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
-_MOST_ANSWERS = 300
-"""Kinds of answers of which a picture is drawn."""
 _BETWEEN = " | "
 """Stands between the beginnings of compared responses."""
 _HAS_WORDS = (
@@ -107,6 +101,8 @@ class JudgmentLine(NamedTuple):
     flags: tuple[str, ...]
     begins: str
     """How the judged text begins; of compared responses, each of them."""
+    fields: Mapping[str, str]
+    """How each text of the row begins."""
     criterion: str
     scores: Mapping[str, int | None]
     """Of a RAG answer: dimension → score."""
@@ -153,6 +149,7 @@ class _Segment(NamedTuple):
 
     which: str
     by_score: bool
+    status: str = ""
 
 
 @dataclass
@@ -222,35 +219,43 @@ def page_of(
 
 def _segments(filters: Filters) -> list[_Segment]:
     statuses = [filters.status] if filters.status else list(STATUSES)
-    if filters.sort == "row" and filters.status in (None, "scored"):
+    if filters.sort in ("row", "last") and filters.status in (None, "scored"):
         return [_Segment("TRUE", by_score=False)]
-    return [
-        _Segment(f"status = '{status}' AND score IS {'NOT ' if by_score else ''}NULL", by_score)
+    found = [
+        _Segment(
+            f"status = '{status}' AND score IS {'NOT ' if by_score else ''}NULL", by_score, status
+        )
         for status in statuses
         for by_score in (False, True)
     ]
+    return (
+        found
+        if filters.sort != "best"
+        else sorted(found, key=lambda one: (not one.by_score, one.status != "scored"))
+    )
 
 
 def _look(
     connection: sqlite3.Connection, search: _Search, place: int, segment: _Segment, begin: _Place
 ) -> None:
     filters = search.filters
-    after = (
-        "(score, number) > (:score, :number)"
-        if segment.by_score and begin.score is not None
-        else "number > :number"
-    )
+    behind, direction = ("<", " DESC") if filters.sort in _DOWN else (">", "")
+    after = f"number {behind} :number" if begin.number >= 0 else "TRUE"
+    if segment.by_score and begin.score is not None:
+        after = f"(score, number) {behind} (:score, :number)"
     limits = _limits(filters) if segment.by_score else ()
     exact = [f"score {sign} :{name}" for name, sign, value in limits if value is not None]
     where = " AND ".join(
         [
             "judge = :judge",
             segment.which,
-            "TRUE" if segment.by_score and begin.score is None else after,
+            after,
             *exact,
         ]
     )
-    order = "score, number" if segment.by_score else "number"
+    order = ", ".join(
+        f"{name}{direction}" for name in (("score", "number") if segment.by_score else ("number",))
+    )
     query = (
         f"SELECT number, score, {_matching(filters)} "  # noqa: S608 - texts of ours
         f"FROM judgments WHERE {where} ORDER BY {order}"
@@ -318,25 +323,31 @@ def _place_of(
     status, score = connection.execute(query, (filters.judge, number)).fetchone()
     if len(segments) == 1:
         return _Place(0, None, number)
-    of_status = 0 if filters.status else 2 * STATUSES.index(status)
-    return _Place(of_status + (score is not None), score, number)
+    place = next(
+        place
+        for place, one in enumerate(segments)
+        if (one.status, one.by_score) == (status, score is not None)
+    )
+    return _Place(place, score, number)
 
 
 _LINE = (
     "SELECT id, status, score, verdict, flags, criterion, "  # noqa: S608 - texts of ours
     "json_extract(result, '$.votes_valid', '$.votes_requested', '$.scores', '$.composite.rule'), "
-    f"(SELECT CASE type WHEN 'array' THEN (SELECT group_concat(substr(value, 1, {_PREVIEW // 2}), "
-    f"'{_BETWEEN}') FROM json_each(own.value)) ELSE substr(value, 1, {_PREVIEW}) END "
-    "FROM json_each(instance) AS own ORDER BY key = :field DESC LIMIT 1) "
+    "(SELECT json_group_object(key, "
+    f"CASE type WHEN 'array' THEN (SELECT group_concat(substr(value, 1, {_PREVIEW // 2}), "
+    f"'{_BETWEEN}') FROM json_each(own.value)) ELSE substr(value, 1, {_PREVIEW}) END) "
+    "FROM json_each(instance) AS own) "
     "FROM judgments WHERE judge = :judge AND number = :number"
 )
 
 
 def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) -> JudgmentLine:
-    values = {"judge": judge, "number": number, "field": judged}
-    id, status, score, verdict, flags, criterion, kept, begins = connection.execute(
+    values = {"judge": judge, "number": number}
+    id, status, score, verdict, flags, criterion, kept, texts = connection.execute(
         _LINE, values
     ).fetchone()
+    fields = {str(name): str(text or "") for name, text in json.loads(texts).items()}
     valid, requested, scores, rule = _parts(kept)
     return JudgmentLine(
         number + 1,
@@ -347,7 +358,8 @@ def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) 
         valid if isinstance(valid, int) else 0,
         requested if isinstance(requested, int) else 0,
         tuple(flag for flag in FLAGS if flags & flag_bit(flag)),
-        str(begins or ""),
+        fields.get(judged) or next(iter(fields.values()), ""),
+        fields,
         criterion,
         {name: one for name, one in scores.items() if one is None or type(one) is int}
         if isinstance(scores, dict)
@@ -376,6 +388,16 @@ def find_row(connection: sqlite3.Connection, judge: str, wanted: str) -> int | N
     return int(found[0]) + 1 if found else None
 
 
+def row_of_id(connection: sqlite3.Connection, judge: str, id: str, criterion: str) -> int | None:
+    """The index, from 0, of the row with that id that was judged by that criterion."""
+    query = (
+        "SELECT number FROM judgments WHERE judge = ? AND id = ? AND criterion = ? "
+        "ORDER BY number LIMIT 1"
+    )
+    found = connection.execute(query, (judge, id, criterion)).fetchone()
+    return int(found[0]) if found else None
+
+
 def neighbours(
     connection: sqlite3.Connection, judge: str, row: int
 ) -> tuple[int | None, int | None]:
@@ -392,196 +414,6 @@ def last_row(connection: sqlite3.Connection, judge: str) -> int:
     """The highest number of a row, from 1; 0 where there is none."""
     query = "SELECT max(number) + 1 FROM judgments WHERE judge = ?"
     return connection.execute(query, (judge,)).fetchone()[0] or 0
-
-
-class Mean(NamedTuple):
-    """Of scores by one criteria."""
-
-    value: float
-    scores: int
-    interval: Interval | None
-    """None of few scores, of those outside 0 to 1, and of so many that it would be no wider than
-    the figure's last digit.
-    """
-
-
-class OrderFigures(NamedTuple):
-    """What asking in both orders changed."""
-
-    rows: int
-    turned: int
-    """Rows whose verdict changed with the order."""
-    flip_rate: float | None
-    """Share of the votes that change with the order."""
-    noise_rate: float | None
-    """Share that differs within one order: the noise floor."""
-
-
-class AnswerCount(NamedTuple):
-    """How often something was answered."""
-
-    answer: str
-    rows: int
-    score: float | None
-    """What it is worth, from 0 to 1; None where it has no score, or another range."""
-
-
-@dataclass(frozen=True)
-class Figures:
-    """What one judge's judgments come to."""
-
-    statuses: Mapping[str, int]
-    mean: Mean | None
-    """None where there are several criteria: a mean over them says nothing."""
-    means: Mapping[str, Mean]
-    """Of each of several criteria."""
-    verdicts: Mapping[str, int]
-    """How often each was decided, the most frequent first."""
-    histogram: list[tuple[float, float, int]]
-    """(from, to, how many scores); none over several criteria."""
-    order: OrderFigures | None = None
-    answers: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
-    """Criterion → its verdicts, the worst first."""
-    dimensions: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
-    """Of RAG answers: dimension → its scores, the lowest first."""
-    rules: Mapping[str, int] = field(default_factory=dict)
-    """Of RAG answers: rule of the composite → rows."""
-
-
-def figures_of(
-    connection: sqlite3.Connection, judge: str, *, whole: bool = True, several: bool = False
-) -> Figures:
-    """Counts and scores are read from the index alone, where the ledger has it, in one pass.
-
-    ``whole``: with what only the judgments themselves say, each of which is read. ``several``: the
-    judge has several criteria.
-    """
-    low, high = _ends(connection, judge)
-    width = (high - low) / _BARS or 1.0
-    statuses: Counter[str] = Counter()
-    bars: Counter[int] = Counter()
-    scores = _Scores()
-    groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
-    for status, score, count in connection.execute(groups, (judge,)):
-        statuses[status] += count
-        if status == "scored" and score is not None:
-            bars[min(int((score - low) / width), _BARS - 1)] += count
-            scores.add(score, count)
-    return Figures(
-        dict(statuses),
-        None if several else scores.mean(),
-        _means(connection, judge) if several and whole else {},
-        _verdicts(connection, judge) if whole else {},
-        [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)]
-        if bars and not several
-        else [],
-        _order(connection, judge) if whole else None,
-        _answers(connection, judge) if whole else {},
-        _dimensions(connection, judge) if whole else {},
-        _rules(connection, judge) if whole else {},
-    )
-
-
-class _Scores:
-    def __init__(self) -> None:
-        self._total, self._count, self._values = 0.0, 0, array("d")
-
-    def add(self, score: float, count: int) -> None:
-        self._total += score * count
-        self._count += count
-        if self._count <= _MOST_SCORES:
-            self._values.extend([score] * count)
-
-    def mean(self) -> Mean | None:
-        if not self._count:
-            return None
-        known = len(self._values) == self._count and all(0 <= one <= 1 for one in self._values)
-        return Mean(
-            self._total / self._count, self._count, rows_interval(self._values) if known else None
-        )
-
-
-def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
-    found: dict[str, _Scores] = {}
-    groups = (
-        "SELECT criterion AS asked, score, count(*) FROM judgments "
-        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL GROUP BY asked, score"
-    )
-    for asked, score, count in connection.execute(groups, (judge,)):
-        found.setdefault(str(asked), _Scores()).add(score, count)
-    return {asked: mean for asked, scores in found.items() if (mean := scores.mean())}
-
-
-def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
-    query = (
-        "SELECT verdict AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said "
-        "ORDER BY 2 DESC LIMIT 30"
-    )
-    return {said: count for said, count in connection.execute(query, (judge,)) if said is not None}
-
-
-def _answers(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
-    query = (
-        "SELECT criterion, verdict, count(*), avg(score) FROM judgments "  # noqa: S608
-        "WHERE judge = ? AND status = 'scored' AND verdict IS NOT NULL "
-        f"GROUP BY criterion, verdict ORDER BY criterion, avg(score), verdict LIMIT {_MOST_ANSWERS}"
-    )
-    found: dict[str, list[AnswerCount]] = {}
-    for criterion, said, count, score in connection.execute(query, (judge,)):
-        found.setdefault(criterion, []).append(AnswerCount(said, count, _worth(score)))
-    return found
-
-
-def _dimensions(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
-    query = (
-        "SELECT own.key, own.value, count(*), avg(worth.value) FROM judgments, "  # noqa: S608
-        "json_each(result, '$.scores') AS own "
-        "JOIN json_each(result, '$.normalized') AS worth ON worth.key = own.key "
-        "WHERE judge = ? AND own.type = 'integer' AND "
-        "(json_extract(result, '$.fallback') IS NULL OR EXISTS (SELECT 1 FROM "
-        "json_each(result, '$.agreements') AS sure WHERE sure.key = own.key "
-        "AND sure.value IS NOT NULL)) "
-        f"GROUP BY own.key, own.value ORDER BY own.key, own.value LIMIT {_MOST_ANSWERS}"
-    )
-    found: dict[str, list[AnswerCount]] = {}
-    for name, score, count, worth in connection.execute(query, (judge,)):
-        found.setdefault(name, []).append(AnswerCount(str(score), count, _worth(worth)))
-    return found
-
-
-def _rules(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
-    query = (
-        "SELECT json_extract(result, '$.composite.rule') AS rule, count(*) FROM judgments "
-        "WHERE judge = ? AND rule IS NOT NULL GROUP BY rule ORDER BY 2 DESC LIMIT 30"
-    )
-    return {str(rule): count for rule, count in connection.execute(query, (judge,))}
-
-
-def _worth(score: float | None) -> float | None:
-    return score if score is not None and 0 <= score <= 1 else None
-
-
-def _order(connection: sqlite3.Connection, judge: str) -> OrderFigures | None:
-    of = "json_extract(result, '$.positional_bias.{}')".format
-    query = (
-        f"SELECT count({of('detected')}), total({of('detected')}), "  # noqa: S608
-        f"avg({of('flip_rate')}), avg({of('noise_rate')}) "
-        "FROM judgments WHERE judge = ?"
-    )
-    rows, turned, flips, noise = connection.execute(query, (judge,)).fetchone()
-    return OrderFigures(rows, int(turned), flips, noise) if rows else None
-
-
-def _ends(connection: sqlite3.Connection, judge: str) -> tuple[float, float]:
-    """Of the histogram: from 0 to 1 where the scores are, else from the lowest to the highest."""
-    end = (
-        "SELECT {}(score) FROM judgments WHERE judge = ? AND status = 'scored' AND score IS NOT "
-        "NULL"
-    )
-    lowest, highest = (
-        connection.execute(end.format(name), (judge,)).fetchone()[0] for name in ("min", "max")
-    )
-    return (0.0, 1.0) if lowest is None or (lowest >= 0 and highest <= 1) else (lowest, highest)
 
 
 def same_text(connection: sqlite3.Connection, judge: str, number: int) -> list[JsonDict]:

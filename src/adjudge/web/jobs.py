@@ -9,6 +9,7 @@ import secrets
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -47,9 +48,21 @@ class Job:
     process: subprocess.Popen[bytes]
     said: IO[bytes]
     is_stopping: bool = False
+    first_seen: tuple[float, int] | None = None
+    """When its progress was first looked at, and how many judgments there were then."""
     ended: threading.Event = field(default_factory=threading.Event)
     message: str = ""
     """What it said at its end, where that was not what was wanted."""
+
+    def seconds_left(self, done: int) -> float | None:
+        """By the pace since it was first looked at; None until there is one."""
+        now = time.monotonic()
+        if self.first_seen is None:
+            self.first_seen = now, done
+        since, before = self.first_seen
+        if not self.is_running or self.total is None or done <= before:
+            return None
+        return (now - since) * (self.total - done) / (done - before)
 
     @property
     def is_running(self) -> bool:

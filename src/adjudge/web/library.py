@@ -19,7 +19,8 @@ from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.judge_configuration import judges_of
 from adjudge.domain.numbers import number_of
 from adjudge.errors import AdjudgeError, RunError
-from adjudge.ledger.browse import Mean, figures_of, judges_in
+from adjudge.ledger.browse import judges_in
+from adjudge.ledger.figures import Mean, figures_of
 from adjudge.ledger.file import (
     FILE,
     LABELS,
@@ -50,6 +51,8 @@ LARGE = 100_000_000
 """Bytes of a ledger whose judgments are counted behind the page, so that it
 does not wait for them.
 """
+SLOW = 3_000_000
+"""Bytes of a ledger over which trust and comparisons are counted behind a page that is there."""
 T = TypeVar("T")
 
 
@@ -154,6 +157,12 @@ class Library:
                 self._kept[key] = (version, now + min(_PATIENCE, _SHARE * took), found)
             return found
         return known[2]  # type: ignore[return-value]
+
+    def would_wait(self, place: RunPlace, what: str) -> bool:
+        """Whether finding this out takes longer than a page should stay blank."""
+        known = self._kept.get((place.id, what))
+        is_known = known is not None and known[0] == _version(place.folder)
+        return not is_known and (place.folder / FILE).stat().st_size >= SLOW
 
     def _matters(self, place: RunPlace, at_once: bool | None) -> bool:
         return not self.is_live(place) if at_once is None else at_once

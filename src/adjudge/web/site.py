@@ -79,6 +79,7 @@ def assets() -> Mapping[str, Asset]:
     """Name → what is served under it. Nothing else is."""
     static = _HOME / "static"
     names = (
+        "copy.js",
         "page.css",
         "page.js",
         "playground.css",
@@ -140,6 +141,17 @@ class Site:
         """As chosen in the page, else as the server was started."""
         chosen = request.cookies.get(LANGUAGE_COOKIE)
         return chosen if chosen in LANGUAGES else self.language
+
+    def is_shown_first(self, request: Request) -> bool:
+        """Whether a page may come before its figures: to a browser that did not wait already."""
+        return not wants_json(request) and "wait" not in request.query_params
+
+    def answer_first(self, request: Request, data: Mapping[str, object]) -> Response:
+        """The page without its figures, which it then asks for by itself."""
+        address = request.url.include_query_params(wait="1")
+        return self.answer(
+            request, "waiting.html.jinja", {**data, "rest": f"{address.path}?{address.query}"}
+        )
 
     def answer(
         self,

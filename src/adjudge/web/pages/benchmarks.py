@@ -48,12 +48,16 @@ def show_all(request: Request) -> Response:
         )
     places = [place for place in site.library.scan() if _is_benchmark(site, place)]
     wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
+    if site.is_shown_first(request) and any(
+        site.library.would_wait(place, "benchmark") for place in wanted
+    ):
+        return site.answer_first(request, {"title": Message("Benchmarks")})
     benchmarks, troubles = _measured(site, wanted)
     lines = [
         line for place, found in benchmarks for line in _lines(place, found) if _fits(line, asked)
     ]
     data = {
-        "asked": dict(asked),
+        "asked": {name: value for name, value in asked.items() if name != "wait"},
         "group": group,
         "groups": list(GROUPS),
         "runs": [{"id": place.id, "name": place.name} for place in places],

@@ -48,15 +48,16 @@ def show(request: Request) -> Response:
     tab = asked.get("tab") or "changed"
     if tab not in TABS:
         raise SetupError("tab must be one of {tabs}, not {tab!r}", tabs=", ".join(TABS), tab=tab)
-    found = site.library.kept(
-        one, f"compare {two.id} {site.library.version(two)}", lambda: _compared(one, two)
-    )
+    what = f"compare {two.id} {site.library.version(two)}"
+    if site.is_shown_first(request) and site.library.would_wait(one, what):
+        return site.answer_first(request, {"title": f"A: {one.name} → B: {two.name}"})
+    found = site.library.kept(one, what, lambda: _compared(one, two))
     first = whole(asked.get("from", "")) or 0
     held_back = not found.same_judges and asked.get("anyway") != "1"
     data = {
         "a": {"id": one.id, "name": one.name},
         "b": {"id": two.id, "name": two.name},
-        "asked": dict(asked),
+        "asked": {name: value for name, value in asked.items() if name != "wait"},
         "tab": tab,
         "held_back": held_back,
         **some_of(found, "settings", "same_judges", "compared"),

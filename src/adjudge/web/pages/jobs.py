@@ -75,6 +75,7 @@ def job_data(site: Site, job: Job) -> JsonDict:
         "done": done.total(),
         "unscored": sum(count for status, count in done.items() if status != "scored"),
         "total": job.total,
+        "seconds_left": job.seconds_left(done.total()),
         "usd": max(0.0, spent - job.spent_before),
         "budget": job.share.usd,
         "left": site.spending.left,

@@ -5,6 +5,7 @@ what the judge answered.
 from __future__ import annotations
 
 import getpass
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -160,7 +161,20 @@ def _work_data(
             if last
             else None,
             "guideline": _guideline(work.judged.scale),
+            "summary": _summary(work, desk.who.name) if shown is None else None,
         }
+    }
+
+
+def _summary(work: Labelling, who: str) -> JsonDict:
+    """What an annotator said, at the end: nothing in it comes from a verdict."""
+    own = [one for one in work.everybodys() if one.annotator == who]
+    given = Counter(str(one.answer) for one in own if one.state == "given")
+    return {
+        "answers": dict(given.most_common()),
+        "unsure": sum(one.state == "unsure" for one in own),
+        "skipped": sum(one.state == "skipped" for one in own),
+        "notes": sum(bool(one.note) for one in own),
     }
 
 

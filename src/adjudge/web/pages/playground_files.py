@@ -130,6 +130,17 @@ def _call(value: object, path: Path) -> Any:
     return value.replace(str(path), _NAME) if isinstance(value, str) else value
 
 
+def delete(request: Request, form: Form) -> Response:
+    """A test case with all its versions, when its name was typed."""
+    name = request.path_params["name"]
+    if dict(form).get("name", "").strip() != name:
+        raise SetupError("type the name of the test case, {name}, to delete it", name=name)
+    CaseStore(site_of(request).home).delete(name)
+    answer = said(request, Message("Deleted."))
+    answer.headers["hx-redirect"] = f"{request.scope['root_path']}/playground"
+    return answer
+
+
 def show_case(request: Request) -> Response:
     """The versions of a test case, and what changed from one to another."""
     refuse_reading_only(request)
@@ -156,4 +167,5 @@ ROUTES = (
     Route("/playground/export", posted(export), methods=["POST"]),
     Route("/playground/import", posted(bring_in), methods=["POST"]),
     Route("/playground/case/{name}", show_case),
+    Route("/playground/case/{name}/delete", posted(delete), methods=["POST"]),
 )

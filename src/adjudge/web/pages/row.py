@@ -27,7 +27,7 @@ from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
 from adjudge.web.people import people_said
 from adjudge.web.rendered import render_text
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import site_of
 
 _LOOKED_THROUGH = 20_000_000
 """Bytes of a ledger that is looked through for rows of equal content: no index holds them."""
@@ -71,17 +71,16 @@ def show(request: Request) -> Response:
     with reading(place.folder) as connection:
         judges = judges_in(connection)
     judge = asked.get("judge") or (judges[0] if judges else "")
-    whole = asked.get("whole") == "1"
+    row, whole = request.path_params["row"], asked.get("whole") == "1"
     data = {
         "run": {"id": place.id, "name": place.name},
         "judge": judge,
         "judges": judges,
-        "chosen": row_data(site, place, judge, request.path_params["row"], whole=whole),
+        "chosen": row_data(place, judge, row, whole=whole),
     }
     template = "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja"
-    return site.answer(
-        request, template, data, record=row_record(place, judge, request.path_params["row"])
-    )
+    site.sessions.saw(place, row - 1)
+    return site.answer(request, template, data, record=row_record(place, judge, row))
 
 
 def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord | None:
@@ -90,10 +89,19 @@ def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord | None:
         return next(records(connection, judge=judge, index=row - 1), None)
 
 
-def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> JsonDict:
-    """A judgment as the page shows it.
+def row_data(
+    place: RunPlace,
+    judge: str,
+    row: int,
+    *,
+    whole: bool = False,
+    prompts: bool = True,
+    elsewhere: bool = True,
+) -> JsonDict:
+    """A judgment as the page shows it. Who calls this says so to the label sessions: whoever labels
+    the row later was not blind.
 
-    That its verdict was shown is remembered: who labels the row later was not blind.
+    ``prompts``: with what was sent; ``elsewhere``: with rows of the same text.
     """
     with reading(place.folder) as connection:
         found = next(records(connection, judge=judge, index=row - 1, votes=True), None)
@@ -107,14 +115,13 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         judges = judges_of(read_meta(connection).get("configuration"))
         configuration = judges.get(judge, JudgeConfiguration())
         before, behind = neighbours(connection, judge, row)
-        prompts = shown_prompts(connection, judge, row - 1)
+        votes = found.votes or ()
+        sent = shown_prompts(connection, judge, row - 1) if prompts else [None] * len(votes)
         same = (
             same_text(connection, judge, row - 1)
-            if (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
+            if elsewhere and (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
             else []
         )
-    site.sessions.saw(place, row - 1)
-    votes = found.votes or ()
     explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     shown = replace(found, votes=None).to_dict()
@@ -145,7 +152,7 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         },
         "votes": [
             _vote(vote, prompt, systems, whole=whole)
-            for vote, prompt in zip(votes, prompts, strict=True)
+            for vote, prompt in zip(votes, sent, strict=True)
         ],
         **_looked_into(found, shown, configuration),
         "python": as_python(place, judge, row),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 from urllib.parse import urlencode
@@ -22,28 +22,28 @@ from adjudge.errors import SetupError
 from adjudge.ledger.browse import (
     PATIENCE,
     STATUSES,
-    Figures,
     Filters,
     JudgmentLine,
     Sort,
-    figures_of,
     find_row,
     judges_in,
     last_row,
     page_of,
 )
+from adjudge.ledger.figures import Figures, figures_of
 from adjudge.ledger.file import read_meta
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
 from adjudge.web.forms import whole
-from adjudge.web.library import RunPlace, is_large, mean_data
+from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data, row_record
 from adjudge.web.people import STANDS, PeopleSaid, people_by_row
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import site_of
 
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
+_MOST_COLUMNS = 20
 _PASSING = ("part", "searched", "go")
 """What an address says for one step alone."""
 
@@ -55,7 +55,7 @@ def show(request: Request) -> Response:
     large, part = is_large(place), asked.get("part") == "list"
     with reading(place.folder) as connection:
         judges = judges_in(connection)
-        judge = _judge(asked, judges)
+        judge = judge_asked(asked, judges)
         if wanted := asked.get("go", "").strip():
             return _gone_to(request, place, judge, find_row(connection, judge, wanted), wanted)
         facts, total = read_meta(connection), last_row(connection, judge)
@@ -67,10 +67,12 @@ def show(request: Request) -> Response:
             connection,
             filters,
             asked.get("after", ""),
-            judged=_judged_field(configuration),
+            judged=judged_field(configuration),
             patience=_PATIENCE if part else PATIENCE,
         )
     chosen = None if part else _number(asked, "row")
+    if chosen is not None:
+        site.sessions.saw(place, int(chosen) - 1)
     data: JsonDict = {
         "run": {
             "id": place.id,
@@ -85,22 +87,21 @@ def show(request: Request) -> Response:
         "judges": judges,
         "judge": judge,
         "criteria_names": [str(one.get("name")) for one in configuration.criteria],
-        "dimensions": _dimensions(configuration),
+        "dimensions": dimensions_of(configuration),
         "asked": {name: value for name, value in asked.items() if name not in _PASSING},
         "statuses": STATUSES,
         "flags": list(FLAGS),
-        "figures": None if large or part else figures_data(site, place, judge),
-        "rows": [_line_data(line, people) for line in page.lines],
+        "figures": None if large or part else figures_data(site.library, place, judge),
+        "rows": [line_data(line, people) for line in page.lines],
         "people": dict(Counter(one.stand for one in people.values())),
         "next": page.next,
         "looked_at": page.looked_at,
         "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
         "total": total,
         "sort": filters.sort,
+        "columns": columns_of(asked, page.lines),
         "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
-        "chosen": row_data(site, place, judge, int(chosen), whole=False)
-        if chosen is not None
-        else None,
+        "chosen": row_data(place, judge, int(chosen)) if chosen is not None else None,
     }
     if part:
         return site.answer(request, "run_list.html.jinja", data)
@@ -117,12 +118,13 @@ def _gone_to(
     return RedirectResponse(f"{request.scope['root_path']}/run/{place.id}?{query}#row", 303)
 
 
-def _line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
+def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
+    """A line of the list, with what people said of its row."""
     said = people.get(line.row)
     return {**line._asdict(), "people": said and said.to_dict()}
 
 
-def _dimensions(configuration: JudgeConfiguration) -> list[JsonDict]:
+def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
     """Of a RAG judge: what each dimension is called, and each of its scores."""
     return [
         {"name": one.name, "title": one.title, "maximum": one.maximum, "labels": list(one.labels)}
@@ -130,12 +132,26 @@ def _dimensions(configuration: JudgeConfiguration) -> list[JsonDict]:
     ]
 
 
+COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
+"""Of a list; behind them, the texts of a row by name."""
+
+
+def columns_of(asked: Mapping[str, str], lines: Sequence[JudgmentLine]) -> JsonDict:
+    """Which columns are shown and which could be: all but the other texts of a row, unless the
+    address names them.
+    """
+    texts = list(dict.fromkeys(name for line in lines for name in line.fields if "," not in name))
+    known = [*COLUMNS, *(f"field:{name}" for name in texts[:_MOST_COLUMNS])]
+    chosen = asked.get("columns", "").split(",") if asked.get("columns") else [*COLUMNS]
+    return {"known": known, "shown": [name for name in known if name in chosen]}
+
+
 def show_figures(request: Request) -> Response:
     """The figures by themselves, for a list that did not wait for them."""
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     with reading(place.folder) as connection:
-        judge = _judge(asked, judges_in(connection))
+        judge = judge_asked(asked, judges_in(connection))
         known = judges_of(read_meta(connection).get("configuration"))
     kept = {name: value for name, value in asked.items() if name != "judge"}
     data = {
@@ -145,9 +161,9 @@ def show_figures(request: Request) -> Response:
         "criteria_names": [
             str(one.get("name")) for one in known.get(judge, JudgeConfiguration()).criteria
         ],
-        "dimensions": _dimensions(known.get(judge, JudgeConfiguration())),
+        "dimensions": dimensions_of(known.get(judge, JudgeConfiguration())),
         "live": site.library.is_live(place),
-        "figures": figures_data(site, place, judge),
+        "figures": figures_data(site.library, place, judge),
     }
     return site.answer(request, "figures.html.jinja", data)
 
@@ -199,9 +215,9 @@ def filters_of(
     )
 
 
-def figures_data(site: Site, place: RunPlace, judge: str) -> JsonDict:
+def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
     """Counted once, until the run changes."""
-    found, identity = site.library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
+    found, identity = library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
     most = max((count for *_, count in found.histogram), default=0)
     return {
         "statuses": dict(found.statuses),
@@ -209,7 +225,7 @@ def figures_data(site: Site, place: RunPlace, judge: str) -> JsonDict:
         "mean": mean_data(found.mean) if found.mean else None,
         "means": {name: mean_data(one) for name, one in found.means.items()},
         "order": found.order._asdict() if found.order else None,
-        "usd": site.library.about(place).usd,
+        "usd": library.about(place).usd,
         "identity": identity,
         "verdicts": dict(found.verdicts),
         "answers": {name: [one._asdict() for one in each] for name, each in found.answers.items()},
@@ -239,7 +255,8 @@ def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
     return found, judge_identity(configuration)
 
 
-def _judge(asked: QueryParams, judges: list[str]) -> str:
+def judge_asked(asked: QueryParams, judges: list[str]) -> str:
+    """The judge that an address names, else the first."""
     wanted = asked.get("judge") or (judges[0] if judges else "")
     if judges and wanted not in judges:
         raise SetupError(
@@ -261,7 +278,7 @@ def _number(asked: QueryParams, name: str) -> float | None:
     return value
 
 
-def _judged_field(configuration: JudgeConfiguration) -> str:
+def judged_field(configuration: JudgeConfiguration) -> str:
     """The field whose text the list shows: what the judge's criteria judge."""
     asked = configuration.criteria
     named = asked[0].get("to_evaluate_field") if asked else None

@@ -25,6 +25,7 @@ from adjudge.view.calibrated import (
     value_text,
 )
 from adjudge.view.terms import figure_title, option_title
+from adjudge.web.annotators import annotator_figures
 from adjudge.web.library import RunPlace, is_large
 from adjudge.web.people import reliability_of
 from adjudge.web.site import site_of
@@ -34,6 +35,9 @@ def show(request: Request) -> Response:
     """The corrected number or why there is none, the label plan, and who agrees with whom."""
     site = site_of(request)
     place = site.library.find(request.path_params["run"])
+    if site.is_shown_first(request) and site.library.would_wait(place, "trust"):
+        run = {"id": place.id, "name": place.name}
+        return site.answer_first(request, {"title": place.name, "run": run})
     found = site.library.kept(place, "trust", lambda: _report(place))
     data = {"run": {"id": place.id, "name": place.name}, **found}
     return site.answer(request, "trust.html.jinja", data)
@@ -46,6 +50,7 @@ def _report(place: RunPlace) -> JsonDict:
         "conflicts": [_conflict(one) for one in conflicts[:100]],
         "conflict_count": len(conflicts),
         "conflicts_by": Counter(one.criteria for one in conflicts if one.is_open),
+        "annotators": [asdict(one) for one in annotator_figures(place)],
         "notes": [asdict(one) for one in notes_in(place.folder)],
     }
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,6 +78,14 @@ class CaseStore:
             )
         write_new(folder / f"v{latest + 1}.yaml", case.to_yaml(), ANOTHER_NAME)
         return latest + 1
+
+    def delete(self, name: str) -> None:
+        """With all its versions; files that are not ours stay, and so does their folder."""
+        folder = self._find(name)
+        for _, path in list(self._files(folder)):
+            path.unlink()
+        with suppress(OSError):
+            folder.rmdir()
 
     def difference(self, name: str, one: int, other: int) -> list[str]:
         """What changed from one version to another, as lines of a unified diff."""

@@ -32,6 +32,14 @@ function openDialog(name) {
   if (field) { field.value = ""; field.focus(); field.dispatchEvent(new CustomEvent("opened")); }
 }
 
+// What is selected in the row becomes the reason of its label.
+function quoteSelection() {
+  const chosen = getSelection(), note = document.querySelector("#note");
+  const text = chosen.toString().trim();
+  if (!text || !chosen.anchorNode?.parentElement.closest("#work .text")) return;
+  note.value = `${note.value} “${text}”`.trim().slice(0, note.maxLength);
+}
+
 // Markdown as it was written: chosen once, and so for every row.
 function showRaw(raw) {
   sessionStorage.setItem("raw", raw ? "1" : "");
@@ -56,6 +64,7 @@ document.addEventListener("click", (event) => {
   if (link) navigator.clipboard.writeText(new URL(link.dataset.link, location.href).href);
   const opener = event.target.closest("[data-open]");
   if (opener) openDialog(opener.dataset.open);
+  if (event.target.closest("[data-quote]")) quoteSelection();
   const raw = event.target.closest("[data-raw]");
   if (raw) showRaw(raw.getAttribute("aria-pressed") !== "true");
   const copy = event.target.closest("[data-copy]");
@@ -70,6 +79,11 @@ function keyOf(event) {
 
 document.addEventListener("keydown", (event) => {
   const key = keyOf(event);
+  if ((event.ctrlKey || event.metaKey) && key === "k") {
+    event.preventDefault();
+    openDialog("#switch");
+    return;
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat && !"jk".includes(key)) return;
   if (isTyping(event.target)) {
     if (event.key === "Escape") event.target.blur();
@@ -79,6 +93,7 @@ document.addEventListener("keydown", (event) => {
   const button = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key || one.dataset.letter === key);
   if (button && !button.disabled) {
     event.preventDefault();
+    if (button.closest("#work") && isLoading && !button.dataset.focus) return; // meant for the row that is still to come
     button.dataset.focus ? button.focus() : button.click();
   } else if (event.target.closest("dialog")) {
     return;
@@ -90,6 +105,26 @@ document.addEventListener("keydown", (event) => {
   } else if (key === "n" && document.querySelector("#next")) {
     document.querySelector("#next").click();
   }
+});
+
+// From a label until the next row is there, keys and clicks do nothing: they could only hit the row before.
+let isLoading = false;
+const work = document.querySelector("#work");
+document.addEventListener("htmx:before:request", () => {
+  isLoading = work !== null;
+  work?.classList.add("loading");
+});
+for (const name of ["htmx:finally:request", "htmx:error", "htmx:after:swap"]) document.addEventListener(name, () => {
+  isLoading = false;
+  work?.classList.remove("loading");
+});
+
+// The list beside a row is as wide as it was made last.
+const list = document.querySelector(".split > #list");
+if (list && localStorage.getItem("list")) list.style.width = localStorage.getItem("list");
+document.addEventListener("pointerup", () => {
+  const drawn = document.querySelector(".split > #list");
+  if (drawn?.style.width) localStorage.setItem("list", drawn.style.width);
 });
 
 document.addEventListener("htmx:after:swap", () => {

@@ -1,0 +1,208 @@
+"""What one judge's judgments of a run come to: counts, means, and what pictures are drawn of."""
+
+from __future__ import annotations
+
+import sqlite3
+from array import array
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from adjudge.stats.intervals import Interval, rows_interval
+
+_BARS = 20
+_MOST_SCORES = 100_000
+"""Scores of whose mean an interval is computed: of more it is narrower than ±0.004."""
+_MOST_ANSWERS = 300
+"""Kinds of answers of which a picture is drawn."""
+
+
+class Mean(NamedTuple):
+    """Of scores by one criteria."""
+
+    value: float
+    scores: int
+    interval: Interval | None
+    """None of few scores, of those outside 0 to 1, and of so many that it would be no wider than
+    the figure's last digit.
+    """
+
+
+class OrderFigures(NamedTuple):
+    """What asking in both orders changed."""
+
+    rows: int
+    turned: int
+    """Rows whose verdict changed with the order."""
+    flip_rate: float | None
+    """Share of the votes that change with the order."""
+    noise_rate: float | None
+    """Share that differs within one order: the noise floor."""
+
+
+class AnswerCount(NamedTuple):
+    """How often something was answered."""
+
+    answer: str
+    rows: int
+    score: float | None
+    """What it is worth, from 0 to 1; None where it has no score, or another range."""
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one judge's judgments come to."""
+
+    statuses: Mapping[str, int]
+    mean: Mean | None
+    """None where there are several criteria: a mean over them says nothing."""
+    means: Mapping[str, Mean]
+    """Of each of several criteria."""
+    verdicts: Mapping[str, int]
+    """How often each was decided, the most frequent first."""
+    histogram: list[tuple[float, float, int]]
+    """(from, to, how many scores); none over several criteria."""
+    order: OrderFigures | None = None
+    answers: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
+    """Criterion → its verdicts, the worst first."""
+    dimensions: Mapping[str, list[AnswerCount]] = field(default_factory=dict)
+    """Of RAG answers: dimension → its scores, the lowest first."""
+    rules: Mapping[str, int] = field(default_factory=dict)
+    """Of RAG answers: rule of the composite → rows."""
+
+
+def figures_of(
+    connection: sqlite3.Connection, judge: str, *, whole: bool = True, several: bool = False
+) -> Figures:
+    """Counts and scores are read from the index alone, where the ledger has it, in one pass.
+
+    ``whole``: with what only the judgments themselves say, each of which is read. ``several``: the
+    judge has several criteria.
+    """
+    low, high = _ends(connection, judge)
+    width = (high - low) / _BARS or 1.0
+    statuses: Counter[str] = Counter()
+    bars: Counter[int] = Counter()
+    scores = _Scores()
+    groups = "SELECT status, score, count(*) FROM judgments WHERE judge = ? GROUP BY status, score"
+    for status, score, count in connection.execute(groups, (judge,)):
+        statuses[status] += count
+        if status == "scored" and score is not None:
+            bars[min(int((score - low) / width), _BARS - 1)] += count
+            scores.add(score, count)
+    return Figures(
+        dict(statuses),
+        None if several else scores.mean(),
+        _means(connection, judge) if several and whole else {},
+        _verdicts(connection, judge) if whole else {},
+        [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)]
+        if bars and not several
+        else [],
+        _order(connection, judge) if whole else None,
+        _answers(connection, judge) if whole else {},
+        _dimensions(connection, judge) if whole else {},
+        _rules(connection, judge) if whole else {},
+    )
+
+
+class _Scores:
+    def __init__(self) -> None:
+        self._total, self._count, self._values = 0.0, 0, array("d")
+
+    def add(self, score: float, count: int) -> None:
+        self._total += score * count
+        self._count += count
+        if self._count <= _MOST_SCORES:
+            self._values.extend([score] * count)
+
+    def mean(self) -> Mean | None:
+        if not self._count:
+            return None
+        known = len(self._values) == self._count and all(0 <= one <= 1 for one in self._values)
+        return Mean(
+            self._total / self._count, self._count, rows_interval(self._values) if known else None
+        )
+
+
+def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
+    found: dict[str, _Scores] = {}
+    groups = (
+        "SELECT criterion AS asked, score, count(*) FROM judgments "
+        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL GROUP BY asked, score"
+    )
+    for asked, score, count in connection.execute(groups, (judge,)):
+        found.setdefault(str(asked), _Scores()).add(score, count)
+    return {asked: mean for asked, scores in found.items() if (mean := scores.mean())}
+
+
+def _verdicts(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
+    query = (
+        "SELECT verdict AS said, count(*) FROM judgments WHERE judge = ? GROUP BY said "
+        "ORDER BY 2 DESC LIMIT 30"
+    )
+    return {said: count for said, count in connection.execute(query, (judge,)) if said is not None}
+
+
+def _answers(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
+    query = (
+        "SELECT criterion, verdict, count(*), avg(score) FROM judgments "  # noqa: S608
+        "WHERE judge = ? AND status = 'scored' AND verdict IS NOT NULL "
+        f"GROUP BY criterion, verdict ORDER BY criterion, avg(score), verdict LIMIT {_MOST_ANSWERS}"
+    )
+    found: dict[str, list[AnswerCount]] = {}
+    for criterion, said, count, score in connection.execute(query, (judge,)):
+        found.setdefault(criterion, []).append(AnswerCount(said, count, _worth(score)))
+    return found
+
+
+def _dimensions(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
+    query = (
+        "SELECT own.key, own.value, count(*), avg(worth.value) FROM judgments, "  # noqa: S608
+        "json_each(result, '$.scores') AS own "
+        "JOIN json_each(result, '$.normalized') AS worth ON worth.key = own.key "
+        "WHERE judge = ? AND own.type = 'integer' AND "
+        "(json_extract(result, '$.fallback') IS NULL OR EXISTS (SELECT 1 FROM "
+        "json_each(result, '$.agreements') AS sure WHERE sure.key = own.key "
+        "AND sure.value IS NOT NULL)) "
+        f"GROUP BY own.key, own.value ORDER BY own.key, own.value LIMIT {_MOST_ANSWERS}"
+    )
+    found: dict[str, list[AnswerCount]] = {}
+    for name, score, count, worth in connection.execute(query, (judge,)):
+        found.setdefault(name, []).append(AnswerCount(str(score), count, _worth(worth)))
+    return found
+
+
+def _rules(connection: sqlite3.Connection, judge: str) -> dict[str, int]:
+    query = (
+        "SELECT json_extract(result, '$.composite.rule') AS rule, count(*) FROM judgments "
+        "WHERE judge = ? AND rule IS NOT NULL GROUP BY rule ORDER BY 2 DESC LIMIT 30"
+    )
+    return {str(rule): count for rule, count in connection.execute(query, (judge,))}
+
+
+def _worth(score: float | None) -> float | None:
+    return score if score is not None and 0 <= score <= 1 else None
+
+
+def _order(connection: sqlite3.Connection, judge: str) -> OrderFigures | None:
+    of = "json_extract(result, '$.positional_bias.{}')".format
+    query = (
+        f"SELECT count({of('detected')}), total({of('detected')}), "  # noqa: S608
+        f"avg({of('flip_rate')}), avg({of('noise_rate')}) "
+        "FROM judgments WHERE judge = ?"
+    )
+    rows, turned, flips, noise = connection.execute(query, (judge,)).fetchone()
+    return OrderFigures(rows, int(turned), flips, noise) if rows else None
+
+
+def _ends(connection: sqlite3.Connection, judge: str) -> tuple[float, float]:
+    """Of the histogram: from 0 to 1 where the scores are, else from the lowest to the highest."""
+    end = (
+        "SELECT {}(score) FROM judgments WHERE judge = ? AND status = 'scored' AND score IS NOT "
+        "NULL"
+    )
+    lowest, highest = (
+        connection.execute(end.format(name), (judge,)).fetchone()[0] for name in ("min", "max")
+    )
+    return (0.0, 1.0) if lowest is None or (lowest >= 0 and highest <= 1) else (lowest, highest)

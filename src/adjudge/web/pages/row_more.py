@@ -1,0 +1,165 @@
+"""``/run/ID/row/NUMBER/more``: what differs between two systems' answers, what another run says of
+the same row, and the row to take away.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.catalog.criteria_file import as_file
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.domain.json_types import JsonDict
+from adjudge.domain.record import JudgmentRecord
+from adjudge.errors import RunError
+from adjudge.labels.scales import label_scales
+from adjudge.ledger.browse import judges_in, row_of_id
+from adjudge.ledger.records import records
+from adjudge.runs.folder import reading
+from adjudge.web.library import RunPlace
+from adjudge.web.pages.row import row_record
+from adjudge.web.playground.writing import Part, word_difference
+from adjudge.web.site import site_of
+
+_LONGEST = 12_000
+"""Characters of a text whose words are compared."""
+_MOST_RUNS = 50
+
+
+def show(request: Request) -> Response:
+    """The part of a row that is asked for when somebody opens it."""
+    site, asked = site_of(request), request.query_params
+    place, row = site.library.find(request.path_params["run"]), request.path_params["row"]
+    judge = asked.get("judge", "")
+    found = row_record(place, judge, row)
+    if found is None:
+        raise RunError(
+            "the run {name} has no row {row} of judge {judge!r}",
+            name=place.name,
+            row=row,
+            judge=judge,
+        )
+    others = [one for one in site.library.scan() if one != place][:_MOST_RUNS]
+    other = site.library.find(asked["other"]) if asked.get("other") else None
+    site.sessions.saw(place, row - 1)
+    data = {
+        "run": {"id": place.id, "name": place.name},
+        "judge": judge,
+        "row": row,
+        "answers": _answers(found),
+        "others": [{"id": one.id, "name": one.name} for one in others],
+        "other": other.id if other else "",
+        "against": _against(found, other) if other else None,
+        "eval_row": json.dumps({"id": found.id or str(row), **_fields(found)}, ensure_ascii=False),
+        "curl": _curl(place.folder, found),
+    }
+    is_part = request.headers.get("hx-request")
+    return site.answer(
+        request, "row_more.html.jinja" if is_part else "row_more_page.html.jinja", data
+    )
+
+
+def _answers(record: JudgmentRecord) -> JsonDict | None:
+    """What differs between the answers of two systems."""
+    texts = next((value for value in record.fields.values() if not isinstance(value, str)), ())
+    if len(record.systems) != 2 or len(texts) != 2:
+        return None
+    return {"systems": list(record.systems), "parts": _parts(*texts)}
+
+
+def _parts(before: str, after: str) -> list[Part] | None:
+    """None: they are too long for it."""
+    return word_difference(before, after) if len(before) + len(after) <= _LONGEST else None
+
+
+def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
+    """The same row in another run: what became of it."""
+    found = _same_row(record, other)
+    if found is None:
+        return {"name": other.name, "found": None}
+    texts = [
+        {"field": name, "parts": _parts(value, now)}
+        for name, value in record.fields.items()
+        if isinstance(value, str)
+        and isinstance(now := found.fields.get(name), str)
+        and now != value
+    ]
+    return {
+        "name": other.name,
+        "id": other.id,
+        "found": [_said(record), _said(found)],
+        "same": (record.status, record.verdict, record.score)
+        == (found.status, found.verdict, found.score),
+        "texts": texts,
+    }
+
+
+def _said(record: JudgmentRecord) -> JsonDict:
+    return {
+        "row": record.row,
+        "judge": record.judge,
+        "status": record.status,
+        "verdict": record.verdict,
+        "score": record.score,
+        "explanation": record.explanation[:_LONGEST] if record.explanation else "",
+    }
+
+
+def _same_row(record: JudgmentRecord, other: RunPlace) -> JudgmentRecord | None:
+    """By its id; without one, the row of that number where it has the same content."""
+    with reading(other.folder) as connection:
+        judges = judges_in(connection)
+        for judge in sorted(judges, key=lambda name: name != record.judge):
+            index = (
+                row_of_id(connection, judge, record.id, record.criterion)
+                if record.id
+                else record.index
+            )
+            if index is None:
+                continue
+            found = next(records(connection, judge=judge, index=index), None)
+            if (
+                found
+                and found.criterion == record.criterion
+                and (record.id or found.identity == record.identity)
+            ):
+                return found
+    return None
+
+
+def _fields(record: JudgmentRecord) -> dict[str, str | list[str]]:
+    return {
+        name: value if isinstance(value, str) else list(value)
+        for name, value in record.fields.items()
+    }
+
+
+def _curl(folder: Path, record: JudgmentRecord) -> str:
+    """A call of ``adjudge serve`` that judges this row; empty where its criterion is not kept, or
+    it has no text of the usual name.
+    """
+    scale = next((one for one in label_scales(folder) if one.name == record.criterion), None)
+    fields = _fields(record)
+    response = fields.pop("response", None)
+    if scale is None or response is None:
+        return ""
+    compares = scale.scale.compares
+    entry = CatalogEntry(scale.scale.criteria, "pairwise" if compares else "direct")
+    body: JsonDict = {
+        "criteria": as_file(entry),
+        "responses" if compares else "response": response,
+        **({"fields": fields} if fields else {}),
+    }
+    text = json.dumps(body, ensure_ascii=False).replace("'", "'\\''")
+    name = "compare" if compares else "judge"
+    return (
+        f'curl http://127.0.0.1:8765/v1/{name} -H "Authorization: Bearer $KEY" '
+        f"-H 'Content-Type: application/json' -d '{text}'"
+    )
+
+
+ROUTES = (Route("/run/{run}/row/{row:int}/more", show),)

@@ -1,0 +1,68 @@
+"""``/run/ID/rows.csv``: the rows that a list shows, all of them, as a file."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from adjudge.domain.record import JudgmentRecord
+from adjudge.errors import SetupError
+from adjudge.exporters.table import flat, write_rows
+from adjudge.ledger.browse import Filters, judges_in, page_of
+from adjudge.ledger.records import records
+from adjudge.reading.reiterable import Reiterable
+from adjudge.runs.folder import reading
+from adjudge.web.library import RunPlace
+from adjudge.web.pages.run import filters_of, judge_asked
+from adjudge.web.people import people_by_row
+from adjudge.web.site import site_of
+
+_AT_A_TIME = 500
+_PATIENCE = 3600.0
+_CHUNK = 1 << 16
+_TYPES = {"csv": "text/csv; charset=utf-8", "jsonl": "application/x-ndjson"}
+
+
+def download(request: Request) -> Response:
+    """Every row that fits the filters, in the order of the list."""
+    site, ending = site_of(request), request.path_params["ending"]
+    if ending not in _TYPES:
+        raise SetupError(
+            "rows are given as {known}, not as {ending!r}", known=", ".join(_TYPES), ending=ending
+        )
+    place, asked = site.library.find(request.path_params["run"]), request.query_params
+    with reading(place.folder) as connection:
+        judge = judge_asked(asked, judges_in(connection))
+    filters = filters_of(asked, judge, people_by_row(site.library, place, judge))
+    folder = tempfile.TemporaryDirectory()
+    path = Path(folder.name, f"rows.{ending}")
+    write_rows(path, Reiterable(lambda: (flat(one) for one in _rows(place, filters))))
+    return StreamingResponse(
+        _chunks(path, folder),
+        media_type=_TYPES[ending],
+        headers={"content-disposition": f'attachment; filename="{place.id}.{ending}"'},
+    )
+
+
+def _rows(place: RunPlace, filters: Filters) -> Iterator[JudgmentRecord]:
+    after: str | None = ""
+    with reading(place.folder) as connection:
+        while after is not None:
+            page = page_of(connection, filters, after, size=_AT_A_TIME, patience=_PATIENCE)
+            for line in page.lines:
+                yield from records(connection, judge=filters.judge, index=line.row - 1)
+            after = page.next
+
+
+def _chunks(path: Path, folder: tempfile.TemporaryDirectory[str]) -> Iterator[bytes]:
+    with folder, path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+ROUTES = (Route("/run/{run}/rows.{ending}", download),)

@@ -1,0 +1,362 @@
+"""Read-only copies of runs that open from disk: pages of up to a thousand rows, each with all that
+it needs. ``adjudge view --export`` writes them to a folder, the page as a .zip file.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import shutil
+import sqlite3
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import IO, NamedTuple, cast
+
+from markupsafe import Markup, escape
+
+from adjudge.aio.files import writing
+from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.domain.record import FLAGS
+from adjudge.errors import SetupError
+from adjudge.gateway.redact import environment_secrets
+from adjudge.ledger.browse import STATUSES, Filters, JudgmentLine, judges_in, page_of
+from adjudge.ledger.file import read_meta
+from adjudge.messages import Message
+from adjudge.runs.folder import reading
+from adjudge.web.library import Library, RunPlace
+from adjudge.web.pages.row import row_data, row_record
+from adjudge.web.pages.run import (
+    COLUMNS,
+    dimensions_of,
+    figures_data,
+    judged_field,
+    line_data,
+)
+from adjudge.web.people import people_by_row
+from adjudge.web.site import assets, templates
+
+MOST_ROWS = 20_000
+"""Of each judge of a run, the worst first, unless somebody says otherwise."""
+INDEX = "index.html"
+_ROWS_OF_A_PAGE = 1_000
+_LARGEST_PAGE = 8_000_000
+"""Characters of rows behind which a new page begins."""
+_AT_A_TIME = 100
+_SAMPLE = 20
+"""Rows of each judge by which the size is told before anything is written."""
+_LINE = 600
+"""About the bytes of a row in a list."""
+_PATIENCE = 3600.0
+_FOLDER_IN_ZIP = "adjudge-runs"
+
+
+@dataclass(frozen=True)
+class CopySettings:
+    """What a copy holds. Keys, folders of this machine and annotators' names are in none."""
+
+    language: str = "en"
+    prompts: bool = False
+    """Whether what was sent to models is in it."""
+    most_rows: int = MOST_ROWS
+
+
+class CopySize(NamedTuple):
+    """How large a copy is."""
+
+    runs: int
+    rows: int
+    left_out: int
+    """Rows beyond the most that are copied of a judge."""
+    size: int
+    """Bytes."""
+
+
+class CopyFile(NamedTuple):
+    name: str
+    content: bytes
+
+
+class _CopiedJudge(NamedTuple):
+    """A judge of a run, as its pages are made."""
+
+    place: RunPlace
+    name: str
+    number: int
+    configuration: JudgeConfiguration
+    figures: JsonDict
+
+    @property
+    def rows(self) -> int:
+        return cast("int", self.figures["attempted"])
+
+    def page(self, part: int) -> str:
+        """The file of one of its pages, from 1."""
+        return f"{self.place.id}-{self.number}-{part}.html"
+
+
+def choose_runs(library: Library, names: Sequence[str]) -> list[RunPlace]:
+    """The runs of those names or ids; all there are where none is named."""
+    places = library.scan()
+    known = {known for place in places for known in (place.name, place.id)}
+    if not places:
+        raise SetupError("{folder} holds no run to copy", folder=library.root)
+    for name in names:
+        if name not in known:
+            raise SetupError(
+                "there is no run {name!r}; there are {runs}",
+                name=name,
+                runs=", ".join(place.name for place in places[:20]),
+            )
+    return [place for place in places if not names or {place.name, place.id} & {*names}]
+
+
+def expected_size(library: Library, places: Sequence[RunPlace], settings: CopySettings) -> CopySize:
+    """About how large a copy will be, by some rows from all over each judge's."""
+    rows = left_out = 0
+    frame = len(_page("copy_index.html.jinja", settings, runs=[]))
+    size = frame
+    for judge in (one for place in places for one in _judges(library, place)):
+        kept = min(judge.rows, settings.most_rows)
+        bodies = [len(_body(judge, row, settings).encode()) for row in _sample(judge)]
+        size += frame * max(1, -(-kept // _ROWS_OF_A_PAGE)) + _LINE * kept
+        size += kept * sum(bodies) // max(len(bodies), 1)
+        rows, left_out = rows + kept, left_out + judge.rows - kept
+    return CopySize(len(places), rows, left_out, size)
+
+
+def size_text(size: int) -> Message:
+    """Bytes as people say them."""
+    if size < 1_000_000:
+        return Message("{size} kB", size=max(1, round(size / 1_000)))
+    return Message("{size:.1f} MB", size=size / 1_000_000)
+
+
+def check_target(folder: Path) -> None:
+    """Refuse a folder that holds something, before rows are read."""
+    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
+        raise SetupError("{folder} is not empty: give a new folder for the copy", folder=folder)
+
+
+def write_copy(
+    library: Library, places: Sequence[RunPlace], folder: Path, settings: CopySettings
+) -> int:
+    """Write a copy to a folder that is new or empty, and say how many bytes it has. All of it
+    appears at once, or nothing.
+    """
+    check_target(folder)
+    target, size = folder.absolute(), 0
+    with writing(folder):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            for file in copy_files(library, places, settings):
+                (part / file.name).write_bytes(file.content)
+                size += len(file.content)
+            part.chmod(0o755)
+            if target.exists():
+                target.rmdir()
+            part.rename(target)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+    return size
+
+
+def zip_copy(library: Library, places: Sequence[RunPlace], settings: CopySettings) -> IO[bytes]:
+    """The same as a .zip file, at its beginning; it is gone when it is closed."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - closed by who sends it
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        for one in copy_files(library, places, settings):
+            archive.writestr(f"{_FOLDER_IN_ZIP}/{one.name}", one.content)
+    file.seek(0)
+    return file
+
+
+def copy_files(
+    library: Library, places: Sequence[RunPlace], settings: CopySettings
+) -> Iterator[CopyFile]:
+    """Every page, the list of runs last."""
+    listed: list[JsonDict] = []
+    for place in places:
+        judges: list[JsonValue] = []
+        for judge in _judges(library, place):
+            pages: list[JsonValue] = []
+            for file in _judge_pages(library, judge, settings):
+                pages.append(file.name)
+                yield file
+            judges.append({"judge": judge.name, "pages": pages})
+        listed.append({**library.glance(place, wait=True), "copied": judges})
+    yield CopyFile(INDEX, _page("copy_index.html.jinja", settings, runs=listed))
+
+
+def _judges(library: Library, place: RunPlace) -> Iterator[_CopiedJudge]:
+    if library.about(place).error:  # the list of runs says what is wrong
+        return
+    with reading(place.folder) as connection:
+        known = judges_of(read_meta(connection).get("configuration"))
+        names = judges_in(connection)
+    for number, name in enumerate(names, 1):
+        configuration = known.get(name, JudgeConfiguration())
+        yield _CopiedJudge(place, name, number, configuration, figures_data(library, place, name))
+
+
+def _judge_pages(
+    library: Library, judge: _CopiedJudge, settings: CopySettings
+) -> Iterator[CopyFile]:
+    people = {
+        row: cast("JsonDict", _nameless(said.to_dict()))
+        for row, said in people_by_row(library, judge.place, judge.name).items()
+    }
+    kept, first = min(judge.rows, settings.most_rows), 1
+    parts = _parts(judge, settings)
+    for number, (lines, bodies) in enumerate(parts, 1):
+        last = first + len(lines) - 1
+        data = {
+            "run": {"id": judge.place.id, "name": judge.place.name},
+            "judge": judge.name,
+            "figures": judge.figures,
+            "criteria_names": [str(one.get("name")) for one in judge.configuration.criteria],
+            "dimensions": dimensions_of(judge.configuration),
+            "rows": [{**line_data(line, {}), "people": people.get(line.row)} for line in lines],
+            "people": people,
+            "bodies": bodies,
+            "columns": {"known": [*COLUMNS], "shown": [*COLUMNS]},
+            "first": first,
+            "last": last,
+            "kept": kept,
+            "total": judge.rows,
+            "before": judge.page(number - 1) if number > 1 else None,
+            "behind": judge.page(number + 1) if last < kept else None,
+            "statuses": STATUSES,
+            "flags": list(FLAGS),
+            "prompts": settings.prompts,
+        }
+        yield CopyFile(judge.page(number), _page("copy_run.html.jinja", settings, **data))
+        first = last + 1
+
+
+def _parts(
+    judge: _CopiedJudge, settings: CopySettings
+) -> Iterator[tuple[list[JudgmentLine], list[tuple[int, Markup]]]]:
+    """Rows that make one page each, the worst first; one without rows where there are none."""
+    lines: list[JudgmentLine] = []
+    bodies: list[tuple[int, Markup]] = []
+    for line in _lines(judge, settings.most_rows):
+        lines.append(line)
+        bodies.append((line.row, _body(judge, line.row, settings)))
+        if len(lines) == _ROWS_OF_A_PAGE or sum(len(body) for _, body in bodies) > _LARGEST_PAGE:
+            yield lines, bodies
+            lines, bodies = [], []
+    if lines or not judge.rows:
+        yield lines, bodies
+
+
+def _lines(judge: _CopiedJudge, most: int) -> Iterator[JudgmentLine]:
+    after: str | None = ""
+    judged, left = judged_field(judge.configuration), most
+    while after is not None and left:
+        with reading(judge.place.folder) as connection:
+            page = page_of(
+                connection,
+                Filters(judge=judge.name),
+                after,
+                judged=judged,
+                size=min(_AT_A_TIME, left),
+                patience=_PATIENCE,
+            )
+        yield from page.lines
+        after, left = page.next, left - len(page.lines)
+
+
+def _body(judge: _CopiedJudge, row: int, settings: CopySettings) -> Markup:
+    """One row with its votes, as the page shows it beside the list."""
+    data = row_data(judge.place, judge.name, row, prompts=settings.prompts, elsewhere=False)
+    drawn = data["evidence"] or data["measures"]
+    return Markup(  # noqa: S704 - escaped by the template
+        templates(settings.language)
+        .get_template("row_part.html.jinja")
+        .render(
+            run={"id": judge.place.id, "name": judge.place.name},
+            judge=judge.name,
+            chosen={**data, "python": None, "people": _nameless(data["people"])},
+            record=row_record(judge.place, judge.name, row) if drawn else None,
+            **_surroundings(),
+        )
+    )
+
+
+def _nameless(people: object) -> object:
+    """What people said, without who they are and what they noted for themselves."""
+    if not isinstance(people, Mapping):
+        return people
+    said = [
+        {"annotator": str(place), "answer": one["answer"], "note": ""}
+        for place, one in enumerate(cast("Sequence[JsonDict]", people["said"]), 1)
+    ]
+    return {**people, "said": said}
+
+
+def _sample(judge: _CopiedJudge) -> list[int]:
+    with reading(judge.place.folder) as connection:
+        return sorted({*_some_rows(connection, judge.name)})
+
+
+def _some_rows(connection: sqlite3.Connection, judge: str) -> Iterator[int]:
+    ends = "SELECT min(number), max(number) FROM judgments WHERE judge = ?"
+    low, high = connection.execute(ends, (judge,)).fetchone()
+    nearest = "SELECT min(number) + 1 FROM judgments WHERE judge = ? AND number >= ?"
+    for place in range(_SAMPLE if low is not None else 0):
+        wanted = low + (high - low) * place // max(_SAMPLE - 1, 1)
+        yield connection.execute(nearest, (judge, wanted)).fetchone()[0]
+
+
+def _surroundings() -> dict[str, object]:
+    """What templates of the served page ask for."""
+    return {
+        "copied": True,
+        "root": "",
+        "nonce": "",
+        "read_only": True,
+        "live": False,
+        "asked": {},
+        "next": None,
+        "looked_at": 0,
+        "searched": 0,
+        "sort": "worst",
+        "filtered": False,
+    }
+
+
+def _page(template: str, settings: CopySettings, **data: object) -> bytes:
+    """A page with its style and script inside, and nothing else that could run or be loaded."""
+    style, script = (_inline(*names) for names in (("page.css", "drawing.css"), ("copy.js",)))
+    text = (
+        templates(settings.language)
+        .get_template(template)
+        .render(
+            **{"chosen": None, **_surroundings(), **data},
+            style=style,
+            script=script,
+            style_hash=_hash(style),
+            script_hash=_hash(script),
+        )
+    )
+    for secret in environment_secrets(os.environ):
+        text = text.replace(str(escape(secret)), "***")
+    return text.encode("utf-8", "replace")
+
+
+@cache
+def _inline(*names: str) -> Markup:
+    """Files of ours, as they stand."""
+    return Markup("\n".join(assets()[name].content.decode() for name in names))  # noqa: S704
+
+
+@cache
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,104 @@
+"""A copy of a run in a real browser, from disk and without a network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from adjudge import AspectCritic, Instance
+from adjudge.web.library import Library
+from adjudge.web.run_copy import CopySettings, choose_runs, write_copy
+from support.labels import model
+from support.trust import labelled, labels_of, population, run_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: make test-browser"
+)
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
+)
+ROWS = population(60)
+HOSTILE = (
+    "</template></script><script>document.title='taken'</script>"
+    "<img src=http://127.0.0.1:9/x onerror=\"document.title='taken'\">"
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    run_of(root / "dates", ROWS)
+    labelled(root / "dates", labels_of(ROWS[:30], annotator="bob"))
+    AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(
+        [Instance({"response": HOSTILE}, HOSTILE)], run=root / "hostile"
+    )
+    library = Library(root, read_only=True)
+    write_copy(library, choose_runs(library, []), root / "copy", CopySettings())
+    return root / "copy"
+
+
+def opened(browser: Browser, copy: Path, run: str, width: int = 1280) -> tuple[Page, list[str]]:
+    """A run of the copy, and what the page complained of or asked for."""
+    context = browser.new_context(offline=True, viewport={"width": width, "height": 900})
+    page = context.new_page()
+    troubles: list[str] = []
+    page.on("console", lambda message: troubles.append(message.text))
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto((copy / "index.html").as_uri())
+    page.on("request", lambda asked: troubles.append(asked.url))
+    page.get_by_role("link", name=run, exact=True).click()
+    page.wait_for_selector("#count:not(:empty)")
+    return page, [one for one in troubles if not one.endswith(".html")]
+
+
+def test_rows_are_found_filtered_and_opened(browser: Browser, copy: Path) -> None:
+    page, troubles = opened(browser, copy, "dates")
+    page.locator("svg.distribution a").first.click()
+    shown = page.locator("[data-line]:visible").count()
+    drawn = page.locator("svg.distribution a").first.get_attribute("aria-label")
+    assert drawn == f"FAIL: {shown}"
+    assert 0 < shown < len(ROWS)
+    page.get_by_role("button", name="Clear").click()
+    page.wait_for_function("document.querySelectorAll('[data-line]:not([hidden])').length == 60")
+    page.get_by_role("searchbox").fill("row 17 ")
+    assert page.locator("[data-line]:visible").count() == 1
+    page.locator("[data-line]:visible a").click()
+    assert "row 17 " in page.locator("#row .field").inner_text()
+    assert "row=18" in page.url
+    page.reload()
+    assert "row 17 " in page.locator("#row .field").inner_text()
+    page.get_by_role("button", name="Clear").click()
+    page.locator("h1").click()
+    page.keyboard.press("j")
+    assert page.locator("tr.chosen").count() == 1
+    assert troubles == []
+    page.context.close()
+
+
+@pytest.mark.parametrize("width", [390, 1280, 2560])
+def test_hostile_text_stays_text(browser: Browser, copy: Path, width: int) -> None:
+    page, troubles = opened(browser, copy, "hostile", width)
+    page.locator("[data-line] a").click()
+    assert HOSTILE in page.locator("#row .field .text").last.inner_text()
+    assert page.title() == "hostile · adjudge"
+    assert page.locator("#row img, #row script").count() == 0
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert troubles == []
+    page.context.close()

@@ -1,0 +1,141 @@
+"""Copies of runs: what is in them, what is not, and folders that cannot be written to."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from adjudge import AspectCritic, Instance
+from adjudge.cli.main import app
+from adjudge.web import run_copy
+from adjudge.web.library import Library
+from adjudge.web.run_copy import CopySettings, choose_runs, expected_size, write_copy
+from support.labels import model
+from support.page import served
+from support.trust import labelled, labels_of, population, run_of
+
+ROWS = population(40)
+KEY = "sk-hidden-0123456789abcdef"
+HOSTILE = f"</template></script><script>document.title='taken'</script> {KEY}"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    run_of(root / "dates", ROWS)
+    labelled(root / "dates", labels_of(ROWS[:20], annotator="Annette Otator"))
+    AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(
+        [Instance({"response": HOSTILE})], run=root / "hostile"
+    )
+    return root
+
+
+def copied(root: Path, target: Path, *words: str) -> str:
+    """What the command says."""
+    found = CliRunner().invoke(app, ["view", str(root), "--export", str(target), *words])
+    assert found.exit_code == 0, found.output
+    return found.output
+
+
+def pages(target: Path) -> dict[str, str]:
+    return {file.name: file.read_text() for file in target.iterdir()}
+
+
+def test_a_copy_holds_every_row_and_says_how_large_it_is(runs: Path, tmp_path: Path) -> None:
+    said = copied(runs, tmp_path / "copy", "--run", "dates")
+    found = pages(tmp_path / "copy")
+    (page,) = (text for name, text in found.items() if name != "index.html")
+    assert page.count("<template id=") == len(ROWS)
+    assert 'href="dates-' in found["index.html"]
+    written = sum(len(text.encode()) for text in found.values())
+    assert f"Wrote {round(written / 1000)} kB" in said
+    library = Library(runs, read_only=True)
+    expected = expected_size(library, choose_runs(library, ["dates"]), CopySettings())
+    assert 0.7 < expected.size / written < 1.4
+
+
+def test_nothing_is_in_a_copy_that_should_not_be(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOME_API_KEY", KEY)
+    copied(runs, tmp_path / "copy")
+    text = "".join(pages(tmp_path / "copy").values())
+    for hidden in (KEY, str(runs), "Annette", "As Python", "/playground", "hx-get", "X-Adjudge"):
+        assert hidden not in text, hidden
+    assert "people agree" in text
+    assert "<script>document" not in text
+    assert text.count("</script>") == text.count("<script>") == 3
+    copied(runs, tmp_path / "more", "--with-prompts")
+    assert "The prompt as it was sent" in "".join(pages(tmp_path / "more").values())
+    assert "The prompt as it was sent" not in text
+
+
+def test_a_large_run_is_written_in_pages_and_its_limit_is_said(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_copy, "_ROWS_OF_A_PAGE", 10)
+    said = copied(runs, tmp_path / "copy", "--run", "dates", "--most-rows", "25")
+    found = pages(tmp_path / "copy")
+    parts = [found[name] for name in sorted(found) if name != "index.html"]
+    assert [part.count("<template id=") for part in parts] == [10, 10, 5]
+    assert "Rows left out: 15." in said
+    assert "the 25 worst of 40 rows" in parts[0]
+    assert "Rows 11 to 20 of 25" in parts[1]
+    assert 'rel="next"' not in parts[2]
+
+
+def test_a_copy_appears_whole_or_not_at_all(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library(runs, read_only=True)
+
+    def broken(*_: object, **__: object) -> bytes:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_copy, "_page", broken)
+    with pytest.raises(KeyboardInterrupt):
+        write_copy(library, choose_runs(library, []), tmp_path / "copy", CopySettings())
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--export", "full"], "full is not empty: give a new folder for the copy"),
+        (["--export", "new", "--run", "nobody"], "there is no run 'nobody'; there are"),
+        (["--run", "dates"], "need --export FOLDER"),
+        (["--export", "file"], "file is not empty"),
+    ],
+)
+def test_what_cannot_be_copied_is_refused(
+    runs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    words: list[str],
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine").touch()
+    (tmp_path / "file").touch()
+    found = CliRunner().invoke(app, ["view", str(runs), *words])
+    assert found.exit_code != 0
+    assert said in found.output + str(found.exception)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["file", "full"]
+
+
+def test_the_page_states_the_size_and_gives_a_zip_file(runs: Path) -> None:
+    with served(runs, read_only=True) as page:
+        run = page.run("dates").removeprefix("/run/")
+        data = page.data(f"/copy?run={run}")
+        assert data["expected"]["rows"] == len(ROWS)
+        assert data["size"] in page.get(f"/copy?run={run}").text
+        answer = page.get(f"/copy.zip?run={run}")
+        with zipfile.ZipFile(io.BytesIO(answer.body)) as archive:
+            names = archive.namelist()
+        assert names == [f"adjudge-runs/{run}-1-1.html", "adjudge-runs/index.html"]
+        assert page.get("/copy.zip?run=nobody").status == 400
