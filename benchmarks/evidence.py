@@ -26,17 +26,22 @@ import json
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import exp, inf
 from pathlib import Path
 
 from adjudge import EvidenceJudge, RagEvaluator, ScriptedModel
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.message import Request, Usage
+from adjudge.judges.evidence_flags import SURE, odds_in
 from adjudge.rag import RagResult
 from adjudge.reading.fragments import fragments_in
 from adjudge.reading.quotes import overlap
 from adjudge.reading.sentences import sentences
+from adjudge.stats.selective import Stage, cascade_thresholds
 
 RESAMPLES = 400
+EMBEDDED = "local/smollm2-135m"
+RISKS = (0.1, 0.2, 0.3)
 Row = Mapping[str, object]
 Scored = Sequence[tuple[float, bool]]
 """(score, whether people call the text grounded)."""
@@ -237,6 +242,10 @@ def measure_model(name: str, items: Sequence[Item], model: str) -> None:
         [(result.scale == 2) == one.grounded for result, one in zip(looked, items, strict=True)],
         items,
     )
+    if model == EMBEDDED:
+        measure_flags(
+            items, [first_step(one, item) for one, item in zip(whole, items, strict=True)]
+        )
     calls = (
         sum(result.usage.calls for result in looked),
         sum(result.usage.calls for result in whole),
@@ -245,6 +254,60 @@ def measure_model(name: str, items: Sequence[Item], model: str) -> None:
     print(
         f"  calls: {calls[0]} by sentence, {calls[1]} for one number; invented quotes: {invented}"
     )
+
+
+def measure_flags(items: Sequence[Item], one: Sequence[tuple[float, bool]]) -> None:
+    """Flags by the mean and by the worst of an answer's sentences; and what a dearer judge need not
+    see behind them, or behind ``one`` number.
+    """
+    looked = EvidenceJudge(EMBEDDED, method="flags").evaluate([dict(item.fields) for item in items])
+    said = [sentence_odds(result) for result in looked]
+    truths = [item.grounded for item in items]
+    means = list(zip([sum(odds) / len(odds) for odds in said], truths, strict=True))
+    line("flags, mean log-odds", means, crossed(means), items)
+    worst = list(zip(map(min, said), truths, strict=True))
+    line("flags, worst sentence", worst, crossed(worst), items)
+    sure = [truth for odds, truth in worst if odds < SURE]
+    print(f"  surely unsupported: {len(sure)} of {len(items)}, wrongly {sum(sure)}")
+    steps = {
+        "flags": [(1 / (1 + exp(-abs(odds))), (odds >= 0) == truth) for odds, truth in worst],
+        "one number": one,
+    }
+    for name, rows in steps.items():
+        print_first_step(name, rows)
+
+
+def first_step(result: RagResult, item: Item) -> tuple[float, bool]:
+    """How sure the one number is, as a cascade has it, and whether it is right."""
+    (vote,) = result.votes
+    return max((vote.distribution or {"": 0.0}).values()), (
+        (result.scores["groundedness"] == 2) == item.grounded
+    )
+
+
+def sentence_odds(result: EvidenceResult) -> list[float]:
+    """Of every sentence in the stretch that fits it best; none is no reason for doubt."""
+    found: dict[str, float] = {}
+    for vote in result.votes:
+        sentence = str(vote.ballot.instance.fields["sentence"])
+        found[sentence] = max(found.get(sentence, -inf), odds_in(vote))
+    return list(found.values()) or [0.0]
+
+
+def print_first_step(name: str, rows: Sequence[tuple[float, bool]]) -> None:
+    """What is accepted of each half, by a threshold that the labels of the other half allow."""
+    for risk in RISKS:
+        accepted = []
+        for half in (0, 1):
+            known, others = rows[half::2], rows[1 - half :: 2]
+            stage = Stage([sure for sure, _ in known], [right for _, right in known])
+            (threshold,) = cascade_thresholds([stage], risk=risk, doubt=0.1)
+            accepted += [right for sure, right in others if threshold.accepts(sure)]
+        wrong = len(accepted) - sum(accepted)
+        print(
+            f"  {name} as a first step, risk {risk}: {len(accepted)} of {len(rows)} need no "
+            f"second judge, {wrong} of them wrong"
+        )
 
 
 def one_number(result: RagResult) -> float:

@@ -2,10 +2,10 @@
 asked by EvidenceJudge.
 
     python -m training.looked_up --data ../shared/data [--count 100] [--seed looked-up] [--language
-    ru]
+    ru] [--flags]
 
 Prints how often each of the three answers is right, and the AUC of "supported", for both languages
-or one.
+or one; with --flags what becomes of sentences that are supported and of those that are not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from itertools import islice
 from pathlib import Path
 
 from adjudge import EvidenceJudge
-from adjudge.domain.evidence import SUPPORTED, SUPPORTS
+from adjudge.domain.evidence import FLAGS, SUPPORTED, SUPPORTS
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.instance import Instance
+from adjudge.judges.evidence_flags import odds_in
 from adjudge.stats.intervals import wilson
 from adjudge.stats.probability import auc
 from training.kinds.base import Case, Draw, Language
@@ -38,13 +39,15 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=100, help="sentences in each language")
     parser.add_argument("--seed", default="looked-up")
     parser.add_argument("--language", choices=LANGUAGES, help="only this one")
+    parser.add_argument("--flags", action="store_true", help="look at flags instead")
     args = parser.parse_args()
     for language in [args.language] if args.language else LANGUAGES:
-        judge = EvidenceJudge(language=language)
+        judge = EvidenceJudge(language=language, method="flags" if args.flags else "each")
         cases = drawn(
             judge, World(args.data), language, random.Random(f"{args.seed} {language}"), args.count
         )
-        show(language, cases, judge.evaluate([instance(case) for case in cases]))
+        results = judge.evaluate([instance(case) for case in cases])
+        (show_flags if args.flags else show)(language, cases, results)
 
 
 def drawn(
@@ -82,6 +85,20 @@ def show(language: str, cases: Sequence[Case], results: Sequence[EvidenceResult]
         f"{language} all           {sum(hits)} of {len(hits)}: {share}; AUC of "
         f"{SUPPORTED!r} {auc(stated).value:.2f}"
     )
+
+
+def show_flags(language: str, cases: Sequence[Case], results: Sequence[EvidenceResult]) -> None:
+    """How many sentences have each flag, by what is true of them; and the AUC of the log-odds."""
+    counts: Counter[tuple[str, str]] = Counter()
+    odds: Counter[tuple[float, int]] = Counter()
+    for case, result in zip(cases, results, strict=True):
+        (claim,) = result.claims
+        counts[str(claim.flag), case.truth] += 1
+        odds[max(map(odds_in, result.votes)), int(case.truth == SUPPORTED)] += 1
+    for flag in FLAGS:
+        told = ", ".join(f"{truth} {counts[flag, truth]}" for truth in SUPPORTS)
+        print(f"{language} {flag:24} {told}")
+    print(f"{language} AUC of the log-odds {auc(odds).value:.2f}, {len(cases)} sentences")
 
 
 if __name__ == "__main__":

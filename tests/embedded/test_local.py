@@ -10,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from platform import machine
 from typing import Any
 
 import pytest
@@ -37,14 +36,13 @@ from adjudge.local.llama import Llama
 from adjudge.local.onnx.made import made_weights, precision
 from adjudge.local.weights.shipped import adapter_for
 from adjudge.prompts.render import render_likelihood
+from support.bits import SAME_BITS
 
 EMBEDDED = "local/smollm2-135m"
 YEAR = "It contains a year."
 """Asked about by most tests, in this process and others: what is read for a new criterion takes
 seconds, and is kept.
 """
-SAME_BITS = machine() in ("aarch64", "arm64")
-"""Where a product has the same bits whatever else is multiplied beside it."""
 LONG = "ADJUDGE_LOCAL_JUDGMENTS" in os.environ
 JUDGMENTS = int(os.environ.get("ADJUDGE_LOCAL_JUDGMENTS", "7"))
 """A thousand of them under ``make test-embedded``."""
@@ -101,14 +99,14 @@ def test_many_long_texts_at_once_are_read_in_several_passes(
 ) -> None:
     texts = [f"{i}. It goes on for a while, and says little." for i in range(3)]
     at_once = [result.votes[0].distribution for result in critic.evaluate(texts)]
-    monkeypatch.setattr("adjudge.local.onnx.scorer.LONGEST", 60)
+    monkeypatch.setattr("adjudge.local.onnx.scorer.TOGETHER", 60)
     in_passes = [result.votes[0].distribution for result in critic.evaluate(texts)]
     assert in_passes == (
         at_once if SAME_BITS else [pytest.approx(one, abs=0.02) for one in at_once]
     )
 
 
-@pytest.mark.skipif(not SAME_BITS, reason="bits were compared on ARM alone")
+@pytest.mark.skipif(not SAME_BITS, reason="bits were not compared on this CPU")
 @pytest.mark.usefixtures("one_neutral_text")
 def test_a_verdict_is_the_same_to_the_last_bit_in_any_order_and_company(
     critic: AspectCritic,

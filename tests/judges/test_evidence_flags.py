@@ -66,6 +66,22 @@ def test_doubt_is_a_reason_to_look() -> None:
     assert flagged(Embedded(said(costs=-1.0))).claims[0].flag == "look here"
 
 
+def test_of_russian_sentences_only_those_that_lack_something_are_surely_unsupported() -> None:
+    model = Embedded(said(пятьсот=-6.0, апреля=-6.0, км=2.0, Москве=2.0))
+    result = flagged(
+        model,
+        contexts=["Тариф стоит 500 рублей и действует с 1 марта в Москве на 330 метров."],
+        response="Тариф стоит пятьсот рублей. Он действует с 5 апреля. До него 330 км. "
+        "Он действует в Москве.",
+    )
+    assert [(one.flag, [fact.text for fact in one.unseen]) for one in result.claims] == [
+        ("look here", []),
+        ("unsupported", ["5 апреля"]),
+        ("look here", ["330 км"]),
+        ("nothing found against it", []),
+    ]
+
+
 def test_the_stretch_that_says_it_counts() -> None:
     long = ["word " * 400, "The lamp costs 40 euros."]
 

@@ -20,6 +20,8 @@ DOUBTFUL = 0.0
 """Log-odds below which a sentence is to be looked at."""
 _WORDS = 280
 """Of the sources, shown at once: as many as the model was trained with."""
+_FIRST_OTHER = "\u0370"
+"""Letters before this one are Latin, with or without accents."""
 _WORD = re.compile(r"\S+\s*")
 
 
@@ -59,8 +61,17 @@ def odds_in(vote: Vote) -> float:
     return float(read[YES] - read[NO])
 
 
-def flag_of(odds: float, *, lacking: bool) -> Flag:
-    """``lacking``: the sources lack a name, number, date or unit of the sentence."""
-    if odds < SURE:
+def flag_of(sentence: str, odds: float, *, lacking: bool) -> Flag:
+    """``lacking``: the sources lack a name, number, date or unit of the sentence.
+
+    The threshold was fitted to English: of sentences in other letters nothing is sure unless they
+    lack something, too.
+    """
+    if odds < SURE and (lacking or _in_latin_letters(sentence)):
         return UNSUPPORTED
     return LOOK_HERE if lacking or odds < DOUBTFUL else NOTHING_AGAINST
+
+
+def _in_latin_letters(sentence: str) -> bool:
+    letters = [letter for letter in sentence if letter.isalpha()]
+    return 2 * sum(letter < _FIRST_OTHER for letter in letters) >= len(letters)

@@ -229,7 +229,7 @@ def _flagged(plain: SentenceSupport, votes: Sequence[Vote], looked: Looked) -> S
     odds = odds_of(votes)
     if odds is None:
         return replace(plain, reason=next((vote.reason for vote in votes if vote.reason), None))
-    flag = flag_of(odds, lacking=bool(plain.unseen))
+    flag = flag_of(plain.text, odds, lacking=bool(plain.unseen))
     return replace(
         plain,
         flag=flag,

@@ -52,6 +52,8 @@ INPUT_OF = {
 """Matrix → the mean of what it is multiplied with."""
 AXES = 16
 """Directions in which what goes into a matrix varies most: these parts are not rounded."""
+EXACT_PARTS = AXES + 1
+"""Those and the mean, of which every token has 1."""
 _STEPS = 127.0
 _SMALLEST = 1e-10
 
@@ -139,7 +141,7 @@ class _Builder:
         outputs = [
             protobuf.value("next_stream", Element.FLOAT, ["kept", shape.width]),
             protobuf.value(
-                "new_keys", Element.FLOAT, [shape.key_heads, "rows", shape.head, "width"]
+                "new_keys", Element.FLOAT, [shape.key_heads, "rows", "width", shape.head]
             ),
             protobuf.value(
                 "new_values", Element.FLOAT, [shape.key_heads, "rows", "width", shape.head + 1]
@@ -155,7 +157,7 @@ class _Builder:
         numbers: dict[str, list[int | str]] = {
             "stream": ["tokens", shape.width],
             "mask": ["group_width", "width"],
-            "keys": [shape.key_heads, shape.head, "prefix"],
+            "keys": [shape.key_heads, "prefix", shape.head],
             "values": [shape.key_heads, "prefix", shape.head + 1],
             "cosines": half,
             "sines": half,
@@ -175,10 +177,10 @@ class _Builder:
             return found
         rounding: dict[str, list[int]] = {"spread": [shape.spread, shape.spread]}
         for name, sizes in shape.matrices.items():
-            rounding |= {f"{name}.scale": [sizes[1]], f"{name}.added": [sizes[1]]}
-            rounding[f"{name}.axes"] = [AXES, sizes[1]]
+            rounding |= {f"{name}.scale": [sizes[1]], f"{name}.axes": [EXACT_PARTS, sizes[1]]}
         for name, size in shape.means.items():
-            rounding |= {name: [size], f"{name}.axes": [size, AXES], f"{name}.shift": [AXES]}
+            parts = [size, EXACT_PARTS]
+            rounding |= {name: parts, f"{name}.axes": parts, f"{name}.shift": [EXACT_PARTS]}
         found += [protobuf.value(name, Element.FLOAT, sizes) for name, sizes in rounding.items()]
         return [*found, protobuf.value("middle", Element.UINT8, ["tokens"])]
 
@@ -223,21 +225,17 @@ class _Builder:
     def _attention(self, rounded: _Rounded) -> str:
         """What each token takes from the prefix and from its own row, as tokens by numbers."""
         shape = self._shape
-        query = self._in_heads(
-            self._turned(self._product(rounded, "query")), (3, 1, 4, 2, 5, 0), shape.group
-        )
-        key = self._in_heads(self._turned(self._product(rounded, "key")), (3, 1, 5, 2, 0, 4), 1)
-        value = self._in_heads(self._flat(self._product(rounded, "value")), (3, 1, 4, 2, 5, 0), 1)
-        query = self._reshape(query, (0, 0, -1, shape.head))
-        key = self._reshape(key, (0, 0, shape.head, -1), ["new_keys"])
-        value = self._reshape(value, (0, 0, -1, shape.head))
+        query = self._in_heads(self._turned(self._product(rounded, "query")), shape.group)
+        key = self._in_heads(self._turned(self._product(rounded, "key")), 1, ["new_keys"])
+        value = self._in_heads(self._product(rounded, "value"), 1)
         one_more = self._ints("one_more", [0] * 7 + [1])
         value = self._add(
             "Pad", [value, one_more, self._floats("one", 1.0)], outputs=["new_values"]
         )
         together = self._reshape(query, (0, -1, shape.head))
-        before = self._add("MatMul", [together, "keys"])
-        own = self._add("Add", [self._add("MatMul", [query, key]), "mask"])
+        before = self._add("FusedMatMul", [together, "keys"], {"transB": 1}, MICROSOFT)
+        own = self._add("FusedMatMul", [query, key], {"transB": 1}, MICROSOFT)
+        own = self._add("Add", [own, "mask"])
         parts = self._weighed(before, own, "values", value)
         mixed, total = self._name(), self._name()
         self._add(
@@ -269,17 +267,19 @@ class _Builder:
 
     def _turned(self, numbers: str) -> str:
         """Queries or keys turned by their positions."""
-        inputs = [self._flat(numbers), "positions", "cosines", "sines"]
-        return self._add("RotaryEmbedding", inputs, {"interleaved": 0}, MICROSOFT)
+        axis = self._ints("first_axis", [0])
+        inputs = [self._add("Unsqueeze", [numbers, axis]), "positions", "cosines", "sines"]
+        turned = self._add("RotaryEmbedding", inputs, {"interleaved": 0}, MICROSOFT)
+        return self._add("Squeeze", [turned, axis])
 
-    def _flat(self, numbers: str) -> str:
-        return self._add("Unsqueeze", [numbers, self._ints("first_axis", [0])])
-
-    def _in_heads(self, numbers: str, order: Sequence[int], group: int) -> str:
-        """Tokens put into their cells, heads to the front."""
-        cells = self._add("Gather", [numbers, "cells"], {"axis": 1})
-        heads = self._reshape(cells, (0, 0, 0, self._shape.key_heads, group, self._shape.head))
-        return self._add("Transpose", [heads], {"perm": order})
+    def _in_heads(self, numbers: str, group: int, outputs: Sequence[str] = ()) -> str:
+        """Tokens put into their cells: heads of keys by rows by cells, those of a group one behind
+        the other.
+        """
+        cells = self._add("Gather", [numbers, "cells"])
+        heads = self._reshape(cells, (0, 0, self._shape.key_heads, group, self._shape.head))
+        moved = self._add("Transpose", [heads], {"perm": (2, 0, 3, 1, 4)})
+        return self._reshape(moved, (0, 0, -1, self._shape.head), outputs)
 
     # -- products ------------------------------------------------------------------
 
@@ -290,9 +290,7 @@ class _Builder:
         if self._arithmetic == "fp32":
             return _Rounded(numbers)
         along = self._add("Gemm", [numbers, f"{mean}.axes", f"{mean}.shift"])
-        numbers = self._add(
-            "Sub", [numbers, self._add("Gemm", [along, f"{mean}.axes", mean], {"transB": 1})]
-        )
+        numbers = self._add("Gemm", [along, mean, numbers], {"alpha": -1.0, "transB": 1})
         most = self._greatest(self._add("Abs", [numbers]))
         scaled = self._add("Mul", [most, self._floats("step", 1 / _STEPS)])
         scale = self._add("Add", [scaled, self._floats("smallest", _SMALLEST)])
@@ -311,14 +309,13 @@ class _Builder:
         inputs = [
             rounded.numbers,
             matrix,
-            self._floats("one", 1.0),
+            rounded.scale,
             f"{matrix}.scale",
             middle,
             zero,
         ]
         found = self._add("MatMulIntegerToFloat", inputs, domain=MICROSOFT)
-        exact = self._add("Gemm", [rounded.along, f"{matrix}.axes", f"{matrix}.added"])
-        return self._add("Add", [self._add("Mul", [found, rounded.scale]), exact])
+        return self._add("Gemm", [rounded.along, f"{matrix}.axes", found])
 
     # -- nodes -----------------------------------------------------------------------
 

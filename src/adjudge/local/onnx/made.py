@@ -27,7 +27,7 @@ from adjudge.local.weights.leftovers import forget_unused, note_use, seal_of, sw
 from adjudge.local.weights.store import LOCK, read_manifest, weights_folder
 from adjudge.messages import Message, reason_of
 
-_EDITION = 4
+_EDITION = 5
 """Raised whenever the same sources are made into other weights."""
 _SLOTS = ("\x01system\x01", "\x01user\x01")
 _WANTED = "ADJUDGE_LOCAL_PRECISION"

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjudge.errors import SetupError
-from adjudge.local.onnx.graph import AXES, INPUT_OF, Precision, Shape, arithmetics
+from adjudge.local.onnx.graph import AXES, EXACT_PARTS, INPUT_OF, Precision, Shape, arithmetics
 from adjudge.local.onnx.reading import SampleReading
 from adjudge.local.onnx.tensors import Layout
 from adjudge.local.weights.gguf import (
@@ -104,15 +104,12 @@ class MergedWeights:
             for name, sizes in shape.matrices.items():
                 found[f"{name}.{layer}"] = Layout("F32" if arithmetic == "fp32" else "I8", sizes)
                 if arithmetic == "int8":
-                    found |= {
-                        f"{name}.{layer}.{of}": Layout("F32", sizes[1:])
-                        for of in ("scale", "added")
-                    }
-                    found[f"{name}.{layer}.axes"] = Layout("F32", (AXES, sizes[1]))
+                    found[f"{name}.{layer}.scale"] = Layout("F32", sizes[1:])
+                    found[f"{name}.{layer}.axes"] = Layout("F32", (EXACT_PARTS, sizes[1]))
             for name, size in shape.means.items() if arithmetic == "int8" else ():
-                found[f"{name}.{layer}"] = Layout("F32", (size,))
-                found[f"{name}.{layer}.axes"] = Layout("F32", (size, AXES))
-                found[f"{name}.{layer}.shift"] = Layout("F32", (AXES,))
+                found[f"{name}.{layer}"] = Layout("F32", (size, EXACT_PARTS))
+                found[f"{name}.{layer}.axes"] = Layout("F32", (size, EXACT_PARTS))
+                found[f"{name}.{layer}.shift"] = Layout("F32", (EXACT_PARTS,))
         kept = (shape.layers, shape.key_heads, shape.head)
         return found | {"first.keys": Layout("F32", kept), "first.values": Layout("F32", kept)}
 
@@ -237,9 +234,11 @@ def _rounded_layer(
         matrix, source = matrices[name], INPUT_OF[name]
         scale = np.maximum(np.abs(matrix).max(axis=0) / np.float32(_MOST), np.float32(1e-12))
         yield np.rint(matrix / scale).astype(np.int8)
-        yield from (scale, means[source] @ matrix, axes[source].T @ matrix)
+        yield from (scale, np.vstack([axes[source].T @ matrix, means[source] @ matrix]))
     for name in shape.means:
-        yield from (means[name], axes[name], -means[name] @ axes[name])
+        mean, none = means[name], np.zeros_like(means[name])
+        yield from (np.column_stack([axes[name], part]) for part in (mean, none))
+        yield np.append(-mean @ axes[name], np.float32(1))
 
 
 def _main_axes(numbers: Floats) -> Floats:

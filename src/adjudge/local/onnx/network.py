@@ -178,7 +178,7 @@ class Network:
         keys, values = before.keys[layer], before.values[layer]
         for piece in pieces:
             piece.stream, key, value = self._step(layer, piece, keys, values, _STEP_AND_KEYS)
-            keys = np.concatenate([keys, key.numpy()[:, 0]], axis=2)
+            keys = np.concatenate([keys, key.numpy()[:, 0]], axis=1)
             values = np.concatenate([values, value.numpy()[:, 0]], axis=1)
         return keys, values
 
@@ -202,7 +202,7 @@ class Network:
     def _weights(self, layer: int, unsigned: bool) -> dict[str, OrtValue]:
         names: dict[str, tuple[str, ...]] = dict.fromkeys(self._shape.matrices, ("",))
         if self._arithmetics[layer] == "int8":
-            names = dict.fromkeys(self._shape.matrices, ("", ".scale", ".added", ".axes"))
+            names = dict.fromkeys(self._shape.matrices, ("", ".scale", ".axes"))
             names |= dict.fromkeys(self._shape.means, ("", ".axes", ".shift"))
         arrays = {
             name + part: self._arrays[f"{name}.{layer}{part}"]
@@ -225,7 +225,7 @@ class Network:
 
     def _start(self) -> Prefix:
         """The first token, which is the same in every prompt."""
-        keys = [np.ascontiguousarray(key[:, :, None]) for key in self._arrays["first.keys"]]
+        keys = [np.ascontiguousarray(key[:, None]) for key in self._arrays["first.keys"]]
         values = [
             np.concatenate([value, np.ones_like(value[:, :1])], axis=1)[:, None]
             for value in self._arrays["first.values"]

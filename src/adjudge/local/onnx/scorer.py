@@ -21,13 +21,17 @@ from adjudge.domain.message import Prompt
 from adjudge.errors import ModelError, SetupError
 from adjudge.local.llama import LabelLogprobs
 from adjudge.local.onnx.graph import Precision, Shape
-from adjudge.local.onnx.network import LONGEST, PIECE, Network, Prefix
+from adjudge.local.onnx.network import LONGEST, Network, Prefix
 from adjudge.local.onnx.tensors import Tensors, read_tensors
 from adjudge.local.onnx.tokenizer import Tokenizer
 from adjudge.local.onnx.trouble import damage_named, said_plainly
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+TOGETHER = 320
+"""Tokens of several rows that are read in one pass: what more of them come to does not stay in a
+core's own cache.
+"""
 _KEPT_TOKENS = 1500
 """Of prefixes: some 46 KB each."""
 
@@ -128,12 +132,12 @@ class Scorer:
 
 def in_passes(lengths: Sequence[tuple[int, int]]) -> Iterator[list[int]]:
     """Places of (place, length), in few passes. Attention sees a pass as a rectangle as wide as its
-    longest row: rows of like length go together, no rectangle has more than LONGEST cells, and a
-    row that is read in pieces is alone.
+    longest row: rows of like length go together, and no rectangle of several has more than TOGETHER
+    cells.
     """
     together: list[int] = []
     for place, length in sorted(lengths, key=itemgetter(1)):
-        if together and ((len(together) + 1) * length > LONGEST or length > PIECE):
+        if together and (len(together) + 1) * length > TOGETHER:
             yield together
             together = []
         together.append(place)
