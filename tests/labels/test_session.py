@@ -32,7 +32,7 @@ def rare_fail(prompt: str) -> str:
 
 
 def plan(run: Path, queue: str = "random", count: int = 50, seed: int = 0) -> list[QueuedRow]:
-    with row_index(run, label_scale(run, None), seed, votes=queue == "low-confidence") as index:
+    with row_index(run, label_scale(run, None), seed, queue=queue) as index:
         return index.plan(queue, count)  # type: ignore[arg-type]
 
 

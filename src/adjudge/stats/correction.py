@@ -78,6 +78,11 @@ def to_unit(value: float, scale: tuple[float, float]) -> float:
     return (value - scale[0]) / (scale[1] - scale[0])
 
 
+def from_scale(share: float, scale: tuple[float, float]) -> float:
+    """A share of a scale as a score on it; none lies beyond its ends."""
+    return scale[0] + min(1.0, max(0.0, share)) * (scale[1] - scale[0])
+
+
 def from_unit(estimate: Estimate, scale: tuple[float, float]) -> Estimate:
     """An estimate between 0 and 1 as one on the scale.
 
@@ -85,9 +90,7 @@ def from_unit(estimate: Estimate, scale: tuple[float, float]) -> Estimate:
     """
 
     def moved(value: float | None) -> float | None:
-        return (
-            None if value is None else scale[0] + min(1.0, max(0.0, value)) * (scale[1] - scale[0])
-        )
+        return None if value is None else from_scale(value, scale)
 
     return replace(
         estimate,
@@ -141,12 +144,15 @@ def corrected_mean(
     *,
     clusters: Clusters = None,
     level: float = 0.95,
+    few: int = FEW,
 ) -> Corrected:
-    """The post-stratified mean of rows; ``labels`` holds None where nobody labelled."""
+    """The post-stratified mean of rows; ``labels`` holds None where nobody labelled. ``few``: 0
+    where no two verdicts may be merged, since their rows were drawn with different chances.
+    """
     strata = stratify(verdicts, labels, order, clusters)
     means = {stratum.verdict: stratum.mean or 0.0 for stratum in strata}
     effect = design_effect([means[verdict] for verdict in verdicts], clusters)
-    return post_stratified(strata, level=level, row_effect=effect)
+    return post_stratified(strata, level=level, row_effect=effect, few=few)
 
 
 def prevalences(
@@ -154,24 +160,28 @@ def prevalences(
     labels: Options,
     options: Sequence[str],
     *,
+    order: Sequence[str] | None = None,
     clusters: Clusters = None,
     level: float = 0.95,
 ) -> dict[str, Corrected]:
-    """The corrected share of each option: the same estimate, once per option."""
+    """The corrected share of each option: the same estimate, once per option. ``order``: of
+    ``verdicts``, where these are no options but what labels are random within.
+    """
     return {
         option: corrected_mean(
             verdicts,
             [None if label is None else float(label == option) for label in labels],
-            options,
+            order or options,
             clusters=clusters,
             level=level,
+            few=0 if order else FEW,
         )
         for option in options
     }
 
 
 def post_stratified(
-    strata: Sequence[Stratum], *, level: float = 0.95, row_effect: float = 1.0
+    strata: Sequence[Stratum], *, level: float = 0.95, row_effect: float = 1.0, few: int = FEW
 ) -> Corrected:
     """The mean label of each verdict, weighted by the rows of that verdict, with limits by MOVER.
 
@@ -181,7 +191,7 @@ def post_stratified(
     rows.
     """
     judged, merged = merge_neighbours(
-        [stratum for stratum in strata if stratum.verdict is not None]
+        [stratum for stratum in strata if stratum.verdict is not None], few
     )
     failed = [stratum for stratum in strata if stratum.verdict is None]
     labels = sum(len(stratum.labels) for stratum in strata)
