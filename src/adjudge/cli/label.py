@@ -72,8 +72,8 @@ class LabelOptions:
         type=click.Choice(QUEUES),
         default="random",
         help=(
-            "Which rows; only those of a random queue count in a corrected rate. random-… draw some "
-            "oftener, with chances that are known."
+            "Which rows; only those of a random queue count in a corrected rate. random-… draw "
+            "some oftener, with chances that are known."
         ),
     )
     by: str | None = option(

@@ -17,6 +17,21 @@ PARTS = 4
 """Numbers that differ nearly everywhere are divided into so many parts of about equal size."""
 _EMPTY = ("", "none", "nan", "nat", "null")
 MISSING = Message("(no value)")
+OTHERS = Message("(other values)")
+
+
+@dataclass(frozen=True)
+class SliceNames:
+    """What slice rows belong to, by what they hold in a column."""
+
+    column: str
+    names: Mapping[str, str]
+    """Value → slice."""
+    notes: tuple[Message, ...] = ()
+
+    def of(self, value: str) -> str:
+        """The slice of a row that holds ``value``; nothing is a value, too."""
+        return self.names.get(value, OTHERS) if value else MISSING
 
 
 @dataclass(frozen=True)
@@ -59,30 +74,35 @@ def value_in(record: JudgmentRecord, column: str) -> str:
 
 
 def slice_rows(values: Sequence[str], column: str) -> Slicing:
-    """Rows by what they hold: each value a slice; of many values the largest, of many numbers
-    parts from low to high. It depends on the rows alone, and on no verdict or label.
+    """The rows that hold ``values``, told apart as :func:`slice_names` says."""
+    found = slice_names(Counter(values), column)
+    return Slicing(column, tuple(map(found.of, values)), found.notes)
+
+
+def slice_names(rows: Counter[str], column: str) -> SliceNames:
+    """Each value a slice; of many values the largest, of many numbers parts from low to high.
+
+    ``rows``: how many hold each value. It depends on the rows alone, on no verdict and no label.
     """
-    counts = Counter(value for value in values if value)
+    counts = Counter({value: number for value, number in rows.items() if value})
     if not counts:
         raise SetupError(
             "no row has anything in a column {column!r}: see that the name is right", column=column
         )
-    missing = len(values) - counts.total()
     notes = []
-    if missing:
+    if missing := rows[""]:
         notes.append(
             plural(
                 "{count} of {rows} rows has no value in {column!r}: it is a slice of its own",
                 "{count} of {rows} rows have no value in {column!r}: they are a slice of their own",
                 missing,
-                rows=len(values),
+                rows=rows.total(),
                 column=column,
             )
         )
-    if len(counts) <= MOST:
-        return Slicing(column, tuple(value or MISSING for value in values), tuple(notes))
     numbers = {value: number for value in counts if (number := _number(value)) is not None}
-    if len(numbers) == len(counts):
+    names: dict[str, str] = {value: value for value in counts}
+    if len(counts) > MOST and len(numbers) == len(counts):
         names = _parts(counts, numbers)
         notes.append(
             Message(
@@ -93,9 +113,8 @@ def slice_rows(values: Sequence[str], column: str) -> Slicing:
                 parts=len(set(names.values())),
             )
         )
-    else:
+    elif len(counts) > MOST:
         names = {value: value for value, _ in counts.most_common(MOST)}
-        others = len(counts) - MOST
         notes.append(
             Message(
                 "{column!r} has {count} values: the {most} with most rows are told apart, the "
@@ -103,15 +122,10 @@ def slice_rows(values: Sequence[str], column: str) -> Slicing:
                 column=column,
                 count=len(counts),
                 most=MOST,
-                others=others,
+                others=len(counts) - MOST,
             )
         )
-    rest = Message("(other values)")
-    return Slicing(
-        column,
-        tuple(names.get(value, rest) if value else MISSING for value in values),
-        tuple(notes),
-    )
+    return SliceNames(column, names, tuple(notes))
 
 
 def _number(text: str) -> float | None:
