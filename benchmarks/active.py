@@ -19,8 +19,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from pathlib import Path
-from statistics import fmean
-from typing import NamedTuple
+from statistics import fmean, median
+from typing import Any, NamedTuple
 
 from adjudge.labels.weighting import WeightedQueue, Weighting, quotas
 from adjudge.stats.correction import Stratum, post_stratified
@@ -52,10 +52,8 @@ def synthetic(rate: float, errors: tuple[float, float], divided: float) -> Sourc
         found = []
         for _ in range(ROWS):
             truth, doubtful = choice.random() < rate, choice.random() < divided
-            wrong = choice.random() < errors[doubtful]
-            found.append(
-                JudgedText(float(truth), "PASS" if truth != wrong else "FAIL", 0.5 * doubtful)
-            )
+            passed = truth != (choice.random() < errors[doubtful])
+            found.append(JudgedText(float(truth), "PASS" if passed else "FAIL", 0.5 * doubtful))
         return found
 
     return rows
@@ -81,52 +79,175 @@ def corrected(
     return None if too_few(strata, every=True) else post_stratified(strata, few=0).estimate
 
 
-def plainly(rows: Sequence[JudgedText], count: int) -> Estimate | None:
-    """By as many rows drawn among all, as ``--queue random`` does."""
-    keys = [(row.verdict, "") for row in rows]
-    wanted = Counter(keys[:count])
+def plain(rows: Sequence[JudgedText], count: int) -> tuple[Estimate | None, int]:
+    """By rows drawn among all, as ``--queue random`` does."""
     strata = [
         Stratum(
-            key[0],
-            keys.count(key),
-            tuple(row.truth for row, own in zip(rows[:count], keys, strict=False) if own == key),
+            verdict,
+            sum(row.verdict == verdict for row in rows),
+            tuple(row.truth for row in rows[:count] if row.verdict == verdict),
         )
-        for key in sorted(set(keys))
+        for verdict in sorted({row.verdict for row in rows})
     ]
-    return None if too_few(strata) or not wanted else post_stratified(strata).estimate
+    return None if too_few(strata) else post_stratified(strata).estimate, count
 
 
-def by_weight(rows: Sequence[JudgedText], queue: WeightedQueue, count: int) -> Estimate | None:
-    """By about ``count`` rows of which the doubtful ones are drawn oftener."""
+def weighted(rows: Sequence[JudgedText], count: int) -> tuple[Estimate | None, int]:
+    """By about as many rows of which the doubtful ones are drawn oftener."""
+    queue: WeightedQueue = "random-disagreement"
     keys = kinds(rows, queue)
-    return corrected(rows, keys, quotas(Counter(keys), queue, count))
+    wanted = quotas(Counter(keys), queue, count)
+    return corrected(rows, keys, wanted), sum(wanted.values())
 
 
-def drawn(rows: Sequence[JudgedText], queue: WeightedQueue, count: int) -> int:
-    """How many labels that really takes."""
-    return sum(quotas(Counter(kinds(rows, queue)), queue, count).values())
+WAYS = {"random": plain, "weighted": weighted}
 
 
-def measured(
-    source: Source, count: int, draws: int, seed: str
-) -> Iterator[tuple[str, float, float, float]]:
-    """(queue, how often the interval holds, mean width, labels) at ``count`` labels."""
-    choice, truth = random.Random(seed), []
-    found: dict[str, list[tuple[Estimate, float]]] = defaultdict(list)
+class Measured(NamedTuple):
+    """Of one way to draw: how often the interval that is shown holds, its width, and labels."""
+
+    holds: float
+    width: float
+    labels: float
+
+
+def measure(source: Source, truth: float, count: int, draws: int) -> dict[str, Measured]:
+    """Both ways on the same populations."""
+    choice = random.Random(f"{truth} {count}")
+    found: dict[str, list[tuple[bool, float, int]]] = defaultdict(list)
     for _ in range(draws):
         rows = source(choice)
-        truth.append(fmean(row.truth for row in rows))
-        for name, one, labels in (
-            ("random", plainly(rows, count), count),
-            (
-                "random-uncertain",
-                by_weight(rows, "random-uncertain", count),
-                drawn(rows, "random-uncertain", count),
-            ),
-        ):
-            if one is not None:
-                found[name].append((one, labels))
-    centre = source.rate if hasattr(source, "rate") else fmean(truth)
-    for name, each in found.items():
-        holds = fmean(one.lower <= centre <= one.upper for one, _ in each)  # type: ignore[operator]
-        yield name, holds, fmean(one.width or 0.0 for one, _ in each), fmean(n for _, n in each)
+        for name, way in WAYS.items():
+            one, labels = way(rows, count)
+            if one is not None and one.lower is not None and one.upper is not None:
+                found[name].append((one.lower <= truth <= one.upper, one.upper - one.lower, labels))
+    return {
+        name: Measured(*(fmean(column) for column in zip(*each, strict=True)))
+        for name, each in found.items()
+    }
+
+
+def saving(found: dict[str, Measured]) -> float:
+    """The share of labels that is saved at equal width: widths shrink with the root of their
+    number.
+    """
+    one, other = found["random"], found["weighted"]
+    return 1 - (other.width / one.width) ** 2 * other.labels / one.labels
+
+
+def read(path: Path) -> list[dict[str, Any]]:
+    """The records of a file."""
+    return [
+        json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()
+    ]
+
+
+def recorded(data: Path) -> Iterator[tuple[str, list[JudgedText]]]:
+    """Recorded judges, each with how much other votes speak against its verdict."""
+    pairs: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for one in read(data / "llmbar_recorded.jsonl"):
+        pairs[f"{one['judge']} {one['id']}"].append(one)
+    for judge in sorted({str(each[0]["judge"]) for each in pairs.values()}):
+        found = []
+        for name, each in pairs.items():
+            if name.startswith(f"{judge} "):
+                said = [
+                    str(one[way])
+                    for one in each
+                    for way in ("winner_swap_False", "winner_swap_True")
+                ]
+                verdict, votes = Counter(said).most_common(1)[0]
+                right = float(str(each[0]["label"]) == "1")
+                found.append(JudgedText(right, verdict, 1 - votes / len(said)))
+        yield f"LLMBar, {judge}, ten votes", found
+    records = read(data / "pandalm.jsonl")
+    names = {"1": "1", "2": "2", "0": "0", "tie": "0"}
+    for judge, other in (("pandalm-7b", "gpt-3.5-turbo"), ("gpt-3.5-turbo", "pandalm-7b")):
+        found = []
+        for one in records:
+            own, beside = (
+                names.get(str(one["judges"][each]["verdict"]).casefold(), "0")
+                for each in (judge, other)
+            )
+            truth = Counter(map(str, one["human_votes"])).most_common(1)[0][0]
+            found.append(JudgedText(float(truth == "1"), own, 0.5 * (own != beside)))
+        yield f"PandaLM, {judge}, {other} beside it", found
+    cases = read(data / "agent_cases.jsonl")
+    for judge in ("naive", "phoenix", "deepeval", "opik"):
+        found = []
+        for one in cases:
+            said = ["PASS" if each["verdict_pass"] else "FAIL" for each in one["judges"][judge]]
+            verdict, votes = Counter(said).most_common(1)[0]
+            others = [
+                one["judges"][each][0]["verdict_pass"] != (verdict == "PASS")
+                for each in one["judges"]
+            ]
+            found.append(
+                JudgedText(float(one["label"] == "correct"), verdict, 1 - votes / 3 + fmean(others))
+            )
+        yield f"agent cases, {judge}, a panel of four", found
+
+
+def drawn_from(known: Sequence[JudgedText]) -> Source:
+    """Populations of recorded rows, drawn with replacement."""
+    return lambda choice: choice.choices(known, k=ROWS)
+
+
+def coverage(draws: int, *, quick: bool) -> int:
+    """Print how often the interval holds in cells of known truth, and say whether it is enough."""
+    cells = list(
+        product(
+            (0.5, 0.8, 0.95, 0.99),
+            ((0.02, 0.3), (0.05, 0.35), (0.1, 0.45), (0.3, 0.3), (0.5, 0.5)),
+            (0.05, 0.3),
+            (50, 100, 200),
+        )
+    )
+    found: dict[str, dict[str, Measured]] = {}
+    for rate, errors, divided, count in cells[::17] if quick else cells:
+        name = f"θ={rate}, errs {errors[0]}/{errors[1]}, {divided:.0%} doubtful, {count} labels"
+        found[name] = measure(synthetic(rate, errors, divided), rate, count, draws)
+    shown = {name: each for name, each in found.items() if "weighted" in each}
+    print(f"{len(shown)} cells of {len(found)} with a number, {draws} draws each\n")
+    print("| worst cells | holds | random |\n|---|--:|--:|")
+    for name in sorted(shown, key=lambda each: shown[each]["weighted"].holds)[:6]:
+        plainly = shown[name].get("random")
+        beside = f"{plainly.holds:.3f}" if plainly else "–"
+        print(f"| {name} | {shown[name]['weighted'].holds:.3f} | {beside} |")
+    saved = [saving(each) for each in shown.values() if "random" in each]
+    print(f"\nlabels saved: median {median(saved):.0%}, from {min(saved):.0%} to {max(saved):.0%}")
+    slack = 2 * (BAR * (1 - BAR) / draws) ** 0.5
+    return sum(each["weighted"].holds < BAR - slack for each in shown.values())
+
+
+def savings(data: Path, draws: int) -> None:
+    """Print what drawing by doubt saves on recorded judges."""
+    print("\n| recorded judge | labels | random: width, holds | weighted: width, holds | saved |")
+    print("|---|--:|--:|--:|--:|")
+    for name, known in recorded(data):
+        truth = fmean(row.truth for row in known)
+        for count in (100, 200):
+            found = measure(drawn_from(known), truth, count, draws)
+            one, other = found["random"], found["weighted"]
+            print(
+                f"| {name} | {count} | {one.width:.3f}, {one.holds:.2f} | {other.width:.3f}, "
+                f"{other.holds:.2f} | {saving(found):.0%} |"
+            )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="the folder of public records")
+    parser.add_argument("--draws", type=int, default=200)
+    parser.add_argument("--quick", action="store_true")
+    given = parser.parse_args()
+    failed = coverage(given.draws, quick=given.quick)
+    if given.data:
+        savings(given.data, given.draws)
+    if failed:
+        print(f"{failed} cells hold less often than {BAR}", file=sys.stderr)
+    return int(failed > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

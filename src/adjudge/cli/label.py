@@ -14,7 +14,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.inputs import as_usage_error, check_criteria
-from adjudge.cli.json_text import print_results
+from adjudge.cli.json_text import Document, print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import screen
 from adjudge.cli.options import (
@@ -180,7 +180,7 @@ def label(options: LabelOptions) -> int:
             history=options.history,
         )
     if options.conflicts:
-        return _list_conflicts(options.run, options.criteria, as_json=options.as_json)
+        return _list_conflicts(options.run, options.criteria, options.by, as_json=options.as_json)
     if len(options.annotator) > 1:
         raise UsageError(Message("one annotator labels at a time: give --annotator once"))
     name = (options.annotator or (_login(),))[0].strip()
@@ -415,8 +415,11 @@ def _answer(label: Label) -> str:
     return option_title(str(label.answer)) if label.option is None else label.option
 
 
-def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
+def _list_conflicts(run: Path, criteria: str | None, by: str | None, *, as_json: bool) -> int:
+    from adjudge.trust.guideline import guideline_lines, guideline_problems
+
     found = list(LabelStore(run).conflicts(criteria))
+    problems = guideline_problems(run, criteria, by)
     if not found:
         check_criteria(run, criteria)
     if as_json:
@@ -428,7 +431,8 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
             }
             for one in found
         ]
-        print_results("conflicts", {"rows": len(rows)}, rows)
+        more: Document = {"guideline": [one.to_dict() for one in problems]}
+        print_results("conflicts", {"rows": len(rows)}, rows, more)
         return ExitCode.OK
     for one in found:
         answers = (
@@ -444,4 +448,6 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
             )
         )
     echo(Message("annotators differ on {rows}", rows=count_rows(len(found))))
+    for line in guideline_lines(problems):
+        echo(line)
     return ExitCode.OK

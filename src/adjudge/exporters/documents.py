@@ -27,6 +27,7 @@ from adjudge.exporters.shapes import (
     EstimateShape,
     FindingShape,
     GateShape,
+    GuidelineShape,
     ImportShape,
     LeaderboardShape,
     ModelShape,
@@ -165,6 +166,7 @@ class Conflicts(Envelope):
     kind: Literal["conflicts"]
     summary: Count
     results: Sequence[ConflictShape]
+    guideline: Annotated[Sequence[GuidelineShape], "what it should say more clearly"]
 
 
 class Calibrations(Envelope):

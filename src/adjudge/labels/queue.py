@@ -239,7 +239,10 @@ def _check_kinds(kinds: Collection[str], weighting: Weighting) -> None:
     if not weighting.by or weighting.queue != "random-stratified":
         return
     if not any(kinds):
-        raise SetupError("no row has anything in a column {column!r}", column=weighting.by)
+        raise SetupError(
+            "no row has anything in a column {column!r}: see that the name is right",
+            column=weighting.by,
+        )
     if len(kinds) > MOST_KINDS:
         raise SetupError(
             "column {column!r} has {count} values; rows can be drawn apart by at most {most}: name "

@@ -29,6 +29,7 @@ from adjudge.stats.intervals import (
     share_interval,
     share_limits,
 )
+from adjudge.stats.sequence import Stream, likelihood_interval
 
 FEW = 5
 """A verdict with fewer labels than this has no mean of its own, where there are more than two
@@ -204,6 +205,8 @@ def post_stratified(
     parts = [*judged, *failed]
     if all(stratum.labels for stratum in parts):
         value, interval = _weighted(parts, level, row_effect)
+        if not few:
+            interval = _with_likelihood(parts, interval)
         estimate = Estimate(value, interval.lower, interval.upper, labels, METHOD, level)
         return Corrected(estimate, tuple(parts), merged, value, value)
     (lowest, low), (highest, high) = (
@@ -278,6 +281,19 @@ def _weighted(
         weighted, variance=spread / rows * row_effect, level=level, dependence=_dependence(parts)
     )
     return value, Interval(max(0.0, interval.lower), min(1.0, interval.upper), level)
+
+
+def _with_likelihood(parts: Sequence[Stratum], found: Interval) -> Interval:
+    """On each side the wider one of these limits and the likelihood's. MOVER's are too narrow where
+    many thin strata lie at one end: it adds the squares of limits that cannot lie beyond it.
+    """
+    rows = sum(part.rows for part in parts)
+    streams = [
+        Stream(part.rows / rows, math.fsum(part.labels), len(part.labels) - math.fsum(part.labels))
+        for part in parts
+    ]
+    other = likelihood_interval(streams, level=found.level)
+    return Interval(min(found.lower, other.lower), max(found.upper, other.upper), found.level)
 
 
 def _dependence(parts: Sequence[Stratum | _Known]) -> float:

@@ -34,6 +34,7 @@ from adjudge.stats.raters import (
     rating_places,
 )
 from adjudge.trust.both_orders import OrderAgreement, order_agreement
+from adjudge.trust.judge_among_people import RaterModel, judge_among_people
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows
 
@@ -75,6 +76,10 @@ class AgreementReport:
     """Each two persons; of a crowd only alpha tells how well they agree."""
     people_alpha: Figure = Figure(None, "one annotator")
     alt_test: AltTest | None = None
+    raters: RaterModel | None = None
+    """The judge as one more annotator, where people share too few rows for that test."""
+    weighted: bool = False
+    """Whether the rows were drawn with chances of their own: the figures are about them alone."""
     orders: Mapping[str, OrderAgreement] = field(default_factory=dict)
     """Of rows that were asked in two orders: all of them under an empty name, then by group."""
 
@@ -88,6 +93,7 @@ class AgreementReport:
             "left_out": self.left_out,
             **{name: figures.get(name) for name in ("accuracy", "kappa", "alpha")},
             "alt_test": _alt_test(self.alt_test) if self.alt_test else None,
+            "raters": self.raters.to_dict() if self.raters else None,
             "figures": figures,
             "baselines": {name: one.to_dict() for name, one in self.baselines.items()},
             "classes": {
@@ -139,16 +145,20 @@ def agreement_of(
         else _options(kept, measure, settings, places, level)
     )
     people = _by_annotator(seen)
+    test = _replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None
+    too_few = test is not None and test.winning_rate is None and not measure.is_number
     return replace(
         found,
         drawn=bool(drawn),
+        weighted=not drawn and any(one.counts for one in seen),
         groups=_groups(kept, measure, rows.slicing),
         annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
         people=_each_two(seen, people, measure),
         people_alpha=_people_alpha(seen, people, measure)
         if len(people) > 1
         else Figure(None, "one annotator"),
-        alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
+        alt_test=test,
+        raters=judge_among_people(seen) if too_few else None,
         orders=_orders(kept, settings, rows.slicing),
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from adjudge.domain.json_types import JsonDict
-from adjudge.messages import Message, plural
+from adjudge.messages import Message
 from adjudge.stats.correction import FEW, corrected_mean, from_scale, from_unit, stratify
 from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
@@ -153,11 +153,7 @@ class _Part:
     ) -> CorrectedSlice:
         found = self._estimate(level)
         if self.missing:
-            why = plural(
-                "too few labels here: {count} more",
-                "too few labels here: {count} more",
-                self.missing,
-            )
+            why = Message("too few labels here: {more} more", more=self.missing)
             found = undefined(found.method, found.count, why, level=level)
         judged = [said[at] for at in self._places if at in said]
         return CorrectedSlice(
