@@ -423,7 +423,7 @@ class PooledShape(TypedDict):
     from_whole: Annotated[float, "how much of it is the whole's, from 0 to 1"]
 
 
-class FigureShape(TypedDict):
+class SliceFigureShape(TypedDict):
     """A figure with its limits of confidence."""
 
     value: float | None
@@ -440,7 +440,7 @@ class CorrectedSliceShape(TypedDict):
     rows: int
     labels: int
     naive: float | None
-    corrected: FigureShape
+    corrected: SliceFigureShape
     more: Annotated[int, "labels that it lacks for a number of its own"]
     pooled: PooledShape | None
 
