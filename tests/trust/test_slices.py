@@ -103,7 +103,7 @@ def test_each_slice_is_corrected_by_its_own_labels_at_the_joint_level(
     assert few.corrected.lower is None and few.more == 4
     assert str(few.corrected.reason) == "too few labels here: 4 more"
     assert any("no value in 'language'" in note for note in found.notes)
-    assert few.pooled is not None and few.pooled.from_whole > 0.5
+    assert few.pooled is None  # two slices do not show how much slices differ
 
 
 def test_a_slice_alone_has_the_number_that_a_run_of_it_would_have(runs: tuple[Path, Path]) -> None:
@@ -157,7 +157,7 @@ def test_pooling_finds_the_spread_that_leaves_as_much_as_chance_would() -> None:
     spread = min(
         grid,
         key=lambda one: abs(
-            sum((each.value - each.expected) ** 2 / (one + each.error**2) for each in own)  # type: ignore[operator]
+            sum((each.value - each.expected) ** 2 / (one + each.error**2) for each in own)  # type: ignore[operator,misc]
             - 2
         ),
     )
