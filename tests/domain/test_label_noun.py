@@ -38,7 +38,8 @@ def test_a_label_cannot_be_changed() -> None:
         ({"option": None, "score": float("nan")}, "must be a finite number"),
         (
             {"design": "guessed"},
-            "design of a label must be one of random, random_within_verdict, chosen, not 'guessed'",
+            "design of a label must be one of random, random_within_verdict, random_weighted, "
+            "chosen, not 'guessed'",
         ),
         ({"kind": "robot"}, "kind of a label must be one of human, expert, model"),
         ({"state": "maybe"}, "state of a label must be one of"),

@@ -28,10 +28,12 @@ def calibrated(
 ) -> dict[str, Calibration]:
     """By judge; few draws, since nothing here looks at an interval."""
     imported_path(PUBLIC / name, tmp_path / "run")
-    settings = AgreementSettings(missing=missing, group=group, draws=Draws(count=2))
+    settings = AgreementSettings(missing=missing, draws=Draws(count=2))
     return {
         one.judge: one
-        for one in calibrate_run(tmp_path / "run", settings=CalibrationSettings(agreement=settings))
+        for one in calibrate_run(
+            tmp_path / "run", settings=CalibrationSettings(agreement=settings, by=group)
+        )
     }
 
 

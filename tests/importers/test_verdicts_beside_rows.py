@@ -45,7 +45,8 @@ def agreements(
     folder: Path, missing: Missing = "drop", group: str | None = None
 ) -> dict[str, AgreementReport]:
     settings = CalibrationSettings(
-        agreement=AgreementSettings(missing=missing, group=group, draws=Draws(count=2))
+        agreement=AgreementSettings(missing=missing, draws=Draws(count=2)),
+        by=group,
     )
     return {
         one.judge: one.agreement

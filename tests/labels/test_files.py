@@ -127,7 +127,7 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
             "line 2, column 'judge_visible'",
             "neither true nor false",
         ),
-        ("id,label,at\nr0,PASS,noon\n", "line 2, column 'at'", "not a number of seconds"),
+        ("id,label,at\nr0,PASS,noon\n", "line 2, column 'at'", "not a number"),
         ("id,label,seed\nr0,PASS,1.5\n", "line 2, column 'seed'", "not a whole number"),
         ("id\nr0\n", "line 2", "no column holds an answer"),
     ],

@@ -13,7 +13,7 @@ from adjudge import AspectCritic, DirectJudge, Instance
 from adjudge.domain.label import Answer
 from adjudge.domain.rag_record import Composite, RagDetail
 from adjudge.errors import RunError, SetupError
-from adjudge.labels.queue import FAILED, QueuedRow, row_index, verdict_of
+from adjudge.labels.queue import FAILED, Queue, QueuedRow, row_index, verdict_of
 from adjudge.labels.scales import label_scale, label_scales
 from adjudge.labels.session import Annotator, Labelling, labelling
 from adjudge.labels.store import LabelStore
@@ -31,9 +31,9 @@ def rare_fail(prompt: str) -> str:
     return "FAIL" if found and int(found[1]) % 20 == 0 else "PASS"
 
 
-def plan(run: Path, queue: str = "random", count: int = 50, seed: int = 0) -> list[QueuedRow]:
-    with row_index(run, label_scale(run, None), seed, votes=queue == "low-confidence") as index:
-        return index.plan(queue, count)  # type: ignore[arg-type]
+def plan(run: Path, queue: Queue = "random", count: int = 50, seed: int = 0) -> list[QueuedRow]:
+    with row_index(run, label_scale(run, None), seed, queue=queue) as index:
+        return index.plan(queue, count)
 
 
 def is_fail(row: QueuedRow) -> bool:

@@ -31,7 +31,7 @@ def pair(place: int, *winners: str, label: str = "1", subset: str = "Natural") -
 
 def agreement(path: Path, group: str | None = None) -> AgreementReport:
     import_file(path, path.parent / "run")
-    settings = CalibrationSettings(agreement=AgreementSettings(group=group, draws=Draws(count=2)))
+    settings = CalibrationSettings(agreement=AgreementSettings(draws=Draws(count=2)), by=group)
     (found,) = calibrate_run(path.parent / "run", settings=settings)
     assert found.agreement is not None
     return found.agreement

@@ -76,8 +76,13 @@ class CalibrateOptions:
     )
     confidence: float = shared(confidence_of_intervals)
     cluster: str | None = shared(cluster)
-    group: str | None = option(
-        "--by", metavar="COLUMN", help="Agreement apart for each value of this column."
+    by: str | None = option(
+        "--by",
+        metavar="COLUMN",
+        help=(
+            "The corrected number, and agreement, apart for each value of this column; the "
+            "intervals of all of them hold together."
+        ),
     )
     missing: Missing = option(
         "--missing",
@@ -234,11 +239,11 @@ def _settings(options: CalibrateOptions) -> CalibrationSettings:
         sequential=options.sequential,
         target_width=options.target_width,
         cluster=options.cluster,
+        by=options.by,
         all_estimators=options.all_estimators,
         labels_are_model_made=options.labels_are_model_made,
         agreement=AgreementSettings(
             missing=options.missing,
-            group=options.group,
             epsilon=options.epsilon,
             draws=Draws(seed=options.seed),
         ),

@@ -14,7 +14,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.inputs import as_usage_error, check_criteria
-from adjudge.cli.json_text import print_results
+from adjudge.cli.json_text import Document, print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
 from adjudge.cli.label_screen import screen
 from adjudge.cli.options import (
@@ -32,7 +32,7 @@ from adjudge.cli.output import echo, language, use_language
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.errors import SetupError
-from adjudge.labels.queue import FIRST, QUEUES, Queue
+from adjudge.labels.queue import FIRST, QUEUES, Queue, is_drawn
 from adjudge.labels.scales import keys_of, label_scale
 from adjudge.labels.session import Annotator, Labelling, ShownRow, labelling
 from adjudge.labels.store import LabelStore
@@ -71,7 +71,18 @@ class LabelOptions:
         "--queue",
         type=click.Choice(QUEUES),
         default="random",
-        help="Which rows; only random ones count in a corrected rate.",
+        help=(
+            "Which rows; only those of a random queue count in a corrected rate. random-… draw "
+            "some oftener, with chances that are known."
+        ),
+    )
+    by: str | None = option(
+        "--by",
+        metavar="COLUMN",
+        help=(
+            "With --queue random-stratified: draw the values of this column apart. With "
+            "--conflicts: in which of its values annotators differ."
+        ),
     )
     count: int = option(
         "--count",
@@ -169,7 +180,7 @@ def label(options: LabelOptions) -> int:
             history=options.history,
         )
     if options.conflicts:
-        return _list_conflicts(options.run, options.criteria, as_json=options.as_json)
+        return _list_conflicts(options.run, options.criteria, options.by, as_json=options.as_json)
     if len(options.annotator) > 1:
         raise UsageError(Message("one annotator labels at a time: give --annotator once"))
     name = (options.annotator or (_login(),))[0].strip()
@@ -180,6 +191,7 @@ def label(options: LabelOptions) -> int:
         count=options.count,
         overlap=options.overlap,
         seed=options.seed,
+        by=options.by or "",
     )
     return _label_rows(options.run, who, options.criteria)
 
@@ -197,19 +209,7 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
     with as_usage_error():
         label_scale(run, criteria)
     work = labelling(run, who, criteria)
-    intro = (
-        Message(
-            "Rows in random order (seed {seed}). You do not see what the judge said.",
-            seed=work.draw.seed,
-        )
-        if who.queue == "random"
-        else Message(
-            "Chosen rows ({queue}): they help you write better criteria; they do not move the "
-            "corrected rate.",
-            queue=who.queue,
-        )
-    )
-    echo(intro)
+    echo(_intro(work, who))
     if not work.progress().total:
         echo(Message("There is nothing to label in this queue."))
         return ExitCode.OK
@@ -219,9 +219,29 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
         keys: Keys = Lines() if terminal is None else WholeLines(terminal) if lines else terminal
         ending = _Session(work, keys).work()
     echo(ending)
-    if work.progress().done and who.queue == "random":
+    if work.progress().done and is_drawn(who.queue):
         show_next(f"adjudge calibrate {shlex.quote(str(run))}", Screen(language(), stderr=True))
     return ExitCode.OK
+
+
+def _intro(work: Labelling, who: Annotator) -> Message:
+    if who.queue == "random":
+        return Message(
+            "Rows in random order (seed {seed}). You do not see what the judge said.",
+            seed=work.draw.seed,
+        )
+    if is_drawn(who.queue):
+        return Message(
+            "Rows drawn at random, some kinds oftener than others ({queue}, seed {seed}): each "
+            "label keeps its chance, and they count. You do not see what the judge said.",
+            queue=who.queue,
+            seed=work.draw.seed,
+        )
+    return Message(
+        "Chosen rows ({queue}): they help you write better criteria; they do not move the "
+        "corrected rate.",
+        queue=who.queue,
+    )
 
 
 _NOTE_KEPT = Message("The note goes with your answer to this row.")
@@ -395,8 +415,11 @@ def _answer(label: Label) -> str:
     return option_title(str(label.answer)) if label.option is None else label.option
 
 
-def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
+def _list_conflicts(run: Path, criteria: str | None, by: str | None, *, as_json: bool) -> int:
+    from adjudge.trust.guideline import guideline_lines, guideline_problems
+
     found = list(LabelStore(run).conflicts(criteria))
+    problems = guideline_problems(run, criteria, by)
     if not found:
         check_criteria(run, criteria)
     if as_json:
@@ -408,7 +431,8 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
             }
             for one in found
         ]
-        print_results("conflicts", {"rows": len(rows)}, rows)
+        more: Document = {"guideline": [one.to_dict() for one in problems]}
+        print_results("conflicts", {"rows": len(rows)}, rows, more)
         return ExitCode.OK
     for one in found:
         answers = (
@@ -424,4 +448,6 @@ def _list_conflicts(run: Path, criteria: str | None, *, as_json: bool) -> int:
             )
         )
     echo(Message("annotators differ on {rows}", rows=count_rows(len(found))))
+    for line in guideline_lines(problems):
+        echo(line)
     return ExitCode.OK

@@ -413,6 +413,11 @@ cluster = click.option(
     metavar="COLUMN",
     help="Treat rows with the same value in this column as one unit, e.g. one conversation.",
 )
+slices = click.option(
+    "--by",
+    metavar="COLUMN",
+    help="Also apart for each value of this column; the intervals of all of them hold together.",
+)
 gate_cluster = click.option(
     "--cluster",
     metavar="COLUMN",

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from adjudge.cli.inputs import as_usage_error
-from adjudge.cli.options import PATH, argument, command
+from adjudge.cli.options import PATH, argument, command, slices
 from adjudge.cli.output import echo
 from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, to_html, to_markdown
@@ -39,8 +39,14 @@ from adjudge.view.terminal import clean
     default=900,
     help="Of --to github: the most that the summary takes.",
 )
+@slices
 def report(
-    folder: Path, to: str, baseline: Path | None, output: Path | None, max_kib: float
+    folder: Path,
+    to: str,
+    baseline: Path | None,
+    output: Path | None,
+    max_kib: float,
+    by: str | None,
 ) -> int:
     """Report on a run: JUnit XML for CI, a job summary with annotations for GitHub, or a page for
     people.
@@ -52,6 +58,8 @@ def report(
     for run in filter(None, (folder, baseline)):
         with reading(run):
             pass
+    if by and to not in ("md", "html"):
+        raise click.UsageError(Message("--by goes with --to md and --to html"))
     target = output or folder / f"results.{ENDINGS.get(to, 'github.md' if to == 'github' else to)}"
     with as_usage_error():
         check_writable(target)
@@ -59,7 +67,8 @@ def report(
         if to == "github":
             _github(folder, baseline, target, max_kib)
             return 0
-        rows = _WRITERS[to](folder, target, baseline)
+        page = _PAGES.get(to)
+        rows = page(folder, target, baseline, by) if page else to_junit(folder, target, baseline)
     except OSError as error:
         raise RunError(
             "{filename} cannot be written: {reason}",
@@ -73,7 +82,7 @@ def report(
     return 0
 
 
-_WRITERS = {"md": to_markdown, "html": to_html, "junit": to_junit}
+_PAGES = {"md": to_markdown, "html": to_html}
 
 
 def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -> None:

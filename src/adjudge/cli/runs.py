@@ -23,6 +23,7 @@ from adjudge.cli.options import (
     command,
     confidence_of_intervals,
     row_names,
+    slices,
 )
 from adjudge.cli.output import echo, language
 from adjudge.cli.run_data import print_run, run_data
@@ -222,6 +223,7 @@ def _without_hashes(configuration: JsonObject) -> JsonDict:
 )
 @cluster
 @row_names
+@slices
 def diff_runs(
     one: Path,
     two: Path,
@@ -231,6 +233,7 @@ def diff_runs(
     margin: float,
     cluster: str | None,
     id: str | None,
+    by: str | None,
 ) -> int:
     """Show how two runs differ, and whether the second is better, worse, or cannot be told from the
     first.
@@ -240,7 +243,12 @@ def diff_runs(
     many. Which, and how many, is said.
     """
     flags = DiffFlags(
-        everything=everything, confidence=confidence, margin=margin, cluster=cluster, id=id
+        everything=everything,
+        confidence=confidence,
+        margin=margin,
+        cluster=cluster,
+        id=id,
+        by=by,
     )
     (print_diff if as_json else show_diff)(one, two, flags)
     return 0

@@ -31,6 +31,7 @@ class DiffFlags:
     margin: float = 0.0
     cluster: str | None = None
     id: str | None = None
+    by: str | None = None
 
     @property
     def settings(self) -> ComparisonSettings:
@@ -50,7 +51,7 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
                     run=folder,
                 )
             )
-    with run_diff(one, two, flags.cluster, flags.id) as found:
+    with run_diff(one, two, flags.cluster, flags.id, flags.by) as found:
         for setting in found.settings:
             echo(setting)
         _show(map(change_line, found.changes()), found.changed, most)
@@ -81,7 +82,7 @@ def _show_comparisons(comparisons: Iterable[RunComparison], two: Path) -> None:
 
 def print_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     """The same as JSON, written as it is read."""
-    with run_diff(one, two, flags.cluster, flags.id) as found:
+    with run_diff(one, two, flags.cluster, flags.id, flags.by) as found:
         comparisons = [each.to_dict() for each in compare_runs(one, two, found, flags.settings)]
         counts = {"compared": found.compared, "changed": found.changed}
         alone = {"only_in_one": found.alone(0), "only_in_two": found.alone(1)}

@@ -16,7 +16,7 @@ from adjudge.messages import Message
 Winner = int | Literal["tie"]
 State = Literal["given", "unsure", "skipped", "withdrawn"]
 Kind = Literal["human", "expert", "model"]
-Design = Literal["random", "random_within_verdict", "chosen"]
+Design = Literal["random", "random_within_verdict", "random_weighted", "chosen"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 """How a row came to be labelled, the strongest first.
 
@@ -68,6 +68,12 @@ class Label:
     """
     id: str | None = None
     """What the run calls the row: for people, no key."""
+    drawn_by: str | None = None
+    """Of a row that was drawn with a chance of its own: what the chances follow, as
+    ``random-uncertain:0.2``.
+    """
+    chance: float | None = None
+    """The share of the rows of its kind that the queue takes: how likely it was to be drawn."""
 
     def __post_init__(self) -> None:
         for name, value in (
@@ -93,9 +99,23 @@ class Label:
                 wanted=wanted,
                 count=len(answers),
             )
+        self._check_chance()
         if self.score is not None and not math.isfinite(self.score):
             raise SetupError(
                 "the score of a label must be a finite number, not {score}", score=self.score
+            )
+
+    def _check_chance(self) -> None:
+        if self.chance is not None and not 0 < self.chance <= 1:
+            raise SetupError(
+                "the chance of a label must be above 0 and at most 1, not {chance}",
+                chance=self.chance,
+            )
+        if self.design == "random_weighted" and (self.chance is None or not self.drawn_by):
+            raise SetupError(
+                "a label of design random_weighted needs drawn_by and chance: without them nobody "
+                "knows how likely its row was to be drawn. Take them from an export, or say design "
+                "chosen"
             )
 
     @property
@@ -107,7 +127,7 @@ class Label:
 
     @property
     def is_random(self) -> bool:
-        """Whether the row was drawn at random, among all rows or within a verdict."""
+        """Whether the row was drawn at random, with a chance that is known."""
         return self.design != "chosen"
 
     def to_dict(self) -> JsonDict:

@@ -28,6 +28,7 @@ from adjudge.exporters.shapes import (
     EstimateShape,
     FindingShape,
     GateShape,
+    GuidelineShape,
     ImportShape,
     LeaderboardShape,
     ModelShape,
@@ -170,6 +171,7 @@ class Conflicts(Envelope):
     kind: Literal["conflicts"]
     summary: Count
     results: Sequence[ConflictShape]
+    guideline: Annotated[Sequence[GuidelineShape], "what it should say more clearly"]
 
 
 class Calibrations(Envelope):

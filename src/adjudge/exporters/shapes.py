@@ -310,6 +310,20 @@ class VoteNoiseShape(TypedDict):
     with_votes: Annotated[Mapping[str, float] | None, "votes a row: the half-width with so many"]
 
 
+class ComparedSliceShape(TypedDict):
+    """The same of one slice; the intervals of all slices of all criteria hold together."""
+
+    name: str
+    outcome: Literal["better", "worse", "cannot tell"]
+    means: Sequence[float | None]
+    difference: DifferenceShape
+    is_corrected: bool
+    rows: int
+    labels: int
+    level_of_each: float
+    pooled: Annotated[PooledShape | None, "the difference pulled towards that of all rows"]
+
+
 class ComparisonShape(TypedDict):
     """The second run less the first, by one judge and criteria."""
 
@@ -336,6 +350,7 @@ class ComparisonShape(TypedDict):
     margin: float
     level: float
     notes: Sequence[str]
+    slices: NotRequired[Annotated[Sequence[ComparedSliceShape], "with --by"]]
 
 
 class ModelShape(TypedDict):
@@ -411,6 +426,60 @@ class ConflictShape(TypedDict):
     labels: Sequence[Label]
 
 
+class GuidelineShape(TypedDict):
+    """What a guideline should say more clearly."""
+
+    criteria: str
+    options: Annotated[Sequence[str], "the two options that annotators confuse; of a slice none"]
+    slice: Annotated[str, "in which annotators differ more than elsewhere"]
+    rows: Annotated[int, "on which they differ so"]
+    of: Annotated[int, "rows that several of them labelled"]
+    examples: Sequence[str]
+    p_value: Annotated[float | None, "of a slice, adjusted for all slices (Holm)"]
+    found: str
+    proposal: Annotated[str, "text for the guideline"]
+
+
+class PooledShape(TypedDict):
+    """A slice's value pulled towards what the whole lets expect of it."""
+
+    value: float
+    from_whole: Annotated[float, "how much of it is the whole's, from 0 to 1"]
+
+
+class SliceFigureShape(TypedDict):
+    """A figure with its limits of confidence."""
+
+    value: float | None
+    lower: float | None
+    upper: float | None
+    n: int
+    reason: str
+
+
+class CorrectedSliceShape(TypedDict):
+    """The corrected number of one slice."""
+
+    name: str
+    rows: int
+    labels: int
+    naive: float | None
+    corrected: SliceFigureShape
+    more: Annotated[int, "labels that it lacks for a number of its own"]
+    pooled: PooledShape | None
+
+
+class SlicesShape(TypedDict):
+    """The corrected number apart for each slice."""
+
+    column: str
+    level: Annotated[float, "at which the intervals of all slices hold together"]
+    level_of_each: float
+    multiplicity: str
+    slices: Sequence[CorrectedSliceShape]
+    notes: Sequence[str]
+
+
 class RateShape(TypedDict):
     """A rate with its limits of confidence."""
 
@@ -449,6 +518,7 @@ class CalibrationShape(TypedDict):
     corrected: Annotated[RateShape | None, "null where it is refused"]
     refusal: RefusalShape | None
     labels: LabelsUsedShape
+    slices: SlicesShape | None
     notes: Sequence[str]
 
 

@@ -53,8 +53,10 @@ def _is_number_or_nothing(value: object) -> bool:
 
 _LABEL: Mapping[str, Callable[[object], bool]] = {
     **dict.fromkeys(("row", "criteria", "annotator", "state", "kind", "design", "note"), _is_text),
-    **dict.fromkeys(("option", "criteria_identity", "drawn_under", "id"), _is_text_or_nothing),
-    **dict.fromkeys(("score", "drawn_at"), _is_number_or_nothing),
+    **dict.fromkeys(
+        ("option", "criteria_identity", "drawn_under", "id", "drawn_by"), _is_text_or_nothing
+    ),
+    **dict.fromkeys(("score", "drawn_at", "chance"), _is_number_or_nothing),
     "winner": lambda value: value in (None, TIE) or (type(value) is int and 0 <= value < 2**31),
     "judge_visible": lambda value: isinstance(value, bool),
     "at": lambda value: value is not None and _is_number_or_nothing(value),

@@ -321,6 +321,8 @@ class _RowReader:
             "seed": self._as(_integer, "seed", None),
             "drawn_at": self._as(_float, "drawn_at", None),
             "drawn_under": self._text("drawn_under"),
+            "drawn_by": self._text("drawn_by"),
+            "chance": self._as(_float, "chance", None),
         }
         self.column = None
         return Label(**values)  # what is wrong with them, it says
@@ -370,7 +372,7 @@ def _float(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(Message("{text!r} is not a number of seconds", text=text)) from None
+        raise ValueError(Message("{value!r} is not a number", value=text)) from None
 
 
 def _integer(text: str) -> int:

@@ -8,9 +8,10 @@ memory does not grow with them.
 from __future__ import annotations
 
 import hashlib
+import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -18,12 +19,25 @@ from typing import Literal, NamedTuple, get_args
 from adjudge.domain.label import Design
 from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.slices import value_in
+from adjudge.errors import SetupError
 from adjudge.labels.scales import JudgedScale
+from adjudge.labels.weighting import (
+    MOST_KINDS,
+    WeightedQueue,
+    Weighting,
+    dispute,
+    doubt,
+    quotas,
+    signal,
+    turn,
+)
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
 
-Queue = Literal["random", "disagreement", "low-confidence", "failed", "conflicts"]
-QUEUES: tuple[Queue, ...] = get_args(Queue)
+ChosenQueue = Literal["disagreement", "low-confidence", "failed", "conflicts"]
+Queue = Literal["random"] | WeightedQueue | ChosenQueue
+QUEUES: tuple[Queue, ...] = ("random", *get_args(WeightedQueue), *get_args(ChosenQueue))
 FIRST = 50
 """Rows that are drawn among all of them before any verdict is topped up."""
 FLOOR = 15
@@ -38,10 +52,13 @@ FAILED = ""
 _TABLE = (
     "CREATE TABLE rows (identity TEXT PRIMARY KEY, lot TEXT NOT NULL, judge TEXT NOT NULL, "
     "number INTEGER NOT NULL, id TEXT, "
-    "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL)"
+    "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL, "
+    "signal REAL, kind TEXT NOT NULL)"
 )
+_DOUBTFUL = 1 / 3
+"""Of the rows, about how many are drawn oftener: the greatest doubts, and no row without any."""
 _ADD = (
-    "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (identity) DO UPDATE SET "
+    "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (identity) DO UPDATE SET "
     "dispute = max(dispute, excluded.dispute) + (verdict <> excluded.verdict), doubt = "
     "max(doubt, excluded.doubt)"
 )
@@ -62,6 +79,13 @@ class QueuedRow(NamedTuple):
     number: int
     """Where its text is in the ledger."""
     design: Design
+    chance: float | None = None
+    """Of a row that was drawn with a chance of its own."""
+
+
+def is_drawn(queue: Queue) -> bool:
+    """Whether the rows of a queue are drawn at random: their labels count."""
+    return queue not in get_args(ChosenQueue)
 
 
 class RowIndex:
@@ -94,6 +118,43 @@ class RowIndex:
             if row.identity not in known
         ]
         return [*first, *tail, *further[:missing]]
+
+    def weighting(self, queue: WeightedQueue, by: str) -> Weighting:
+        """What the chances follow where nobody drew rows so before: the doubt above which a third
+        of the rows lie, or the column.
+        """
+        if queue == "random-stratified":
+            return Weighting(queue, by)
+        (rows,) = self._table.execute("SELECT count(signal) FROM rows").fetchone()
+        found = self._table.execute(
+            "SELECT signal FROM rows WHERE signal IS NOT NULL ORDER BY signal DESC "
+            "LIMIT 1 OFFSET ?",
+            (int(rows * _DOUBTFUL),),
+        ).fetchone()
+        return Weighting(queue, repr(round(float(found[0]), 6)) if found else "0.0")
+
+    def draw(self, weighting: Weighting, count: int) -> list[QueuedRow]:
+        """About ``count`` rows, each kind as often as its chance says."""
+        if weighting.queue != "random-stratified":
+            above, below = (weighting.kind_of_signal(one) for one in (math.inf, -math.inf))
+            self._table.execute(
+                "UPDATE rows SET kind = CASE WHEN signal IS NULL THEN '' WHEN signal > ? THEN ? "
+                "ELSE ? END",
+                (float(weighting.by), above, below),
+            )
+        counts = self._table.execute("SELECT verdict, kind, count(*) FROM rows GROUP BY 1, 2")
+        rows = {(verdict, kind): int(number) for verdict, kind, number in counts}
+        _check_kinds({kind for _, kind in rows}, weighting)
+        found: list[tuple[float, QueuedRow]] = []
+        for (verdict, kind), quota in quotas(rows, weighting.queue, count).items():
+            which = "WHERE verdict = ? AND kind = ? ORDER BY lot LIMIT ?"
+            own = self._rows("random_weighted", which, (verdict, kind, quota))
+            chance = quota / rows[verdict, kind]
+            found += [
+                (turn(self._seed, row.identity, rank, quota), row._replace(chance=chance))
+                for rank, row in enumerate(own)
+            ]
+        return [row for _, row in sorted(found, key=lambda each: each[0])]
 
     def rows(self, identities: Iterable[str]) -> list[QueuedRow]:
         """These rows, as far as the run has them: what annotators differ on."""
@@ -142,9 +203,12 @@ class RowIndex:
 
 @contextmanager
 def row_index(
-    folder: str | Path, judged: JudgedScale, seed: int = 0, *, votes: bool = False
+    folder: str | Path, judged: JudgedScale, seed: int = 0, *, queue: Queue = "random", by: str = ""
 ) -> Iterator[RowIndex]:
-    """The rows of a run. ``votes``: look into each vote, for how sure it is."""
+    """The rows of a run, with what ``queue`` asks of them; ``by``: the column that they are drawn
+    apart by.
+    """
+    votes = queue in ("low-confidence", "random-uncertain")
     with (
         closing(sqlite3.connect("")) as table,
         reading(folder) as ledger,
@@ -153,20 +217,40 @@ def row_index(
         for judge in judged.judges:
             for result in records(ledger, judge=judge, votes=votes):
                 if (verdict := verdict_of(result, judged.name)) is not None:
-                    identity = result.identity
+                    identity, decided = result.identity, verdict != FAILED
                     place = (judge, result.index, result.id)
                     values = (
                         identity,
                         _lot(str(seed), identity),
                         *place,
                         verdict,
-                        _dispute(result),
-                        _doubt(result),
+                        dispute(result),
+                        doubt(result),
+                        signal(result, queue) if decided else None,
+                        value_in(result, by) if by and decided else "",
                     )
                     table.execute(_ADD, values)
         table.execute("CREATE INDEX by_lot ON rows (lot)")
         table.execute("CREATE INDEX by_verdict ON rows (verdict, lot)")
         yield RowIndex(table, seed)
+
+
+def _check_kinds(kinds: Collection[str], weighting: Weighting) -> None:
+    if not weighting.by or weighting.queue != "random-stratified":
+        return
+    if not any(kinds):
+        raise SetupError(
+            "no row has anything in a column {column!r}: see that the name is right",
+            column=weighting.by,
+        )
+    if len(kinds) > MOST_KINDS:
+        raise SetupError(
+            "column {column!r} has {count} values; rows can be drawn apart by at most {most}: name "
+            "another column, or leave --by out",
+            column=weighting.by,
+            count=len(kinds),
+            most=MOST_KINDS,
+        )
 
 
 def verdict_of(result: JudgmentRecord, criterion: str) -> str | None:
@@ -185,26 +269,3 @@ def verdict_of(result: JudgmentRecord, criterion: str) -> str | None:
 
 def _lot(seed: str, identity: str) -> str:
     return hashlib.sha256(f"{seed}:{identity}".encode()).hexdigest()[:32]
-
-
-def _dispute(result: JudgmentRecord) -> float:
-    """How much the votes on a row contradict each other: a split, an order that changes the
-    verdict, a tie, a divided panel.
-    """
-    bias = result.positional_bias
-    flipped = bias is not None and bool(bias.detected)
-    divided = len(set(result.model_scores.values())) > 1
-    return _doubt_of_share(result.agreement) + flipped + divided + result.tie
-
-
-def _doubt(result: JudgmentRecord) -> float:
-    """How unsure the votes are: by the probability of their verdicts where there is one, else by
-    how many agree.
-    """
-    read = [vote for vote in result.votes or () if vote.distribution is not None]
-    doubts = [_doubt_of_share(vote.probability) for vote in read]
-    return max(doubts or [_doubt_of_share(result.agreement)]) + result.low_confidence
-
-
-def _doubt_of_share(share: float | None) -> float:
-    return 0.0 if share is None else 1 - share

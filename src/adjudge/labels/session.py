@@ -8,16 +8,17 @@ import random
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
 from adjudge.domain.label import Answer, Kind, Label, State
 from adjudge.errors import RunError, SetupError
-from adjudge.labels.queue import FIRST, Queue, QueuedRow, row_index
+from adjudge.labels.queue import FIRST, Queue, QueuedRow, RowIndex, is_drawn, row_index
 from adjudge.labels.scales import JudgedScale, label_scale
 from adjudge.labels.store import Draw, LabelStore
+from adjudge.labels.weighting import WEIGHTED, WeightedQueue, Weighting
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
 
@@ -43,6 +44,8 @@ class Annotator:
     None: everybody labels all of them.
     """
     seed: int | None = None
+    by: str = ""
+    """The column that rows are drawn apart by, in the queue random-stratified."""
 
 
 class ShownRow(NamedTuple):
@@ -76,6 +79,7 @@ class Labelling:
         draw: Draw,
         plan: Sequence[QueuedRow],
         rows: int,
+        drawn_by: str | None = None,
     ) -> None:
         self.judged = judged
         self.rows = rows
@@ -83,6 +87,7 @@ class Labelling:
         self._store = store
         self._who = who
         self._draw = draw
+        self._drawn_by = drawn_by
         self._plan = {row.identity: row for row in plan}
         self._passed: set[str] = set()
         """Skipped in this session."""
@@ -121,6 +126,8 @@ class Labelling:
         open_rows = [
             identity for identity in self._open(*self._labelled()) if identity not in self._passed
         ]
+        if self._who.queue == "random":
+            self._take_over(open_rows[0] if open_rows else None)
         if self._again in open_rows:
             return self._shown(self._plan[self._again])
         skipped = {label.row for label in self._labels(self._who.name) if label.state == "skipped"}
@@ -156,7 +163,7 @@ class Labelling:
         ``seen``: the numbers of rows on which the annotator has seen the judge's verdict.
         """
         label = self._store.last(
-            self.judged.name, self._who.name, chosen=self._who.queue != "random"
+            self.judged.name, self._who.name, chosen=not is_drawn(self._who.queue)
         )
         if label is not None:
             row = self._plan.get(label.row)
@@ -192,7 +199,11 @@ class Labelling:
             at=time.time(),
             seed=self._draw.seed if row.design != "chosen" else None,
             drawn_at=self._draw.at if row.design != "chosen" else None,
-            drawn_under=self.judged.identity if row.design == "random_within_verdict" else None,
+            drawn_under=self.judged.identity
+            if row.design in ("random_within_verdict", "random_weighted")
+            else None,
+            drawn_by=self._drawn_by if row.chance else None,
+            chance=row.chance,
         )
         self._store.add(label)
         self._again = None
@@ -205,6 +216,21 @@ class Labelling:
             for one in self._labels()
             if one.row == shown.queued.identity and one.state == "given"
         ]
+
+    def _take_over(self, until: str | None) -> None:
+        """Rows that come before ``until`` in the random order and were labelled when they were
+        drawn with a chance of their own: they are in the random sample now, and asked no more.
+        """
+        before = set(takewhile(lambda identity: identity != until, self._plan))
+        drawn = [
+            replace(label, design="random", drawn_under=None, drawn_by=None, chance=None)
+            for label in self._labels()
+            if label.design == "random_weighted"
+            and label.row in before
+            and self._plan[label.row].design == "random"
+        ]
+        if drawn:
+            self._store.add(*drawn)
 
     def _labelled(self) -> tuple[set[str], set[str]]:
         """Rows that this annotator labelled, and rows that others did. A row that was only looked
@@ -222,7 +248,7 @@ class Labelling:
         wanted = [
             label
             for label in self._labels()
-            if label.state in _DONE and (label.is_random or self._who.queue != "random")
+            if label.state in _DONE and (label.is_random or not is_drawn(self._who.queue))
         ]
         own = {label.row for label in wanted if label.annotator == self._who.name}
         return own, {label.row for label in wanted if label.annotator != self._who.name}
@@ -278,19 +304,52 @@ def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -
     """One annotator's session. The rows are drawn when the first annotator begins."""
     judged = label_scale(folder, criteria)
     store = LabelStore(folder)
-    draw = store.draw(judged.name, who.seed)
-    with row_index(folder, judged, draw.seed, votes=who.queue == "low-confidence") as index:
-        if who.queue == "conflicts":
+    queue = who.queue
+    if who.by and queue != "random-stratified":
+        raise SetupError("--by goes with --queue random-stratified: leave one of them out")
+    if queue in WEIGHTED and judged.scale.range:
+        raise SetupError(
+            "{queue} draws rows by their verdict, and {criteria!r} asks for a number: use the "
+            "queue random",
+            queue=queue,
+            criteria=judged.name,
+        )
+    draw, drawn_by = store.draw(judged.name, who.seed), None
+    with row_index(folder, judged, draw.seed, queue=queue, by=who.by) as index:
+        if queue == "conflicts":
             plan = index.rows(
                 one.row
                 for one in islice(
                     (one for one in store.conflicts(judged.name) if one.is_open), who.count
                 )
             )
+        elif queue in WEIGHTED:
+            weighting = _weighting(store, judged.name, index, queue, who.by)
+            plan, drawn_by = index.draw(weighting, who.count), str(weighting)
         else:
-            plan = index.plan(who.queue, who.count)
+            plan = index.plan(queue, who.count)
         rows = index.count()
-    return Labelling(store, judged, who, draw, plan, rows)
+    return Labelling(store, judged, who, draw, plan, rows, drawn_by)
+
+
+def _weighting(
+    store: LabelStore, criteria: str, index: RowIndex, queue: WeightedQueue, by: str
+) -> Weighting:
+    """What the chances follow: as the first session of the run had it, whichever rows came since.
+
+    A SetupError where that was another queue.
+    """
+    wanted = index.weighting(queue, by)
+    known = Weighting.read(store.weighting(criteria) or store.keep_weighting(criteria, str(wanted)))
+    if known.queue != queue or (queue == "random-stratified" and known.by != by):
+        raise SetupError(
+            "the rows of criterion {criteria!r} are drawn by {known}: labels of another queue with "
+            "chances of its own cannot be joined with them. Go on with that one, or with the queue "
+            "random, whose labels can",
+            criteria=criteria,
+            known=str(known),
+        )
+    return known
 
 
 def seconds_per_row(times: Iterable[float]) -> float | None:

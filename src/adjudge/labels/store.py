@@ -31,16 +31,25 @@ from adjudge.ledger.file import (
 from adjudge.ledger.rows import checksum, columns_in
 from adjudge.messages import Message, reason_of
 
-_VERSION = 1
+_VERSION = 2
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
-_REALS = ("score", "at", "drawn_at")
+_REALS = ("score", "at", "drawn_at", "chance")
+_SECOND = ("drawn_by", "chance")
+"""Columns that the first version of the file lacks; rows without them have its checksum."""
+_TO_SECOND = (
+    "ALTER TABLE labels ADD COLUMN drawn_by TEXT",
+    "ALTER TABLE labels ADD COLUMN chance REAL",
+    "ALTER TABLE draws ADD COLUMN drawn_by TEXT",
+)
 _MARKS = ",".join("?" * (len(_COLUMNS) + 1))
 _ADD = f"INSERT INTO labels ({_NAMES}, checksum) VALUES ({_MARKS})"  # noqa: S608 - names of ours
 _WHICH = (
     "(:criteria IS NULL OR criteria = :criteria) AND (:annotator IS NULL OR annotator = :annotator)"
 )
 _SELECT = f"SELECT {_NAMES}, checksum FROM labels WHERE {_WHICH}"  # noqa: S608 - names of ours
+_FIRST_NAMES = ", ".join(f"NULL AS {one}" if one in _SECOND else one for one in _COLUMNS)
+_ADD_DRAW = "INSERT OR IGNORE INTO draws (criteria, seed, drawn_at) VALUES (?, ?, ?)"
 _OF_EACH_ROW = "ORDER BY criteria, row, annotator, number"
 
 
@@ -175,7 +184,7 @@ class LabelStore:
         """
         with self._writing() as connection:
             values = (criteria, 0 if seed is None else seed, time.time())
-            connection.execute("INSERT OR IGNORE INTO draws VALUES (?, ?, ?)", values)
+            connection.execute(_ADD_DRAW, values)
             known = Draw(
                 *connection.execute(
                     "SELECT seed, drawn_at FROM draws WHERE criteria = ?", (criteria,)
@@ -199,16 +208,40 @@ class LabelStore:
         """
         with self._writing() as connection:
             connection.execute(
-                "INSERT OR IGNORE INTO draws VALUES (?, ?, ?)",
+                _ADD_DRAW,
                 (_storable("", criteria), draw.seed, draw.at),
             )
+
+    def weighting(self, criteria: str) -> str | None:
+        """What the chances of a criterion's rows follow; None where nobody drew any so."""
+        if not self.path.is_file():
+            return None
+        with self._connected(writable=False) as connection:
+            if "drawn_by" not in columns_in(connection, "draws"):
+                return None
+            found = connection.execute(
+                "SELECT drawn_by FROM draws WHERE criteria = ?", (criteria,)
+            ).fetchone()
+        return found[0] if found else None
+
+    def keep_weighting(self, criteria: str, drawn_by: str) -> str:
+        """The same, which ``drawn_by`` becomes where there is none: the first session decides."""
+        with self._writing() as connection:
+            connection.execute(
+                "UPDATE draws SET drawn_by = ? WHERE criteria = ? AND drawn_by IS NULL",
+                (drawn_by, criteria),
+            )
+        return self.weighting(criteria) or drawn_by
 
     def _read(self, query: str, criteria: str | None, annotator: str | None) -> Iterator[Label]:
         if not self.path.is_file():
             return
         with self._connected(writable=False) as connection:
-            if not columns_in(connection, "labels"):
+            known = columns_in(connection, "labels")
+            if not known:
                 return  # it is being made at this moment
+            if "chance" not in known:
+                query = query.replace(_NAMES, _FIRST_NAMES)
             for row in connection.execute(query, {"criteria": criteria, "annotator": annotator}):
                 yield _label(row)
 
@@ -244,13 +277,17 @@ class LabelStore:
                     version=version,
                 )
             if version < _VERSION and writable:
-                _make(connection)
+                _make(connection, version)
             yield connection
 
 
-def _make(connection: sqlite3.Connection) -> None:
+def _make(connection: sqlite3.Connection, version: int) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    execute_file(connection, "labels.sql")
+    if version:
+        for statement in _TO_SECOND:
+            connection.execute(statement)
+    else:
+        execute_file(connection, "labels.sql")
     connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
 
@@ -287,6 +324,8 @@ def _standing(history: Sequence[Label]) -> Label | None:
         seed=drawn.seed,
         drawn_at=drawn.drawn_at,
         drawn_under=drawn.drawn_under,
+        drawn_by=drawn.drawn_by,
+        chance=drawn.chance,
     )
 
 
@@ -303,7 +342,13 @@ def _blind(label: Label, history: Sequence[Label]) -> Label:
 
 def _row(label: Label) -> tuple[object, ...]:
     values = [_storable(name, value) for name, value in label.to_dict().items()]
-    return (*values, checksum(*values))
+    return (*values, _checksum(values))
+
+
+def _checksum(values: Sequence[object]) -> int:
+    """Of what the first version of the file had, where the row has no more than that."""
+    first = len(values) - len(_SECOND)
+    return checksum(*(values[:first] if values[first:] == [None, None] else values))
 
 
 def _storable(name: str, value: object) -> object:
@@ -319,7 +364,7 @@ def _storable(name: str, value: object) -> object:
 
 def _label(row: Sequence[object]) -> Label:
     *values, kept = row
-    if checksum(*values) != kept:
+    if _checksum(values) != kept:
         raise sqlite3.DatabaseError(
             Message("the label of row {row!r} is not what was written", row=str(row[0])[:40])
         )

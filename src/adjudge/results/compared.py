@@ -18,7 +18,7 @@ def comparison_lines(found: RunComparison, two: str) -> Iterator[str]:
     """
     first, *more = _lines(found, two)
     yield first
-    for line in more:
+    for line in (*more, *_slices(found)):
         yield Message("  {line}", line=line)
 
 
@@ -83,6 +83,53 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
         )
     yield from _noise(found.noise)
     yield from found.notes
+
+
+def _slices(found: RunComparison) -> Iterator[str]:
+    """A line for each slice, the largest first, and what their intervals promise."""
+    for one in found.slices:
+        if one.first is None or one.second is None:
+            yield Message("{slice}: cannot tell: no row has a number in both runs", slice=one.slice)
+            continue
+        if one.shown.lower is None or one.shown.upper is None or one.shown.value is None:
+            yield Message(
+                "{slice}: cannot tell: {reason}", slice=one.slice, reason=one.shown.reason
+            )
+            continue
+        yield Message(
+            "{slice}: {outcome}: {first:.3f} → {second:.3f} on {rows}, difference {value:+.3f} "
+            "({lower:+.3f} to {upper:+.3f}){by}{pooled}",
+            slice=one.slice,
+            outcome=_slice_outcome(one.outcome),
+            first=float(one.first),
+            second=float(one.second),
+            rows=count_rows(one.rows),
+            value=float(one.shown.value),
+            lower=float(one.on_the_scale(one.shown.lower)),
+            upper=float(one.on_the_scale(one.shown.upper)),
+            by=Message(", corrected by labels of {rows} rows", rows=one.labels)
+            if one.corrected
+            else "",
+            pooled=Message(
+                "; pooled {value:+.3f}, {share:.0f}% from the whole",
+                value=float(one.pooled.value),
+                share=100 * float(one.pooled.from_whole),
+            )
+            if one.pooled
+            else "",
+        )
+    if found.slices:
+        yield Message(
+            "the intervals of all slices, over all criteria, hold together at {level}",
+            level=level_text(found.level),
+        )
+    yield from found.slicing
+
+
+def _slice_outcome(outcome: ComparisonOutcome) -> Message:
+    if outcome is ComparisonOutcome.BETTER:
+        return Message("better")
+    return Message("worse") if outcome is ComparisonOutcome.WORSE else Message("cannot tell")
 
 
 def _no_difference(found: RunComparison, value: float) -> Message:

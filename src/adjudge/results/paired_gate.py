@@ -58,9 +58,11 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
         yield _not_compared(setup, level, judge, criteria)
 
 
-def compared_with_baseline(setup: Setup, folder: Path) -> tuple[RunComparison, ...]:
+def compared_with_baseline(
+    setup: Setup, folder: Path, by: str | None = None
+) -> tuple[RunComparison, ...]:
     """How a run compares with the one that was named as its baseline, row by row; nothing where
-    that is gone.
+    that is gone. ``by``: the column that rows are told apart by.
     """
     place = Path(setup.baseline.place)
     if not setup.baseline.place or not holds_run(place) or not holds_run(folder):
@@ -68,7 +70,7 @@ def compared_with_baseline(setup: Setup, folder: Path) -> tuple[RunComparison, .
     from adjudge.runs.diff import run_diff
     from adjudge.trust.comparison import ComparisonSettings, compare_runs
 
-    with run_diff(place, folder, setup.cluster or None, setup.id or None) as found:
+    with run_diff(place, folder, setup.cluster or None, setup.id or None, by) as found:
         settings = ComparisonSettings(level=setup.confidence or CONFIDENCE, noise=False)
         return tuple(compare_runs(place, folder, found, settings))
 

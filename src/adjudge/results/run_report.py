@@ -16,11 +16,13 @@ from adjudge.results.trusted import calibrations_of
 from adjudge.runs.folder import RunInfo, records_of, run_info
 
 
-def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None = None) -> Report:
+def report_of_run(
+    run: str | Path, shown: int = ENTRIES, baseline: Path | None = None, by: str | None = None
+) -> Report:
     """The report of a run folder, as far as it has come; the rows that it lists have their votes.
 
     ``baseline``: a run to compare with, instead of the one that it was compared with when it was
-    made.
+    made. ``by``: the column that corrected numbers and comparisons are told apart by.
     """
     info = run_info(run)
     setup = Setup.of_run(info)
@@ -35,10 +37,10 @@ def report_of_run(run: str | Path, shown: int = ENTRIES, baseline: Path | None =
         made,
         notes=(*made.notes, *payment_notes(info.batches)),
         gates=(*made.gates, *paired_gates(setup, Path(run))),
-        compared=compared_with_baseline(setup, Path(run)),
+        compared=compared_with_baseline(setup, Path(run), by),
         used=info.usage,
         counts=_counts(info),
-        calibrations=calibrations_of(run),
+        calibrations=calibrations_of(run, by),
         failed_calls=info.failed_calls,
     )
     return made if info.state == "complete" else made.unfinished()

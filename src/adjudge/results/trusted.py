@@ -80,9 +80,9 @@ def _what(one: Calibration) -> Message:
     return Message("share of {name}", name=one.measure.name)
 
 
-def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:
-    """The numbers of a run folder that holds labels; nothing where it holds none, and nothing more
-    is loaded for that.
+def calibrations_of(folder: str | Path, by: str | None = None) -> tuple[Calibration, ...]:
+    """The numbers of a run folder that holds labels, apart for the slices of a column; nothing
+    where it holds none, and nothing more is loaded for that.
     """
     from adjudge.ledger.file import holds_labels
 
@@ -90,4 +90,4 @@ def calibrations_of(folder: str | Path) -> tuple[Calibration, ...]:
         return ()
     from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
-    return tuple(calibrate_run(folder, settings=CalibrationSettings(agreement=None)))
+    return tuple(calibrate_run(folder, settings=CalibrationSettings(agreement=None, by=by)))

@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.pairing import WAYS, Pairing, Way
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.domain.slices import value_in
 from adjudge.errors import SetupError
 from adjudge.ledger.changes import change_lines, differences, renamed_judges
 from adjudge.messages import Message
@@ -38,7 +40,7 @@ _TABLE = (
     "TEXT, line TEXT, row INTEGER, name TEXT, "
     "named INTEGER, question BLOB, beside BLOB, content BLOB, status TEXT, score REAL, "
     "chosen TEXT, identity TEXT, cluster TEXT, "
-    "systems TEXT, partner INTEGER, way TEXT, shared INTEGER)"
+    "systems TEXT, slice TEXT, partner INTEGER, way TEXT, shared INTEGER)"
 )
 
 
@@ -88,12 +90,18 @@ class Pair(NamedTuple):
     """What rows that belong together share: a column's value, an id that several rows have, or the
     text itself.
     """
+    slice: str = ""
+    """What the row holds in the column that rows are told apart by."""
 
 
 class RunDiff:
     """How two runs differ. Rows are read as they are asked for."""
 
-    def __init__(self, settings: list[str], table: sqlite3.Connection, by_column: bool) -> None:
+    def __init__(
+        self, settings: list[str], table: sqlite3.Connection, by_column: bool, by: str | None = None
+    ) -> None:
+        self.by = by
+        """The column that rows are told apart by."""
         self.settings = settings
         """What differs in the configuration, one text a setting."""
         self.by_column = by_column
@@ -173,11 +181,24 @@ class RunDiff:
         """
         together = "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, a.identity)"
         wanted = (
-            f"SELECT {_BOTH}, a.identity, b.identity, {together} AS unit {_PAIRED} AND a.line = "
-            "? ORDER BY unit"
+            f"SELECT {_BOTH}, a.identity, b.identity, a.slice, {together} AS unit {_PAIRED} AND "
+            "a.line = ? ORDER BY unit"
         )
-        for *values, one, two, cluster in self._table.execute(wanted, (line,)):
-            yield Pair(*_two(values), (one, two), cluster)
+        for *values, one, two, slice, cluster in self._table.execute(wanted, (line,)):
+            yield Pair(*_two(values), (one, two), cluster, slice)
+
+    def slices(self, line: str | None = None) -> tuple[Counter[str], Counter[str]]:
+        """How many rows of either run hold what in the column; ``line``: of one judge and
+        criteria.
+        """
+        counts = (
+            "SELECT slice, count(*) FROM judged WHERE side = ? AND (? IS NULL OR line = ?) "
+            "GROUP BY slice"
+        )
+        one, two = (
+            Counter(dict(self._table.execute(counts, (side, line, line)))) for side in (0, 1)
+        )
+        return one, two
 
     def only_in(self, side: Side) -> Iterator[JudgedRow]:
         """The judgments that only one run has."""
@@ -207,10 +228,15 @@ _CHANGED = (
 
 @contextmanager
 def run_diff(
-    one: str | Path, two: str | Path, cluster: str | None = None, id: str | None = None
+    one: str | Path,
+    two: str | Path,
+    cluster: str | None = None,
+    id: str | None = None,
+    by: str | None = None,
 ) -> Iterator[RunDiff]:
     """Compare two run folders. ``cluster``: the column whose rows belong together. ``id``: the
-    column that names the rows, where the runs were not told of it.
+    column that names the rows, where the runs were not told of it. ``by``: the column that rows are
+    told apart by.
     """
     infos = [run_info(folder) for folder in (one, two)]
     before, now = (info.configuration for info in infos)
@@ -220,10 +246,13 @@ def run_diff(
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
             rows = (
-                _values(side, systems.as_in_the_first_run(row), systems, cluster, id)
+                (
+                    *_values(side, systems.as_in_the_first_run(row), systems, cluster, id),
+                    value_in(row, by) if by else "",
+                )
                 for row in records_of(folder)
             )
-            marks = ",".join("?" * 16)
+            marks = ",".join("?" * 17)
             table.executemany(
                 f"INSERT INTO judged VALUES (NULL,{marks},NULL,NULL,NULL)",  # noqa: S608
                 rows,
@@ -234,7 +263,7 @@ def run_diff(
             )
         _join_renamed_judges(table, renamed_judges(before, now))
         _pair(table)
-        yield RunDiff(settings, table, by_column=cluster is not None)
+        yield RunDiff(settings, table, by_column=cluster is not None, by=by)
 
 
 class _Systems:

@@ -29,6 +29,7 @@ from adjudge.stats.intervals import (
     share_interval,
     share_limits,
 )
+from adjudge.stats.sequence import Stream, likelihood_interval
 
 FEW = 5
 """A verdict with fewer labels than this has no mean of its own, where there are more than two
@@ -78,6 +79,11 @@ def to_unit(value: float, scale: tuple[float, float]) -> float:
     return (value - scale[0]) / (scale[1] - scale[0])
 
 
+def from_scale(share: float, scale: tuple[float, float]) -> float:
+    """A share of a scale as a score on it; none lies beyond its ends."""
+    return scale[0] + min(1.0, max(0.0, share)) * (scale[1] - scale[0])
+
+
 def from_unit(estimate: Estimate, scale: tuple[float, float]) -> Estimate:
     """An estimate between 0 and 1 as one on the scale.
 
@@ -85,9 +91,7 @@ def from_unit(estimate: Estimate, scale: tuple[float, float]) -> Estimate:
     """
 
     def moved(value: float | None) -> float | None:
-        return (
-            None if value is None else scale[0] + min(1.0, max(0.0, value)) * (scale[1] - scale[0])
-        )
+        return None if value is None else from_scale(value, scale)
 
     return replace(
         estimate,
@@ -141,12 +145,15 @@ def corrected_mean(
     *,
     clusters: Clusters = None,
     level: float = 0.95,
+    few: int = FEW,
 ) -> Corrected:
-    """The post-stratified mean of rows; ``labels`` holds None where nobody labelled."""
+    """The post-stratified mean of rows; ``labels`` holds None where nobody labelled. ``few``: 0
+    where no two verdicts may be merged, since their rows were drawn with different chances.
+    """
     strata = stratify(verdicts, labels, order, clusters)
     means = {stratum.verdict: stratum.mean or 0.0 for stratum in strata}
     effect = design_effect([means[verdict] for verdict in verdicts], clusters)
-    return post_stratified(strata, level=level, row_effect=effect)
+    return post_stratified(strata, level=level, row_effect=effect, few=few)
 
 
 def prevalences(
@@ -154,24 +161,28 @@ def prevalences(
     labels: Options,
     options: Sequence[str],
     *,
+    order: Sequence[str] | None = None,
     clusters: Clusters = None,
     level: float = 0.95,
 ) -> dict[str, Corrected]:
-    """The corrected share of each option: the same estimate, once per option."""
+    """The corrected share of each option: the same estimate, once per option. ``order``: of
+    ``verdicts``, where these are no options but what labels are random within.
+    """
     return {
         option: corrected_mean(
             verdicts,
             [None if label is None else float(label == option) for label in labels],
-            options,
+            order or options,
             clusters=clusters,
             level=level,
+            few=0 if order else FEW,
         )
         for option in options
     }
 
 
 def post_stratified(
-    strata: Sequence[Stratum], *, level: float = 0.95, row_effect: float = 1.0
+    strata: Sequence[Stratum], *, level: float = 0.95, row_effect: float = 1.0, few: int = FEW
 ) -> Corrected:
     """The mean label of each verdict, weighted by the rows of that verdict, with limits by MOVER.
 
@@ -181,7 +192,7 @@ def post_stratified(
     rows.
     """
     judged, merged = merge_neighbours(
-        [stratum for stratum in strata if stratum.verdict is not None]
+        [stratum for stratum in strata if stratum.verdict is not None], few
     )
     failed = [stratum for stratum in strata if stratum.verdict is None]
     labels = sum(len(stratum.labels) for stratum in strata)
@@ -194,6 +205,8 @@ def post_stratified(
     parts = [*judged, *failed]
     if all(stratum.labels for stratum in parts):
         value, interval = _weighted(parts, level, row_effect)
+        if not few:
+            interval = _with_likelihood(parts, interval)
         estimate = Estimate(value, interval.lower, interval.upper, labels, METHOD, level)
         return Corrected(estimate, tuple(parts), merged, value, value)
     (lowest, low), (highest, high) = (
@@ -268,6 +281,19 @@ def _weighted(
         weighted, variance=spread / rows * row_effect, level=level, dependence=_dependence(parts)
     )
     return value, Interval(max(0.0, interval.lower), min(1.0, interval.upper), level)
+
+
+def _with_likelihood(parts: Sequence[Stratum], found: Interval) -> Interval:
+    """On each side the wider one of these limits and the likelihood's. MOVER's are too narrow where
+    many thin strata lie at one end: it adds the squares of limits that cannot lie beyond it.
+    """
+    rows = sum(part.rows for part in parts)
+    streams = [
+        Stream(part.rows / rows, math.fsum(part.labels), len(part.labels) - math.fsum(part.labels))
+        for part in parts
+    ]
+    other = likelihood_interval(streams, level=found.level)
+    return Interval(min(found.lower, other.lower), max(found.upper, other.upper), found.level)
 
 
 def _dependence(parts: Sequence[Stratum | _Known]) -> float:

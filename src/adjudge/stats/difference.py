@@ -278,21 +278,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted so that of those called different no larger share is wrong (Benjamini and
-    Hochberg).
-    """
-    order, adjusted, lowest = (
-        sorted(range(len(p_values)), key=p_values.__getitem__),
-        [0.0] * len(p_values),
-        1.0,
-    )
-    for rank in range(len(order), 0, -1):
-        lowest = min(lowest, p_values[order[rank - 1]] * len(p_values) / rank)
-        adjusted[order[rank - 1]] = lowest
-    return adjusted
-
-
 def labelled_difference(
     differences: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Estimate:

@@ -60,16 +60,16 @@ def doubts(
     return [one for one in found if one is not None]
 
 
-def too_few(strata: Sequence[Stratum]) -> Refusal | None:
+def too_few(strata: Sequence[Stratum], *, every: bool = False) -> Refusal | None:
     """Fewer than 20 labels, or fewer than 5 in a verdict that at least one row in twenty got, or
-    none of a row with a verdict.
+    none of a row with a verdict. ``every``: or none in any of the others.
     """
     labels, rows = (
         sum(len(stratum.labels) for stratum in strata),
         sum(stratum.rows for stratum in strata),
     )
     judged = [stratum for stratum in strata if stratum.verdict is not None]
-    held = [stratum for stratum in judged if stratum.rows >= HELD * rows]
+    held = [one for one in judged if one.rows >= HELD * rows or (every and not one.labels)]
     short = {
         str(one.verdict): len(one.labels) for one in held if len(one.labels) < min(FEW, one.rows)
     }

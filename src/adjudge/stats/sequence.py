@@ -9,7 +9,7 @@ as that part of a hit; the capital of several streams is multiplied.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from adjudge.stats.distributions import z_two_sided
@@ -38,6 +38,12 @@ class Stream:
         """Of the bets against ``share``."""
         mixed = _log_beta(self.hits + 0.5, self.misses + 0.5) - _log_beta(0.5, 0.5)
         return mixed - _times_log(self.hits, share) - _times_log(self.misses, 1 - share)
+
+    def log_ratio(self, share: float) -> float:
+        """How many times likelier, as a logarithm, the labels are at their own mean."""
+        mean = self.mean or 0.0
+        own = _times_log(self.hits, mean) + _times_log(self.misses, 1 - mean)
+        return own - _times_log(self.hits, share) - _times_log(self.misses, 1 - share)
 
     def share_at(self, slope: float) -> float:
         """Where the capital grows by ``slope`` times the weight with the share."""
@@ -73,10 +79,28 @@ def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> In
     """The same of a weighted sum of means: the least and the greatest sum at which the capital of
     all streams together has not reached its bound.
     """
-    bound = math.log(1 / (1 - level))
+    return _profile(streams, Stream.log_capital, math.log(1 / (1 - level)), level)
+
+
+def likelihood_interval(streams: Sequence[Stream], *, level: float = 0.95) -> Interval:
+    """The weighted sums of means at which the labels are not too unlikely, whatever the means are
+    (the profile likelihood). Streams that all lie at one end count together, as one would.
+    """
+    return _profile(streams, Stream.log_ratio, z_two_sided(level) ** 2 / 2, level)
+
+
+def _profile(
+    streams: Sequence[Stream],
+    against: Callable[[Stream, float], float],
+    bound: float,
+    level: float,
+) -> Interval:
+    """The least and the greatest weighted sum at which what speaks against it stays below the
+    bound.
+    """
 
     def capital(slope: float) -> float:
-        return math.fsum(one.log_capital(one.share_at(slope)) for one in streams)
+        return math.fsum(against(one, one.share_at(slope)) for one in streams)
 
     def end(sign: int) -> float:
         far = 1.0

@@ -9,6 +9,7 @@ from itertools import combinations
 
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.slices import Slicing
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message
 from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement
@@ -33,6 +34,7 @@ from adjudge.stats.raters import (
     rating_places,
 )
 from adjudge.trust.both_orders import OrderAgreement, order_agreement
+from adjudge.trust.judge_among_people import RaterModel, judge_among_people
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows
 
@@ -46,8 +48,6 @@ class AgreementSettings:
 
     missing: Missing = "drop"
     """What a judgment without a verdict counts as: left out, a tie, or wrong."""
-    group: str | None = None
-    """The column by which it is told apart."""
     epsilon: float = EPSILON["skilled"]
     """How much worse than a person the judge may be in the alternative annotator test: .2 experts,
     .15 skilled, .1 crowd.
@@ -76,6 +76,10 @@ class AgreementReport:
     """Each two persons; of a crowd only alpha tells how well they agree."""
     people_alpha: Figure = Figure(None, "one annotator")
     alt_test: AltTest | None = None
+    raters: RaterModel | None = None
+    """The judge as one more annotator, where people share too few rows for that test."""
+    weighted: bool = False
+    """Whether the rows were drawn with chances of their own: the figures are about them alone."""
     orders: Mapping[str, OrderAgreement] = field(default_factory=dict)
     """Of rows that were asked in two orders: all of them under an empty name, then by group."""
 
@@ -89,6 +93,7 @@ class AgreementReport:
             "left_out": self.left_out,
             **{name: figures.get(name) for name in ("accuracy", "kappa", "alpha")},
             "alt_test": _alt_test(self.alt_test) if self.alt_test else None,
+            "raters": self.raters.to_dict() if self.raters else None,
             "figures": figures,
             "baselines": {name: one.to_dict() for name, one in self.baselines.items()},
             "classes": {
@@ -126,8 +131,10 @@ def _alt_test(one: AltTest) -> JsonDict:
 def agreement_of(
     rows: Rows, measure: Measure, settings: AgreementSettings, level: float
 ) -> AgreementReport:
-    """Over the rows that were drawn at random; where none was, over the others."""
-    drawn = [one for one in rows.labelled if one.counts]
+    """Over the rows that were drawn at random, each as likely as the others of its verdict; where
+    none was, over the others.
+    """
+    drawn = [one for one in rows.labelled if one.counts and not one.weighted]
     seen = drawn or rows.labelled
     clusters = rows.together
     kept = [one for one in seen if one.truth is not None]
@@ -138,17 +145,21 @@ def agreement_of(
         else _options(kept, measure, settings, places, level)
     )
     people = _by_annotator(seen)
+    test = _replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None
+    too_few = test is not None and test.winning_rate is None and not measure.is_number
     return replace(
         found,
         drawn=bool(drawn),
-        groups=_groups(kept, measure) if settings.group else {},
+        weighted=not drawn and any(one.counts for one in seen),
+        groups=_groups(kept, measure, rows.slicing),
         annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
         people=_each_two(seen, people, measure),
         people_alpha=_people_alpha(seen, people, measure)
         if len(people) > 1
         else Figure(None, "one annotator"),
-        alt_test=_replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None,
-        orders=_orders(kept, settings),
+        alt_test=test,
+        raters=judge_among_people(seen) if too_few else None,
+        orders=_orders(kept, settings, rows.slicing),
     )
 
 
@@ -354,9 +365,18 @@ def _shared(rows: Iterable[LabelledRow], one: str, other: str) -> list[tuple[Ans
     return [(answers[one], answers[other]) for answers in both]
 
 
-def _orders(rows: Sequence[LabelledRow], settings: AgreementSettings) -> dict[str, OrderAgreement]:
-    names = ["", *(sorted({one.group for one in rows} - {""}) if settings.group else ())]
-    own = {name: [one for one in rows if name in ("", one.group)] for name in names}
+def _by_slice(rows: Iterable[LabelledRow], slicing: Slicing | None) -> dict[str, list[LabelledRow]]:
+    found: dict[str, list[LabelledRow]] = defaultdict(list)
+    for one in rows if slicing else ():
+        found[slicing.of_rows[one.place] if slicing else ""].append(one)
+    return {name: found[name] for name in sorted(found)}
+
+
+def _orders(
+    rows: Sequence[LabelledRow], settings: AgreementSettings, slicing: Slicing | None
+) -> dict[str, OrderAgreement]:
+    own = {"": rows, **_by_slice(rows, slicing)}
+    names = list(own)
     found = {name: order_agreement(own[name], settings.missing) for name in names}
     return {name: one for name, one in found.items() if one is not None}
 
@@ -376,13 +396,18 @@ def _each_two(
     return {(a, b): _pair(_shared(rows, a, b), measure) for a, b in combinations(people, 2)}
 
 
-def _groups(rows: Sequence[LabelledRow], measure: Measure) -> dict[str, TwoRaters]:
-    members: dict[str, list[tuple[Answer, Answer]]] = defaultdict(list)
-    for one in rows:
-        said, truth = one.said, one.truth
-        if said is not None and truth is not None:
-            members[one.group].append((said, truth))
-    return {name: _pair(members[name], measure) for name in sorted(members)}
+def _groups(
+    rows: Sequence[LabelledRow], measure: Measure, slicing: Slicing | None
+) -> dict[str, TwoRaters]:
+    members = {
+        name: [
+            (said, truth)
+            for one in own
+            if (said := one.said) is not None and (truth := one.truth) is not None
+        ]
+        for name, own in _by_slice(rows, slicing).items()
+    }
+    return {name: _pair(pairs, measure) for name, pairs in members.items() if pairs}
 
 
 def _people_alpha(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> Figure:

@@ -24,6 +24,7 @@ from adjudge.ledger.records import records, votes_of
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.correction import (
+    FEW,
     Corrected,
     Stratum,
     corrected_mean,
@@ -47,6 +48,7 @@ from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row
+from adjudge.trust.slices import SliceReport, slices_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +61,8 @@ class CalibrationSettings(LabelSettings):
     all_estimators: bool = False
     """PPI++ and Rogan and Gladen's estimate as well; of a panel also Dawid and Skene's model."""
     agreement: AgreementSettings | None = AgreementSettings()
+    by: str | None = None
+    """The column by which the number and agreement are told apart."""
     sequential: bool = False
     """Whether the corrected number may be looked at after every label, and labelling stopped."""
 
@@ -97,6 +101,8 @@ class Calibration(JudgeCriterion, HtmlRepr):
     agreement: AgreementReport | None = None
     panel: PanelReport | None = None
     notes: tuple[str, ...] = ()
+    slices: SliceReport | None = None
+    """The number apart for each slice of the rows, where a column was named."""
     one_of_several: bool = False
     """Whether other judges of the run judge by the same criteria."""
 
@@ -138,6 +144,7 @@ class Calibration(JudgeCriterion, HtmlRepr):
             "estimators": [{"method": one.method, **estimate_data(one)} for one in self.others],
             "shares": {option: estimate_data(one) for option, one in self.shares.items()},
             "panel": self.panel.to_dict() if self.panel else None,
+            "slices": self.slices.to_dict() if self.slices else None,
             "lock": self.lock,
             "level": self.level,
             "notes": list(self.notes),
@@ -151,6 +158,13 @@ def estimate_data(one: Estimate) -> JsonDict:
 
 
 _SETTINGS = CalibrationSettings()
+WEIGHTED_NUMBERS = Refusal(
+    "weighted_numbers",
+    Message(
+        "rows that were drawn with chances of their own correct shares and scores of options, not "
+        "numbers; label rows in the random queue"
+    ),
+)
 
 
 def calibrate(
@@ -184,10 +198,11 @@ def calibrate(
         scale,
         by_row(used.labels),
         settings.cluster,
-        _group(settings),
+        settings.by,
         lambda record: record.votes or (),
         _kept(settings),
         contestants=compared,
+        weighting=used.weighting,
     )
     for record in found:
         rows.add(record)
@@ -199,10 +214,6 @@ def _scale(result: Result) -> LabelScale:
     return LabelScale(
         result.criteria, range=between, compares=isinstance(result, PairwiseInstanceResult)
     )
-
-
-def _group(settings: CalibrationSettings) -> str | None:
-    return settings.agreement.group if settings.agreement else None
 
 
 def _kept(settings: CalibrationSettings) -> list[Votes] | None:
@@ -257,12 +268,14 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
             one.scale.scale,
             labels,
             settings.cluster,
-            _group(settings),
+            settings.by,
             votes,
             _kept(settings),
             contestants=contestants,
+            weighting=used.weighting,
         )
-        for record in records(ledger, judge=one.judge):
+        in_votes = rows.weighting is not None and rows.weighting.reads_votes
+        for record in records(ledger, judge=one.judge, votes=in_votes):
             rows.add(record)
     return calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
 
@@ -285,7 +298,13 @@ def calibration(
     if several:
         none = undefined("win rate", 0, several.text, level=level)
         estimates = replace(estimates, naive=none, alone=none)
-    refused = several or used.refusal or too_few(estimates.strata)
+    weighted = rows.weighting is not None
+    refused = (
+        several
+        or used.refusal
+        or (WEIGHTED_NUMBERS if weighted and measure.is_number else None)
+        or too_few(estimates.strata, every=weighted)
+    )
     needed = estimates.needed(target, level)
     return Calibration(
         judge=judge,
@@ -304,7 +323,9 @@ def calibration(
         labels_by_verdict=dict(_by_verdict(one.verdict for one in drawn)),
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
         needed=needed,
-        confusion=confusion_of(drawn, measure, estimates.strata, level, rows.together),
+        confusion=confusion_of(
+            drawn, measure, _weights(estimates.strata, rows), level, rows.together
+        ),
         others=tuple(
             from_unit(one, measure.range) for one in well_known(rows, drawn, measure, level)
         )
@@ -315,6 +336,7 @@ def calibration(
         agreement=agreement_of(rows, measure, settings.agreement, level)
         if settings.agreement
         else None,
+        slices=None if several or used.refusal else slices_of(rows, drawn, measure, level),
         panel=panel_of(rows.labelled, measure, level, _said(rows, measure))
         if settings.agreement
         else None,
@@ -324,6 +346,12 @@ def calibration(
             *_notes(used, estimates, rows),
         ),
     )
+
+
+def _weights(strata: Sequence[Stratum], rows: Rows) -> list[float]:
+    """How many rows each labelled one stands for, by its place."""
+    each = {one.verdict: one.rows / len(one.labels) for one in strata if one.labels}
+    return [each.get(key, 0.0) for key in rows.strata[0]]
 
 
 def _said(rows: Rows, measure: Measure) -> list[MemberVote] | None:
@@ -343,10 +371,11 @@ class _Estimates:
     naive: Estimate
     alone: Estimate
     corrected: Corrected
-    number: bool = False
+    planned: bool = True
+    """Whether labels can be planned by verdict; else by the width that they gave."""
 
     def needed(self, target: float, level: float) -> Needed:
-        if self.number:
+        if not self.planned:
             return needed_for_score(self.corrected.estimate, self.alone, target)
         return labels_needed(self.strata, target, level=level)
 
@@ -354,30 +383,33 @@ class _Estimates:
 def _options(
     rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
 ) -> _Estimates:
-    clusters, values = rows.together, _values(rows, drawn, measure)
-    judged = rows.judged_values(measure)
+    clusters, values = rows.together, rows.label_values(drawn, measure)
+    judged, weighted = rows.judged_values(measure), rows.weighting is not None
+    keys, order = rows.strata
     kept = _only(clusters, [place for place, one in enumerate(rows.verdicts) if one is not None])
     return _Estimates(
-        stratify(rows.verdicts, values, measure.options, clusters),
+        stratify(keys, values, order, clusters),
         naive(judged, level=level, clusters=kept),
         _alone(rows, drawn, measure, level),
-        corrected_mean(rows.verdicts, values, measure.options, clusters=clusters, level=level),
+        corrected_mean(
+            keys, values, order, clusters=clusters, level=level, few=0 if weighted else FEW
+        ),
+        planned=not weighted,
     )
 
 
 def _numbers(
     rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
 ) -> _Estimates:
-    said: list[str | None] = [None if one is None else "scored" for one in rows.verdicts]
-    values = _values(rows, drawn, measure)
+    values = rows.label_values(drawn, measure)
     judged = [measure.value(one) for one in rows.numbers]
-    alone = _alone(rows, drawn, measure, level)
+    alone, (keys, order) = _alone(rows, drawn, measure, level), rows.strata
     corrected = corrected_score(rows, drawn, measure, level)
     kept = _only(
         rows.together, [place for place, one in enumerate(rows.verdicts) if one is not None]
     )
     plain = naive(judged, level=level, clusters=kept if len(kept or ()) == len(judged) else None)
-    return _Estimates(stratify(said, values, ["scored"]), plain, alone, corrected, number=True)
+    return _Estimates(stratify(keys, values, order), plain, alone, corrected, planned=False)
 
 
 def _looked_at_often(
@@ -393,11 +425,8 @@ def _looked_at_often(
     """
     if settings.cluster:
         raise SetupError("--sequential does not work with --cluster: leave one of them out")
-    said = [
-        None if one is None else "scored" if measure.is_number else one for one in rows.verdicts
-    ]
-    order = ["scored"] if measure.is_number else measure.options
-    strata = stratify(said, _values(rows, drawn, measure), order, rows.together)
+    said, order = rows.strata
+    strata = stratify(said, rows.label_values(drawn, measure), order, rows.together)
     streams = [_stream(one, len(said)) for one in strata]
     level, count = settings.level, sum(len(one.labels) for one in strata)
     limits = sequential_rate(streams, len(said), level=level)
@@ -440,17 +469,14 @@ def _price(found: Estimate, once: Estimate, settings: CalibrationSettings) -> It
         )
 
 
-def _values(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure) -> list[float | None]:
-    """What people say of each row, None where nobody labelled it."""
-    values: list[float | None] = [None] * len(rows.verdicts)
-    for one in drawn:
-        values[one.place] = one.value(measure)
-    return values
-
-
 def _alone(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> Estimate:
-    """Rows that were topped up within a verdict are no random sample of all rows."""
+    """Rows that were topped up within a verdict are no random sample of all rows, nor are those
+    that were drawn with chances of their own.
+    """
     own = [one for one in drawn if one.random]
+    if drawn and not own:
+        why = Message("no labelled row was drawn among all rows")
+        return undefined(Message("labels only"), 0, why, level=level)
     clusters = _only(rows.together, [one.place for one in own])
     return labels_only([one.value(measure) for one in own], level=level, clusters=clusters)
 
@@ -483,7 +509,15 @@ def _shares(
     for one in drawn:
         truth = one.truth
         said[one.place] = truth if isinstance(truth, str) else None
-    found = prevalences(rows.verdicts, said, measure.options, clusters=rows.together, level=level)
+    keys, order = rows.strata
+    found = prevalences(
+        keys,
+        said,
+        measure.options,
+        order=order if rows.weighting else None,
+        clusters=rows.together,
+        level=level,
+    )
     return {option: one.estimate for option, one in found.items()}
 
 

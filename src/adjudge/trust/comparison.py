@@ -7,28 +7,22 @@ from __future__ import annotations
 import json
 import math
 import sys
-from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
 from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.judge_criterion import JudgeCriterion
-from adjudge.domain.label import Label
 from adjudge.domain.pairing import Pairing
-from adjudge.domain.verdict import TIE
-from adjudge.engine.identity import judge_identity
-from adjudge.errors import RunError
-from adjudge.labels.scales import label_scales
-from adjudge.labels.store import LabelStore
+from adjudge.domain.slices import SliceNames, slice_names
 from adjudge.messages import Message
 from adjudge.pooling.majority import ONE_ORDER
-from adjudge.runs.diff import JudgmentSummary, Pair, RunDiff
-from adjudge.runs.folder import run_info
+from adjudge.runs.diff import RunDiff
+from adjudge.stats import FEWEST
 from adjudge.stats.difference import (
     ComparisonOutcome,
     Difference,
@@ -40,12 +34,12 @@ from adjudge.stats.difference import (
 )
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import Interval
+from adjudge.stats.slices import OwnValue, PooledValue, level_of_each, pool
 from adjudge.stats.student import t_cdf, t_quantile
 from adjudge.trust.contestants import Contestants
-from adjudge.trust.labels_used import labels_used
-from adjudge.trust.measure import Measure, measure_of
-from adjudge.trust.rows import agreed_value, by_row
-from adjudge.trust.vote_values import MOST_ROWS, noise_of_difference
+from adjudge.trust.measure import Measure
+from adjudge.trust.paired_series import ComparedRun, PairedSeries
+from adjudge.trust.vote_values import noise_of_difference
 
 LEAST_LABELS = 20
 """Rows that people labelled in both runs; fewer correct nothing."""
@@ -94,6 +88,16 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     system: str = ""
     """Of compared responses: whose win rate it is."""
     notes: tuple[str, ...] = ()
+    slice: str = ""
+    """Of a slice of the rows: what it is called."""
+    pooled: PooledValue | None = None
+    """Of a slice: its difference pulled towards that of all rows."""
+    slices: tuple[RunComparison, ...] = ()
+    """The same apart for each slice; their intervals, and those of other criteria, hold
+    together.
+    """
+    slicing: tuple[str, ...] = ()
+    """What is said of how rows were told apart."""
 
     @property
     def rows(self) -> int:
@@ -144,6 +148,20 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "margin": self.margin,
             "level": self.level,
             "notes": list(self.notes),
+            **({"slices": [self._slice(one) for one in self.slices]} if self.slices else {}),
+        }
+
+    def _slice(self, one: RunComparison) -> JsonDict:
+        return {
+            "name": str(one.slice),
+            "outcome": one.outcome.value,
+            "means": [one.first, one.second],
+            "difference": one._data(one.shown),
+            "is_corrected": one.corrected is not None,
+            "rows": one.rows,
+            "labels": one.labels,
+            "level_of_each": one.level,
+            "pooled": one.pooled._asdict() if one.pooled else None,
         }
 
     def _data(self, one: Estimate) -> JsonDict:
@@ -160,211 +178,131 @@ def compare_runs(
     one: str | Path, two: str | Path, found: RunDiff, settings: ComparisonSettings = _SETTINGS
 ) -> list[RunComparison]:
     """A comparison for each judge and criteria that both runs have; ``found`` holds their rows,
-    joined.
+    joined. Where it names a column, the slices of each stand below it: the intervals of all slices
+    of all criteria hold together.
     """
-    sides = (_Side.of(one), _Side.of(two))
-    return adjusted_for_all(
-        [_compared(line, found, sides, settings) for line in found.lines()], settings
-    )
-
-
-@dataclass(frozen=True)
-class _Side:
-    """What a comparison needs of a run beside its rows."""
-
-    folder: Path
-    measures: dict[str, Measure]
-    """Criteria → how its options are worth what."""
-    judges: dict[str, JudgeConfiguration]
-
-    @classmethod
-    def of(cls, folder: str | Path) -> _Side:
-        judges = run_info(folder).judge_configurations
-        try:
-            scales = label_scales(folder)
-        except (
-            RunError
-        ):  # a judge of one's own need not say what it asks: its scores are compared as they are
-            scales = []
-        plain = {
-            one.name: measure_of(one.scale)
-            for one in scales
-            if not (one.scale.compares or one.scale.by_parts)
-        }
-        return cls(Path(folder), plain, judges)
-
-    def lock(self, judge: str, criteria: str) -> str:
-        return judge_identity(self.judges.get(judge, JudgeConfiguration()), criteria)
-
-    def counts(self, judge: str, criteria: str) -> bool:
-        """Whether the score is a count: the fewer the better, and there is no most."""
-        known = self.judges.get(judge, JudgeConfiguration()).criteria
-        own = next((one for one in known if one.get("name") == criteria), {})
-        return own.get("higher_is_better") is False and not own.get("options")
-
-    def one_order(self, judge: str) -> bool:
-        """Whether responses were compared as they stand alone."""
-        settings = self.judges.get(judge, JudgeConfiguration()).settings
-        return bool(settings) and not (
-            settings.get("check_positional_bias") or settings.get("rotations")
+    sides = (ComparedRun.of(one), ComparedRun.of(two))
+    lines = [_Line(line, found, sides) for line in found.lines()]
+    names = slice_names(sum(found.slices(), Counter()), found.by) if found.by and lines else None
+    made = adjusted_for_all([one.compared(settings) for one in lines], settings)
+    if names is None:
+        return made
+    each = [one.by_slice(names) for one in lines]
+    count = sum(own.scores.units >= FEWEST for parts in each for own, _ in parts.values())
+    apart = replace(settings, level=level_of_each(settings.level, count), noise=False)
+    return [
+        replace(
+            whole,
+            slices=_pooled(
+                whole,
+                [
+                    replace(line.told(series, pairing, apart), slice=name)
+                    for name, (series, pairing) in parts.items()
+                ],
+            ),
+            slicing=names.notes,
         )
+        for whole, line, parts in zip(made, lines, each, strict=True)
+    ]
 
-    def labels(self, criteria: str) -> dict[str, float]:
-        """Row → what people say of it, of rows that were drawn among all; from 0 to 1."""
-        measure = self.measures.get(criteria)
-        if measure is None:
-            return {}
-        used = labels_used(LabelStore(self.folder).current(criteria), None)
-        drawn = {
-            row: own
-            for row, own in by_row(used.labels).items()
-            if any(one.design == "random" for one in own)
+
+class _Line:
+    """The rows of both runs by one judge and criteria."""
+
+    def __init__(self, line: str, found: RunDiff, sides: tuple[ComparedRun, ComparedRun]) -> None:
+        self._line, self._found, self._sides = line, found, sides
+        self._judge, self._criteria = json.loads(line)
+        self._measure = sides[0].measures.get(self._criteria)
+        self._labels = [side.labels(self._criteria) for side in sides]
+        self._is_count = sides[1].counts(self._judge, self._criteria)
+
+    def _series(self) -> PairedSeries:
+        low, high = self._measure.range if self._measure else (0.0, 1.0)
+        return PairedSeries(low, high, self._labels if all(self._labels) else (), self._is_count)
+
+    def compared(self, settings: ComparisonSettings) -> RunComparison:
+        """All rows of the line."""
+        series = self._series()
+        for _, unit in groupby(self._found.pairs(self._line), lambda pair: pair.cluster):
+            series.add(unit)
+        return self.told(series, self._found.pairing(self._line), settings)
+
+    def by_slice(self, names: SliceNames) -> dict[str, tuple[PairedSeries, Pairing]]:
+        """The same for each slice, the largest first."""
+        series: dict[str, PairedSeries] = defaultdict(self._series)
+        paired: Counter[str] = Counter()
+        for _, unit in groupby(self._found.pairs(self._line), lambda pair: pair.cluster):
+            own = defaultdict(list)
+            for pair in unit:
+                own[names.of(pair.slice)].append(pair)
+            for name, pairs in own.items():
+                series[name].add(pairs)
+                paired[name] += len(pairs)
+        rows: list[Counter[str]] = []
+        for side in self._found.slices(self._line):
+            counts: Counter[str] = Counter()
+            for value, number in side.items():
+                counts[names.of(value)] += number
+            rows.append(counts)
+        return {
+            name: (
+                series[name],
+                Pairing((rows[0][name], max(paired[name], rows[1][name])), {"id": paired[name]}),
+            )
+            for name, _ in rows[0].most_common()
         }
-        answers = {
-            row: [said for one in own if (said := _answer(one, measure)) is not None]
-            for row, own in drawn.items()
-        }
-        return {row: agreed_value(own, measure) for row, own in answers.items() if own}
 
-
-def _answer(label: Label, measure: Measure) -> str | float | None:
-    """What a label says, where it can be said by this criteria."""
-    if measure.is_number:
-        return label.score
-    return label.option if label.option in measure.values else None
-
-
-@dataclass
-class _Series:
-    """What a comparison keeps of the rows of both runs: sums, and where there are labels what may
-    correct it.
-    """
-
-    low: float
-    high: float
-    labels: Sequence[Mapping[str, float]]
-    """Of either run: row → what people say of it, from 0 to 1; nothing where one of the runs has
-    none.
-    """
-    is_count: bool = False
-    """Whether fewer is better: then how many fewer there are is compared."""
-    scores: PairedScores = field(default_factory=PairedScores)
-    """Of the second run and the first."""
-    missing: int = 0
-    changed: int = 0
-    other_texts: int = 0
-    judges: tuple[str, str] = ("", "")
-    places: list[tuple[int, int]] = field(default_factory=list)
-    """Of some rows, by which votes are found."""
-    labelled: array[float] = field(default_factory=lambda: array("d"))
-    """What people say of the difference, of each row that is labelled in both runs."""
-    judged: array[float] = field(default_factory=lambda: array("d"))
-    """What the judge says of it there, and (``rest``) of the other rows."""
-    rest: array[float] = field(default_factory=lambda: array("d"))
-    groups: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
-    """The unit of each labelled row, and of each of the others."""
-
-    def add(self, unit: Iterable[Pair]) -> None:
-        """Rows that belong together."""
-        self.scores.add(self._numbers(unit))
-
-    def _numbers(self, unit: Iterable[Pair]) -> Iterator[tuple[float, float]]:
-        for pair in unit:
-            self.judges = (pair.before.judge, pair.after.judge)
-            one, two = number_of(pair.before.summary), number_of(pair.after.summary)
-            if one is None or two is None:
-                self.missing += 1
-                continue
-            self.changed += one != two
-            self.other_texts += pair.identities[0] != pair.identities[1]
-            if len(self.places) < MOST_ROWS:
-                self.places.append((pair.before.row, pair.after.row))
-            if self.labels:
-                self._keep(pair.identities, (two - one) / (self.high - self.low))
-            yield (-two, -one) if self.is_count else (two, one)
-
-    def _keep(self, identities: tuple[str, str], said: float) -> None:
-        before, after = (own.get(row) for own, row in zip(self.labels, identities, strict=True))
-        labelled = before is not None and after is not None
-        self.groups[not labelled].append(self.scores.units)
-        if before is not None and after is not None:
-            self.labelled.append(after - before)
-            self.judged.append(said)
-        else:
-            self.rest.append(said)
-
-
-def number_of(summary: JudgmentSummary) -> float | None:
-    """The score; of two compared responses 1 where the first won and a half for a tie."""
-    if summary.status != "scored":
-        return None
-    if summary.score is not None:
-        return summary.score
-    if summary.chosen == TIE:
-        return 0.5
-    return float(summary.chosen == 0) if isinstance(summary.chosen, int) else None
-
-
-def _compared(
-    line: str, found: RunDiff, sides: tuple[_Side, _Side], settings: ComparisonSettings
-) -> RunComparison:
-    judge, criteria = json.loads(line)
-    measure = sides[0].measures.get(criteria)
-    known = [side.labels(criteria) for side in sides]
-    is_count = sides[1].counts(judge, criteria)
-    series = _Series(
-        *(measure.range if measure else (0.0, 1.0)), known if all(known) else (), is_count
-    )
-    for _, unit in groupby(found.pairs(line), lambda pair: pair.cluster):
-        series.add(unit)
-    scores, level, margin, pairing = (
-        series.scores,
-        settings.level,
-        settings.margin,
-        found.pairing(line),
-    )
-    clustered = found.by_column or scores.units < scores.rows
-    system, why = _system(*found.systems(line))
-    difference = (
-        _refused(scores, level, why)
-        if why
-        else scores.compared(clustered=clustered, level=level, margin=margin, reach=_reach(measure))
-    )
-    corrected = _corrected(series, level, clustered=clustered)
-    locks = [side.lock(name, criteria) for side, name in zip(sides, series.judges, strict=True)]
-    one_order = bool(system) and any(
-        side.one_order(name) for side, name in zip(sides, series.judges, strict=True)
-    )
-    notes = _notes(series, difference, corrected, pairing, same_judge=locks[0] == locks[1])
-    made = RunComparison(
-        judge=judge,
-        criteria=criteria,
-        first=_mean(scores.second, scores.rows, is_count=is_count),
-        second=_mean(scores.first, scores.rows, is_count=is_count),
-        difference=difference,
-        corrected=corrected,
-        labels=len(series.labelled),
-        missing=series.missing,
-        pairing=pairing,
-        outcome=ComparisonOutcome.CANNOT_TELL,
-        changed=series.changed,
-        other_texts=series.other_texts,
-        same_judge=locks[0] == locks[1],
-        noise=noise_of_difference(
-            [side.folder for side in sides], series.judges, series.places, measure, difference
+    def told(
+        self, series: PairedSeries, pairing: Pairing, settings: ComparisonSettings
+    ) -> RunComparison:
+        """What the rows of a series come to."""
+        scores, level, margin = series.scores, settings.level, settings.margin
+        sides, measure, criteria = self._sides, self._measure, self._criteria
+        clustered = self._found.by_column or scores.units < scores.rows
+        system, why = _system(*self._found.systems(self._line))
+        reach = _reach(measure)
+        difference = (
+            _refused(scores, level, why)
+            if why
+            else scores.compared(clustered=clustered, level=level, margin=margin, reach=reach)
         )
-        if settings.noise and measure
-        else None,
-        level=level,
-        margin=margin,
-        reach=_reach(measure),
-        system=system,
-        notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
-    )
-    if is_count:
-        reach = math.inf if made.without else sys.float_info.max
-        made = replace(made, reach=reach, notes=(*made.notes, FEWER))
-    return replace(made, outcome=_outcome(made))
+        corrected = _corrected(series, level, clustered=clustered)
+        judges = list(zip(sides, series.judges, strict=True))
+        locks = [side.lock(name, criteria) for side, name in judges]
+        one_order = bool(system) and any(side.one_order(name) for side, name in judges)
+        notes = _notes(series, difference, corrected, pairing, same_judge=locks[0] == locks[1])
+        noise = (
+            noise_of_difference(
+                [side.folder for side in sides], series.judges, series.places, measure, difference
+            )
+            if settings.noise and measure
+            else None
+        )
+        made = RunComparison(
+            judge=self._judge,
+            criteria=criteria,
+            first=_mean(scores.second, scores.rows, is_count=self._is_count),
+            second=_mean(scores.first, scores.rows, is_count=self._is_count),
+            difference=difference,
+            corrected=corrected,
+            labels=len(series.labelled),
+            missing=series.missing,
+            pairing=pairing,
+            outcome=ComparisonOutcome.CANNOT_TELL,
+            changed=series.changed,
+            other_texts=series.other_texts,
+            same_judge=locks[0] == locks[1],
+            noise=noise,
+            level=level,
+            margin=margin,
+            reach=reach,
+            system=system,
+            notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
+        )
+        if self._is_count:
+            most = math.inf if made.without else sys.float_info.max
+            made = replace(made, reach=most, notes=(*made.notes, FEWER))
+        return replace(made, outcome=_outcome(made))
 
 
 FEWER = Message("a count is better the lower it is: the difference says how many fewer there are")
@@ -374,6 +312,26 @@ def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
     if not rows:
         return None
     return -total / rows if is_count else total / rows
+
+
+def _pooled(whole: RunComparison, slices: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
+    """Each slice with its difference pulled towards that of all rows."""
+    expected = whole.shown.value
+    if expected is None or whole.reach > 1:  # a count has no scale to pool on
+        return tuple(slices)
+    scale = 2 * whole.reach
+    own = [
+        OwnValue(
+            None if one.shown.value is None else one.shown.value / scale,
+            _spread(one)[1] / scale if one.shown.lower is not None else None,
+            expected / scale,
+        )
+        for one in slices
+    ]
+    return tuple(
+        replace(one, pooled=best and best._replace(value=best.value * scale))
+        for one, best in zip(slices, pool(own), strict=True)
+    )
 
 
 def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> tuple[str, str]:
@@ -430,7 +388,7 @@ def _outcome(found: RunComparison) -> ComparisonOutcome:
     )
 
 
-def _corrected(series: _Series, level: float, *, clustered: bool) -> Estimate | None:
+def _corrected(series: PairedSeries, level: float, *, clustered: bool) -> Estimate | None:
     """PPI++ of the paired difference; of texts that differ, since people say the same of one text
     in both runs.
     """
@@ -450,7 +408,7 @@ def _corrected(series: _Series, level: float, *, clustered: bool) -> Estimate | 
 
 
 def _notes(
-    series: _Series,
+    series: PairedSeries,
     found: Difference,
     corrected: Estimate | None,
     pairing: Pairing,

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
-from adjudge.stats.correction import Stratum
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import share_interval
 from adjudge.trust.measure import Measure
@@ -39,13 +38,14 @@ class Confusion:
 def confusion_of(
     rows: Sequence[LabelledRow],
     measure: Measure,
-    strata: Sequence[Stratum],
+    weights: Sequence[float],
     level: float,
     clusters: Sequence[Hashable] | None = None,
 ) -> Confusion:
     """Of rows with options; numbers have none.
 
-    ``clusters``: of every row of the judge, by its place; None: independent.
+    ``weights``: how many rows each labelled one stands for, by its place. ``clusters``: of every
+    row of the judge, by its place; None: independent.
     """
     if measure.is_number:
         return Confusion()
@@ -60,7 +60,7 @@ def confusion_of(
     found = [
         _plain_share(rows, option, level, clusters)
         if plain
-        else _weighted_share(cells, option, strata, measure, level)
+        else _weighted_share(rows, option, weights, level)
         for option in (good, fail)
     ]
     return Confusion(dict(table), *found)
@@ -83,30 +83,20 @@ def _plain_share(
 
 
 def _weighted_share(
-    cells: Counter[tuple[str, str | None]],
-    option: str,
-    strata: Sequence[Stratum],
-    measure: Measure,
-    level: float,
+    rows: Sequence[LabelledRow], option: str, weights: Sequence[float], level: float
 ) -> Estimate:
-    """The same where rows were topped up within verdicts: each verdict counts by its rows, and
-    there are no limits.
+    """The same where rows were drawn within verdicts: each counts as the rows that it stands for,
+    and there are no limits.
     """
-    count = sum(
-        number
-        for (truth, verdict), number in cells.items()
-        if truth == option and verdict is not None
-    )
-    if not count:
+    own = [one for one in rows if one.truth == option and one.verdict is not None]
+    of = sum(weights[one.place] for one in own)
+    if not of:
         return _none_called(option, level)
-    weights = {one.verdict: one.rows / len(one.labels) for one in strata if one.labels}
-    of = sum(cells[option, verdict] * weights.get(verdict, 0.0) for verdict in measure.options)
-    value = cells[option, option] * weights.get(option, 0.0) / of if of else None
     return Estimate(
-        value,
+        sum(weights[one.place] for one in own if one.verdict == option) / of,
         None,
         None,
-        count,
+        len(own),
         "weighted by verdict",
         level,
         Message("rows were drawn within verdicts: no limits"),

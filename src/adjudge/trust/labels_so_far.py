@@ -43,7 +43,12 @@ class SoFar(NamedTuple):
 def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
     """By all annotators' labels of the rows that were drawn at random."""
     counted = [
-        one for one in labels if one.state == "given" and one.is_random and one.kind != "model"
+        one
+        for one in labels
+        if one.state == "given"
+        and one.is_random
+        and one.design != "random_weighted"
+        and one.kind != "model"
     ]
     measure = measure_of(scale, _systems(counted) if scale.compares else ())
     values = list(_values(counted, measure))

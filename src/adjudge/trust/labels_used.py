@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from adjudge.domain.label import Label
+from adjudge.labels.weighting import Weighting
 from adjudge.messages import Message, plural
 from adjudge.stats.refusal import Refusal
 
@@ -38,6 +39,13 @@ class LabelsUsed:
     refusal: Refusal | None = None
     """Why none of them corrects anything."""
     model_made: bool = False
+    drawn_by: str | None = None
+    """What the chances follow of rows that were drawn with chances of their own."""
+
+    @property
+    def weighting(self) -> Weighting | None:
+        """The same, read."""
+        return Weighting.read(self.drawn_by) if self.drawn_by else None
 
     @property
     def designs(self) -> dict[str, int]:
@@ -70,15 +78,23 @@ def labels_used(
     if kept and chosen + foreign == len(kept):
         refusal = refusal or _none_drawn(foreign, chosen)
     notes = _notes(known, kept, chosen, foreign, 0 if model_made else len(answered) - len(people))
-    return LabelsUsed(tuple(kept), tuple(notes), refusal, any(one.kind == "model" for one in kept))
+    ways = sorted({str(one.drawn_by) for one in kept if one.design == "random_weighted"})
+    if len(ways) > 1:
+        refusal = refusal or _drawn_twice(ways)
+    return LabelsUsed(
+        tuple(kept),
+        tuple(notes),
+        refusal,
+        any(one.kind == "model" for one in kept),
+        ways[0] if len(ways) == 1 else None,
+    )
 
 
 def _of_this_judge(labels: Sequence[Label], lock: str | None) -> tuple[list[Label], int]:
-    """Rows that were drawn within another judge's verdicts are no random ones
-    within this judge's.
-    """
+    """Rows that were drawn by another judge's verdicts are no random ones for this judge."""
     foreign = [
-        one.design == "random_within_verdict" and (lock is None or one.drawn_under != lock)
+        one.design in ("random_within_verdict", "random_weighted")
+        and (lock is None or one.drawn_under != lock)
         for one in labels
     ]
     kept = [
@@ -86,6 +102,17 @@ def _of_this_judge(labels: Sequence[Label], lock: str | None) -> tuple[list[Labe
         for one, other in zip(labels, foreign, strict=True)
     ]
     return kept, sum(foreign)
+
+
+def _drawn_twice(ways: Sequence[str]) -> Refusal:
+    return Refusal(
+        "two_draws",
+        Message(
+            "the labels come from draws with different chances ({ways}), which cannot be joined: "
+            "calibrate by those of one draw (--labels FILE)",
+            ways=", ".join(ways),
+        ),
+    )
 
 
 def _none_drawn(foreign: int, chosen: int) -> Refusal:

@@ -11,9 +11,11 @@ from statistics import fmean
 from adjudge.domain.instance import names_only
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import CascadeStepRecord, JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.domain.slices import Slicing, slice_rows, value_in
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.labels.queue import FAILED, verdict_of
+from adjudge.labels.weighting import Weighting
 from adjudge.trust.contestants import Contestants, system_at
 from adjudge.trust.measure import Measure, measure_of
 
@@ -38,7 +40,8 @@ class LabelledRow:
     counts: bool = True
     """Whether it was drawn at random at all: others are looked at, and correct nothing."""
     cluster: Hashable = None
-    group: str = ""
+    weighted: bool = False
+    """Whether it was drawn with a chance of its own."""
     longest: str | None = None
     """Of compared responses, the one with the longest text."""
     systems: Sequence[str] = ()
@@ -92,7 +95,7 @@ class Rows:
     cluster: str | None = None
     """The column whose rows belong together."""
     group: str | None = None
-    """The column by which agreement is told apart."""
+    """The column by which rows are told apart."""
     read_votes: Callable[[JudgmentRecord], Votes] | None = None
     all_votes: list[Votes] | None = None
     """Of every row, where a list is given to keep them in; else those of labelled rows alone are
@@ -111,6 +114,12 @@ class Rows:
     """Place of a row → the win rate of each of its two systems, where the judge said how likely
     each is the better one.
     """
+    weighting: Weighting | None = None
+    """What the chances of rows follow, where they were drawn with chances of their own."""
+    kinds: list[str] = field(default_factory=list)
+    """The kind of each row, where there is a weighting."""
+    groups: list[str] = field(default_factory=list)
+    """What each row holds in the column ``group``."""
     unfit: int = 0
     """Labels that say what cannot be said by this criteria: they are left out."""
     reworded: int = 0
@@ -137,6 +146,10 @@ class Rows:
             self.stated[place] = rates
         cluster = record.cell(self.cluster) if self.cluster else place
         self.clusters.append(cluster)
+        if self.weighting is not None:
+            self.kinds.append("" if said is None else self.weighting.kind(record))
+        if self.group:
+            self.groups.append(value_in(record, self.group))
         if self.all_votes is not None:
             self.all_votes.append(self._votes(record))
         if given := self._answers(record):
@@ -161,7 +174,7 @@ class Rows:
             random=any(one.design == "random" for one in given),
             counts=any(one.is_random for one in given),
             cluster=cluster,
-            group=str(record.cell(self.group)) if self.group else "",
+            weighted=all(one.design == "random_weighted" for one in given if one.is_random),
             longest=None if names_only(record.input) else self._longest(texts, own),
             systems=own,
             length=len(texts) if isinstance(texts, str) else 0,
@@ -236,6 +249,13 @@ class Rows:
         lengths = [len(str(text)) for text in texts]
         return system_at(systems, lengths.index(max(lengths)))
 
+    def label_values(self, drawn: Iterable[LabelledRow], measure: Measure) -> list[float | None]:
+        """What people say of each row, from 0 to 1; None where nobody labelled it."""
+        values: list[float | None] = [None] * len(self.verdicts)
+        for one in drawn:
+            values[one.place] = one.value(measure)
+        return values
+
     def judged_values(self, measure: Measure) -> list[float]:
         """What the judge says of each row with a verdict, from 0 to 1: the stated win rate, else
         what the verdict is worth.
@@ -247,6 +267,27 @@ class Rows:
             self.stated.get(place, {}).get(measure.name, measure.value(verdict))
             for place, verdict in said
         ]
+
+    @property
+    def slicing(self) -> Slicing | None:
+        """The rows by the column ``group``."""
+        return slice_rows(self.groups, self.group) if self.group and self.groups else None
+
+    @property
+    def strata(self) -> tuple[Sequence[str | None], Sequence[str]]:
+        """Within what the labels of each row are random ones (its verdict; its kind too where kinds
+        were drawn apart), and the order of these.
+        """
+        options = ("scored",) if self.scale.range else self.measure.options
+        said = ["scored" if one and self.scale.range else one for one in self.verdicts]
+        if self.weighting is None:
+            return said, options
+        names = [
+            None if verdict is None else kind_name(verdict, kind)
+            for verdict, kind in zip(said, self.kinds, strict=True)
+        ]
+        kinds = sorted(set(self.kinds))
+        return names, [kind_name(verdict, kind) for verdict in options for kind in kinds]
 
     @property
     def measure(self) -> Measure:
@@ -272,6 +313,11 @@ class Rows:
         for one in self.labelled:
             found[one.place] = one.identity
         return found
+
+
+def kind_name(verdict: str, kind: str) -> str:
+    """What rows of a verdict and a kind are called."""
+    return f"{verdict} ({kind})" if kind else verdict
 
 
 def _stated_rates(record: JudgmentRecord, systems: Sequence[str]) -> dict[str, float]:

@@ -17,6 +17,7 @@ from adjudge.trust.agreement import CROWD, AgreementReport
 from adjudge.trust.both_orders import OrderAgreement
 from adjudge.trust.calibration import Calibration
 from adjudge.trust.distance import Distance
+from adjudge.trust.judge_among_people import RaterModel
 from adjudge.trust.panel_check import ConsensusReport, PanelReport
 from adjudge.view.terms import figure_title, option_title
 
@@ -164,6 +165,12 @@ def agreement_title(found: AgreementReport) -> Message:
         Message("agreement of judge and people on {rows} drawn at random", rows=rows)
         if found.drawn
         else Message(
+            "agreement of judge and people on {rows} drawn with different chances: the figures are "
+            "about those alone",
+            rows=rows,
+        )
+        if found.weighted
+        else Message(
             "agreement of judge and people on {rows} that somebody chose: the figures are about "
             "those alone",
             rows=rows,
@@ -218,6 +225,8 @@ def people_lines(found: AgreementReport) -> Iterator[Message]:
         return
     if test.winning_rate is None or test.advantage is None:
         yield Message("alternative annotator test: {reason}", reason=test.reason)
+        if found.raters:
+            yield _raters(found.raters)
         return
     nearby = join(
         ", ",
@@ -244,6 +253,27 @@ def people_lines(found: AgreementReport) -> Iterator[Message]:
             "{rate:.2f} at epsilon {epsilon:g}; {nearby}; advantage {advantage:.2f})",
             **values,
         )
+    )
+
+
+def _raters(found: RaterModel) -> Message:
+    if found.reason:
+        return Message("the judge as one more annotator (Dawid–Skene): {why}", why=found.reason)
+    each = (
+        Message(
+            "{name} {share:.1f}%",
+            name=name or Message("the judge"),
+            share=100 * float(share),
+        )
+        for name, share in islice(found.right.items(), CROWD)
+    )
+    return Message(
+        "the judge as one more annotator (Dawid–Skene, {rows}, {shared} of them with two people or "
+        "more), right by what all of them say: {each}. This takes nobody for the truth; it holds "
+        "if they err independently, and has no limits",
+        rows=count_rows(found.rows),
+        shared=found.shared,
+        each=join(", ", each),
     )
 
 

@@ -41,6 +41,7 @@ from adjudge.view.evidence import evidence_html, evidence_markdown, evidence_of
 from adjudge.view.markdown import quoted
 from adjudge.view.measure_titles import measure_title, yes_or_no
 from adjudge.view.plots import distribution, histogram
+from adjudge.view.slices import slice_headings, slice_lines, slice_rows, slice_title
 from adjudge.view.template import environment
 from adjudge.view.terms import STATUSES, field_title, parameter_title, rule_title
 
@@ -165,6 +166,10 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "rule_title": rule_title,
         "scale_labels": _scale_labels,
         "score_of": score_of,
+        "slice_headings": slice_headings,
+        "slice_lines": slice_lines,
+        "slice_rows": slice_rows,
+        "slice_title": slice_title,
         "statuses": STATUSES,
         "texts": _texts,
         "titled": titled,

@@ -22,6 +22,7 @@ from adjudge.view.calibrated import (
     people_lines,
     value_text,
 )
+from adjudge.view.slices import slice_headings, slice_lines, slice_rows, slice_title
 from adjudge.view.terminal import Screen
 
 
@@ -43,6 +44,11 @@ def show_calibration(one: Calibration, screen: Screen, *, name_judge: bool = Fal
         screen.show(screen.table(*confusion_table(one)))
     for line in calibration_lines(one):
         screen.say(line)
+    if one.slices:
+        screen.say(slice_title(one.slices), "bold")
+        screen.show(screen.table(slice_headings(one.slices), slice_rows(one.slices)))
+        for line in slice_lines(one.slices):
+            screen.say(line)
     if one.agreement and one.agreement.count:
         _show_agreement(one.agreement, screen)
     if one.panel:

@@ -61,6 +61,9 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     },
     "queue": {
         "random": term("queue", "random"),
+        "random-uncertain": Message("at random, unsure verdicts oftener"),
+        "random-disagreement": Message("at random, divided votes oftener"),
+        "random-stratified": Message("at random, by verdict and column"),
         "disagreement": Message("disagreement first"),
         "low-confidence": Message("low confidence first"),
         "failed": term("queue", "failed"),

@@ -20,7 +20,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
 from adjudge.labels.criteria_notes import add_note
-from adjudge.labels.queue import FIRST, QUEUES
+from adjudge.labels.queue import FIRST, QUEUES, is_drawn
 from adjudge.labels.scales import keys_of, label_scales, read_fields
 from adjudge.labels.session import Annotator, Labelling, ShownRow
 from adjudge.messages import Message
@@ -148,6 +148,7 @@ def _work_data(
             "said": said,
             "seen": seen,
             "queue": desk.who.queue,
+            "counts": is_drawn(desk.who.queue),
             "pace": work.pace(),
             "so_far": _so_far(work) if desk.who.queue == "random" else None,
             "said_by_others": _others(work, shown)
@@ -291,7 +292,8 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
             most=_MOST_ROWS,
             overlap=overlap,
         )
-    who = Annotator(name, queue=queue, count=rows, overlap=shared)
+    by = asked.get("by", "").strip() if queue == "random-stratified" else ""
+    who = Annotator(name, queue=queue, count=rows, overlap=shared, by=by)
     return _Desk(place, criteria, who)
 
 
@@ -306,6 +308,7 @@ def _defaults(request: Request, names: list[str]) -> dict[str, str]:
         "queue": "random",
         "count": str(FIRST),
         "overlap": "",
+        "by": "",
     }
 
 

@@ -1,0 +1,160 @@
+"""The rows of two runs side by side, with what people say of them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from adjudge.domain.judge_configuration import JudgeConfiguration
+from adjudge.domain.label import Label
+from adjudge.domain.verdict import TIE
+from adjudge.engine.identity import judge_identity
+from adjudge.errors import RunError
+from adjudge.labels.scales import label_scales
+from adjudge.labels.store import LabelStore
+from adjudge.runs.diff import JudgmentSummary, Pair
+from adjudge.runs.folder import run_info
+from adjudge.stats.difference import PairedScores
+from adjudge.trust.labels_used import labels_used
+from adjudge.trust.measure import Measure, measure_of
+from adjudge.trust.rows import agreed_value, by_row
+from adjudge.trust.vote_values import MOST_ROWS
+
+
+@dataclass(frozen=True)
+class ComparedRun:
+    """What a comparison needs of a run beside its rows."""
+
+    folder: Path
+    measures: dict[str, Measure]
+    """Criteria → how its options are worth what."""
+    judges: dict[str, JudgeConfiguration]
+
+    @classmethod
+    def of(cls, folder: str | Path) -> ComparedRun:
+        judges = run_info(folder).judge_configurations
+        try:
+            scales = label_scales(folder)
+        except (
+            RunError
+        ):  # a judge of one's own need not say what it asks: its scores are compared as they are
+            scales = []
+        plain = {
+            one.name: measure_of(one.scale)
+            for one in scales
+            if not (one.scale.compares or one.scale.by_parts)
+        }
+        return cls(Path(folder), plain, judges)
+
+    def lock(self, judge: str, criteria: str) -> str:
+        return judge_identity(self.judges.get(judge, JudgeConfiguration()), criteria)
+
+    def counts(self, judge: str, criteria: str) -> bool:
+        """Whether the score is a count: the fewer the better, and there is no most."""
+        known = self.judges.get(judge, JudgeConfiguration()).criteria
+        own = next((one for one in known if one.get("name") == criteria), {})
+        return own.get("higher_is_better") is False and not own.get("options")
+
+    def one_order(self, judge: str) -> bool:
+        """Whether responses were compared as they stand alone."""
+        settings = self.judges.get(judge, JudgeConfiguration()).settings
+        return bool(settings) and not (
+            settings.get("check_positional_bias") or settings.get("rotations")
+        )
+
+    def labels(self, criteria: str) -> dict[str, float]:
+        """Row → what people say of it, of rows that were drawn among all; from 0 to 1."""
+        measure = self.measures.get(criteria)
+        if measure is None:
+            return {}
+        used = labels_used(LabelStore(self.folder).current(criteria), None)
+        drawn = {
+            row: own
+            for row, own in by_row(used.labels).items()
+            if any(one.design == "random" for one in own)
+        }
+        answers = {
+            row: [said for one in own if (said := _answer(one, measure)) is not None]
+            for row, own in drawn.items()
+        }
+        return {row: agreed_value(own, measure) for row, own in answers.items() if own}
+
+
+def _answer(label: Label, measure: Measure) -> str | float | None:
+    """What a label says, where it can be said by this criteria."""
+    if measure.is_number:
+        return label.score
+    return label.option if label.option in measure.values else None
+
+
+@dataclass
+class PairedSeries:
+    """What a comparison keeps of the rows of both runs: sums, and where there are labels what may
+    correct it.
+    """
+
+    low: float
+    high: float
+    labels: Sequence[Mapping[str, float]]
+    """Of either run: row → what people say of it, from 0 to 1; nothing where one of the runs has
+    none.
+    """
+    is_count: bool = False
+    """Whether fewer is better: then how many fewer there are is compared."""
+    scores: PairedScores = field(default_factory=PairedScores)
+    """Of the second run and the first."""
+    missing: int = 0
+    changed: int = 0
+    other_texts: int = 0
+    judges: tuple[str, str] = ("", "")
+    places: list[tuple[int, int]] = field(default_factory=list)
+    """Of some rows, by which votes are found."""
+    labelled: array[float] = field(default_factory=lambda: array("d"))
+    """What people say of the difference, of each row that is labelled in both runs."""
+    judged: array[float] = field(default_factory=lambda: array("d"))
+    """What the judge says of it there, and (``rest``) of the other rows."""
+    rest: array[float] = field(default_factory=lambda: array("d"))
+    groups: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
+    """The unit of each labelled row, and of each of the others."""
+
+    def add(self, unit: Iterable[Pair]) -> None:
+        """Rows that belong together."""
+        self.scores.add(self._numbers(unit))
+
+    def _numbers(self, unit: Iterable[Pair]) -> Iterator[tuple[float, float]]:
+        for pair in unit:
+            self.judges = (pair.before.judge, pair.after.judge)
+            one, two = number_of(pair.before.summary), number_of(pair.after.summary)
+            if one is None or two is None:
+                self.missing += 1
+                continue
+            self.changed += one != two
+            self.other_texts += pair.identities[0] != pair.identities[1]
+            if len(self.places) < MOST_ROWS:
+                self.places.append((pair.before.row, pair.after.row))
+            if self.labels:
+                self._keep(pair.identities, (two - one) / (self.high - self.low))
+            yield (-two, -one) if self.is_count else (two, one)
+
+    def _keep(self, identities: tuple[str, str], said: float) -> None:
+        before, after = (own.get(row) for own, row in zip(self.labels, identities, strict=True))
+        labelled = before is not None and after is not None
+        self.groups[not labelled].append(self.scores.units)
+        if before is not None and after is not None:
+            self.labelled.append(after - before)
+            self.judged.append(said)
+        else:
+            self.rest.append(said)
+
+
+def number_of(summary: JudgmentSummary) -> float | None:
+    """The score; of two compared responses 1 where the first won and a half for a tie."""
+    if summary.status != "scored":
+        return None
+    if summary.score is not None:
+        return summary.score
+    if summary.chosen == TIE:
+        return 0.5
+    return float(summary.chosen == 0) if isinstance(summary.chosen, int) else None
