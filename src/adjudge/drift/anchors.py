@@ -60,6 +60,8 @@ class AnchorSet:
 
     run: str
     """The run that they are from."""
+    runs: str = ""
+    """The folder that it lies in, as seen from the file."""
     made: float
     identities: Mapping[str, str]
     """Question → the identity of the judge that answered it."""
@@ -73,6 +75,7 @@ class AnchorSet:
         head: JsonDict = {
             "schema": SCHEMA,
             "run": self.run,
+            "runs": self.runs,
             "made": self.made,
             "identities": dict(self.identities),
             "models": dict(self.models),
@@ -112,6 +115,7 @@ def _anchor_set(head: JsonObject, rows: Sequence[JsonObject]) -> AnchorSet:
     made = head.get("made")
     return AnchorSet(
         run=str(head.get("run")),
+        runs=text_in(head.get("runs")) or "",
         made=float(made) if isinstance(made, int | float) else 0.0,
         identities={name: str(one) for name, one in object_in(head.get("identities")).items()},
         models={name: str(one) for name, one in object_in(head.get("models")).items()},

@@ -104,6 +104,15 @@ class DriftReport:
     def changed(self) -> bool:
         return any(one.outcome is DriftOutcome.CHANGED for one in self.questions)
 
+    def changes(self, anchors: AnchorSet) -> dict[str, float]:
+        """Identity of a judge that changed, without being set up otherwise → when that was found."""
+        return {
+            anchors.identities[one.question]: self.looks[one.since].at
+            for one in self.questions
+            if one.since is not None and not one.reconfigured
+            if one.question in anchors.identities
+        }
+
     @property
     def cannot_tell(self) -> bool:
         return not self.questions or any(

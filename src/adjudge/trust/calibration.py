@@ -174,6 +174,8 @@ def calibrate(
         (one for one in labels if one.criteria == names[0]),
         lock,
         model_made=settings.labels_are_model_made,
+        since=settings.changed_at,
+        older=settings.labels_before_change,
     )
     found, scale = (
         [one.record("", place, votes=True) for place, one in enumerate(made)],
