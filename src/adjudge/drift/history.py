@@ -105,7 +105,7 @@ class DriftReport:
         return any(one.outcome is DriftOutcome.CHANGED for one in self.questions)
 
     def changes(self, anchors: AnchorSet) -> dict[str, float]:
-        """Identity of a judge that changed, without being set up otherwise → when that was found."""
+        """Identity of a judge that changed, and is set up as it was → when that was found."""
         return {
             anchors.identities[one.question]: self.looks[one.since].at
             for one in self.questions

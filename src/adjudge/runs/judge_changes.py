@@ -1,4 +1,4 @@
-"""When judges were found changed: kept beside their runs, so that labels from before can be told."""
+"""When judges were found changed, kept beside their runs: labels from before can be told."""
 
 from __future__ import annotations
 
