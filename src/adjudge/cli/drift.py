@@ -177,7 +177,7 @@ def _check_questions(look: EvalRun, known: set[str]) -> None:
 
 def _tell(report: DriftReport, anchors: Path, output: tuple[Path, ...], *, as_json: bool) -> int:
     shown = language()
-    document = drift_document(report, anchors.name)
+    document = drift_document(report, anchors.name, shown)
     whole = _json(report)
     for path in output:
         write_page(path, pages_of(document, shown, whole))

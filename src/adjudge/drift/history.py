@@ -125,6 +125,13 @@ def looks_of(anchors: Path) -> Path:
     return anchors.with_name(f"{anchors.stem}-looks")
 
 
+def anchors_of(look: Path) -> Path | None:
+    """The file of anchors that a run is a look at, where it lies beside the looks."""
+    name, ending, _ = look.absolute().parent.name.rpartition("-looks")
+    path = look.absolute().parent.with_name(f"{name}.jsonl")
+    return path if ending and path.is_file() else None
+
+
 def look_folder(looks: Path, number: int) -> Path:
     return looks / f"{number:03}"
 

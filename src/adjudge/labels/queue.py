@@ -21,8 +21,9 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.labels.scales import JudgedScale
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
+from adjudge.runs.traffic_rows import is_of_sample
 
-Queue = Literal["random", "disagreement", "low-confidence", "failed", "conflicts"]
+Queue = Literal["random", "disagreement", "low-confidence", "failed", "suspicious", "conflicts"]
 QUEUES: tuple[Queue, ...] = get_args(Queue)
 FIRST = 50
 """Rows that are drawn among all of them before any verdict is topped up."""
@@ -38,17 +39,21 @@ FAILED = ""
 _TABLE = (
     "CREATE TABLE rows (identity TEXT PRIMARY KEY, lot TEXT NOT NULL, judge TEXT NOT NULL, "
     "number INTEGER NOT NULL, id TEXT, "
-    "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL)"
+    "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL, sampled INTEGER NOT NULL)"
 )
 _ADD = (
-    "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (identity) DO UPDATE SET "
+    "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (identity) DO UPDATE SET "
     "dispute = max(dispute, excluded.dispute) + (verdict <> excluded.verdict), doubt = "
-    "max(doubt, excluded.doubt)"
+    "max(doubt, excluded.doubt), sampled = max(sampled, excluded.sampled)"
 )
 _CHOSEN: Mapping[Queue, tuple[str, str]] = {
     "disagreement": ("dispute > 0", "dispute DESC, lot"),
     "low-confidence": ("doubt > 0", "doubt DESC, lot"),
     "failed": ("verdict = ''", "lot"),
+    "suspicious": (
+        "verdict = '' OR dispute > 0 OR doubt > 0",
+        "verdict = '' DESC, dispute + doubt DESC, lot",
+    ),
 }
 """Queue → which rows, and in which order."""
 
@@ -104,7 +109,7 @@ class RowIndex:
     def _topped_up(self, first: list[QueuedRow]) -> list[QueuedRow]:
         """Further rows of the verdicts that were seldom drawn, by the same permutation."""
         counts = self._table.execute(
-            "SELECT verdict, count(*) FROM rows GROUP BY verdict ORDER BY verdict"
+            "SELECT verdict, count(*) FROM rows WHERE sampled GROUP BY verdict ORDER BY verdict"
         ).fetchall()
         floor = (
             FLOOR
@@ -116,7 +121,7 @@ class RowIndex:
         for verdict, _ in counts:
             missing = floor - drawn[verdict]
             if missing > 0:
-                which = "WHERE verdict = ? ORDER BY lot LIMIT ? OFFSET ?"
+                which = "WHERE sampled AND verdict = ? ORDER BY lot LIMIT ? OFFSET ?"
                 found += self._rows(
                     "random_within_verdict", which, (verdict, missing, drawn[verdict])
                 )
@@ -129,7 +134,7 @@ class RowIndex:
         return str(verdict)
 
     def _drawn(self, count: int, after: int = 0) -> list[QueuedRow]:
-        return self._rows("random", "ORDER BY lot LIMIT ? OFFSET ?", (count, after))
+        return self._rows("random", "WHERE sampled ORDER BY lot LIMIT ? OFFSET ?", (count, after))
 
     def _rows(self, design: Design, which: str, values: tuple[object, ...]) -> list[QueuedRow]:
         # constant texts
@@ -162,6 +167,7 @@ def row_index(
                         verdict,
                         _dispute(result),
                         _doubt(result),
+                        is_of_sample(result),
                     )
                     table.execute(_ADD, values)
         table.execute("CREATE INDEX by_lot ON rows (lot)")

@@ -192,7 +192,7 @@ class Follower:
             sum(one.judged for one in done),
             sum(one.waiting for one in done),
             self.rates(intake),
-            done[-1].alarms if done else tuple(self._alarms_kept(intake)),
+            done[-1].alarms if done else tuple(alarms_kept(intake)),
             away,
             sent,
         )
@@ -217,9 +217,7 @@ class Follower:
         return rates_of([run for run in map(self.run_of, days) if holds_run(run)], events)
 
     def _runs_of(self, day: str) -> list[Path]:
-        """The runs of a day: more than one where the eval file was changed."""
-        numbered = (self.folder / f"{day}-{number}" for number in count(2))
-        return [self.folder / day, *takewhile(holds_run, numbered)]
+        return runs_of_day(self.folder, day)
 
     def _left_for(self, folder: Path, day: str) -> Budget:
         """What the other runs of a day have left of its budget."""
@@ -275,15 +273,6 @@ class Follower:
         outcome.check_gates()
         return outcome
 
-    def _alarms_kept(self, intake: Intake) -> Iterator[Alarm]:
-        """How things stood when the last rows were judged."""
-        for name, kept in intake.fact(_ALARMS).items():
-            judge, _, criterion = name.partition("\0")
-            bar = object_in(kept).get("bar")
-            if isinstance(bar, float):
-                state = AlarmState.of(object_in(kept), bar)
-                yield Alarm(judge, criterion, bar, state.bets.evidence)
-
     def _alarms(self, intake: Intake, day: str, bars: Sequence[Bar]) -> Iterator[Alarm]:
         """Each rate that has a bar, looked at once more."""
         if not bars or not holds_run(self.run_of(day)):
@@ -301,6 +290,22 @@ class Follower:
             kept[rate] = state.to_dict()
             yield Alarm(judge, criterion, bar, state.bets.evidence)
         intake.keep_fact(_ALARMS, kept)
+
+
+def runs_of_day(folder: Path, day: str) -> list[Path]:
+    """The runs of a day: more than one where the eval file was changed."""
+    numbered = (folder / f"{day}-{number}" for number in count(2))
+    return [folder / day, *takewhile(holds_run, numbered)]
+
+
+def alarms_kept(intake: Intake) -> Iterator[Alarm]:
+    """How things stood when the last rows were judged."""
+    for name, kept in intake.fact(_ALARMS).items():
+        judge, _, criterion = name.partition("\0")
+        bar = object_in(kept).get("bar")
+        if isinstance(bar, float):
+            state = AlarmState.of(object_in(kept), bar)
+            yield Alarm(judge, criterion, bar, state.bets.evidence)
 
 
 def _bar_of(bars: Sequence[Bar], judge: str, criterion: str) -> float | None:

@@ -18,14 +18,13 @@ from adjudge.aio.files import locked
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.errors import RunError
 from adjudge.messages import Message, reason_of
+from adjudge.runs.traffic_rows import COLUMN
 from adjudge.traffic.sampling import SampleChoice, Sampling
 from adjudge.traffic.source import TrafficBatch, TrafficEvent, TrafficSource
 from adjudge.traffic.whole import row_of
 
 FILE = "traffic.sqlite"
 _LOCK = "traffic.lock"
-COLUMN = "traffic"
-"""What a row says of how it was chosen, beside its own columns."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS cursors (source TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS events (key BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -293,6 +292,18 @@ def open_intake(folder: Path) -> Iterator[Intake]:
         raise RunError(
             "{folder} cannot be used: {reason}", folder=folder, reason=reason_of(error)
         ) from error
+
+
+@contextmanager
+def reading_intake(folder: Path) -> Iterator[Intake]:
+    """The events of a folder, read while another process may follow."""
+    path = folder / FILE
+    try:
+        address = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=5)) as connection:
+            yield Intake(connection)
+    except sqlite3.Error as error:
+        raise RunError("{path} cannot be used: {error}", path=path, error=error) from error
 
 
 def _key(id: str) -> bytes:

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message
 from adjudge.results.numbers import percent
 from adjudge.runs.folder import records_of
+from adjudge.runs.traffic_rows import about_traffic
 from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets
 from adjudge.stats.intervals import Interval
 from adjudge.stats.weighted import weighted_interval, weighted_mean
-from adjudge.traffic.intake import COLUMN
 
 RISK = 0.05
 """How many followers may ever raise a false alarm about a rate."""
@@ -96,6 +96,14 @@ class _Scores:
             self.values.append(one.score)
             self.weights.append(float(weight))
 
+    def plus(self, other: _Scores) -> _Scores:
+        return _Scores(
+            self.values + other.values,
+            self.weights + other.weights,
+            self.unscored + other.unscored,
+            self.certain + other.certain,
+        )
+
     def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
         weights = self._weights_for(events - self.certain)
         in_range = all(0 <= value <= 1 for value in self.values)
@@ -122,18 +130,43 @@ class _Scores:
         return [weight * factor if weight > 1 else weight for weight in self.weights]
 
 
-def about_traffic(one: JudgmentRecord) -> JsonObject:
-    """How the row was chosen."""
-    return object_in(one.input.get(COLUMN))
+_Name = tuple[str, str]
 
 
 def rates_of(folders: Iterable[Path], events: int) -> tuple[TrafficRate, ...]:
     """The rates over the runs of some days with so many events, by judge and criterion."""
-    found: dict[tuple[str, str], _Scores] = {}
-    for folder in folders:
-        for one in records_of(folder):
-            found.setdefault((one.judge, one.criterion), _Scores()).add(one)
+    found = _together(map(_scores_in, folders))
     return tuple(scores.rate(*name, events) for name, scores in found.items())
+
+
+def rolling_rates(
+    runs: Mapping[str, Path], events: Mapping[str, int], window: int
+) -> dict[_Name, list[tuple[str, TrafficRate]]]:
+    """Judge and criterion → the rate on each day, over the ``window`` days that end with it."""
+    by_day = {day: _scores_in(run) for day, run in runs.items()}
+    days, found = list(events), dict[_Name, list[tuple[str, TrafficRate]]]()
+    for place, day in enumerate(days):
+        last = days[max(0, place + 1 - window) : place + 1]
+        came = sum(events[one] for one in last)
+        scores = _together(by_day[one] for one in last if one in by_day)
+        for name, own in scores.items():
+            found.setdefault(name, []).append((day, own.rate(*name, came)))
+    return found
+
+
+def _scores_in(folder: Path) -> dict[_Name, _Scores]:
+    found: dict[_Name, _Scores] = {}
+    for one in records_of(folder):
+        found.setdefault((one.judge, one.criterion), _Scores()).add(one)
+    return found
+
+
+def _together(several: Iterable[Mapping[_Name, _Scores]]) -> dict[_Name, _Scores]:
+    found: dict[_Name, _Scores] = {}
+    for each in several:
+        for name, scores in each.items():
+            found[name] = found[name].plus(scores) if name in found else scores
+    return found
 
 
 @dataclass(frozen=True)

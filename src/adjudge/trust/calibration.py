@@ -23,6 +23,7 @@ from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records, votes_of
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
+from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
     Corrected,
     Stratum,
@@ -264,9 +265,25 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
             _kept(settings),
             contestants=contestants,
         )
+        beside = 0
         for record in records(ledger, judge=one.judge):
-            rows.add(record)
-    return calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
+            if is_of_sample(record):
+                rows.add(record)
+            else:
+                beside += 1
+    found = calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
+    return replace(found, notes=(*found.notes, *_taken_for_sure(beside)))
+
+
+def _taken_for_sure(count: int) -> Iterator[Message]:
+    if count:
+        yield plural(
+            "{count} row of the traffic was taken for sure and is left out: the number is that of "
+            "all events alike",
+            "{count} rows of the traffic were taken for sure and are left out: the number is that "
+            "of all events alike",
+            count,
+        )
 
 
 def calibration(

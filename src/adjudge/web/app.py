@@ -32,6 +32,7 @@ from adjudge.web.pages import (
     runs,
     start,
     trust,
+    watch,
 )
 from adjudge.web.site import THEME_COOKIE, THEMES, Site, assets, site_of
 
@@ -41,6 +42,7 @@ _PAGES = (
     row,
     label,
     trust,
+    watch,
     jobs,
     start,
     compare,
