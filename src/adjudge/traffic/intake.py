@@ -21,7 +21,7 @@ from adjudge.messages import Message, reason_of
 from adjudge.runs.traffic_rows import COLUMN
 from adjudge.traffic.sampling import SampleChoice, Sampling
 from adjudge.traffic.source import TrafficBatch, TrafficEvent, TrafficSource
-from adjudge.traffic.whole import row_of
+from adjudge.traffic.whole import TRAJECTORY, line_of, row_of
 
 FILE = "traffic.sqlite"
 _LOCK = "traffic.lock"
@@ -218,7 +218,12 @@ class Intake:
         found = self._held.execute("SELECT count(*) FROM rows WHERE day = ?", (day,)).fetchone()
         return int(found[0])
 
-    def write_rows(self, day: str, path: Path) -> None:
+    def has_traces(self, day: str) -> bool:
+        """Whether the rows of a day were put together of spans."""
+        found = self._held.execute("SELECT row FROM rows WHERE day = ? LIMIT 1", (day,)).fetchone()
+        return found is not None and TRAJECTORY in json.loads(found[0])
+
+    def write_rows(self, day: str, path: Path, *, as_trajectories: bool = False) -> None:
         """The rows of a day as a data file, which grows at its end."""
         path.parent.mkdir(parents=True, exist_ok=True)
         held = _whole_lines(path)
@@ -227,7 +232,8 @@ class Intake:
         )
         with path.open("a", encoding="utf-8") as file:
             for (row,) in rows:
-                file.write(f"{row}\n")
+                line = line_of(json.loads(row), as_trajectory=as_trajectories)
+                file.write(f"{_line(line)}\n")
 
     def fact(self, name: str) -> JsonObject:
         """Something that is kept between two looks; empty where nothing is."""
