@@ -81,7 +81,8 @@ class Handler(BaseHTTPRequestHandler):
         assert place["mlflow_experiment"] == {"experiment_id": "7"}
         assert given["filter"].startswith("trace.timestamp_ms >= ")
         begin, known = int(given.get("page_token", 0)), list(self.server.traces)
-        found: Json = {"traces": [self.server.info(id) for id in known[begin : begin + 2]]}
+        listed = [self.server.info(id) for id in known[begin : begin + 2]]
+        found: Json = {"traces": listed} if listed else {}  # as protobuf writes an empty list
         if begin + 2 < len(known):
             found["next_page_token"] = str(begin + 2)
         self._send(found)
@@ -171,6 +172,12 @@ def test_an_answer_that_was_lost_makes_no_second_assessment(fake: FakeMlflow) ->
     assert {len(one) for one in fake.kept.values()} == {1}
     assert len(fake.kept) == 5
     assert fake.patched == 1
+
+
+def test_an_experiment_without_traces_is_not_an_outage(fake: FakeMlflow) -> None:
+    fake.traces = {}
+    told = follow()
+    assert (told["events"], told["away"]) == (0, None)
 
 
 def test_a_trace_that_goes_on_waits_for_its_end(fake: FakeMlflow) -> None:

@@ -49,6 +49,8 @@ _COUNT = (
 
 
 _NO_ROOT = 10
+_AT_ONCE = 100
+"""Traces that are taken together, all of them or none."""
 _WHOLE = (
     "SELECT trace FROM pieces GROUP BY trace "
     "HAVING (max(is_root) AND max(came) <= ?) OR max(came) <= ?"
@@ -142,9 +144,10 @@ class Intake:
         """
         taken, now = Taken(), time.time()
         whole = self._held.execute(_WHOLE, (now - quiet, now - _NO_ROOT * quiet)).fetchall()
-        for (trace,) in whole:
+        for begin in range(0, len(whole), _AT_ONCE):
             with self._transaction():
-                taken += self._take_trace(trace, sampling, day)
+                for (trace,) in whole[begin : begin + _AT_ONCE]:
+                    taken += self._take_trace(trace, sampling, day)
         return taken
 
     def _take_trace(self, trace: str, sampling: Sampling, day: str) -> Taken:

@@ -64,12 +64,14 @@ MLFLOW = Service(
 
 
 class MlflowTraces(ServiceSpans):
-    """The traces of an experiment: they are listed first, then their spans are asked for."""
+    """The traces of an experiment: they are listed first, then their spans are asked for. A list
+    that is empty is left out of MLflow's answers.
+    """
 
     def _ask(self, since: str, page: str) -> JsonObject:
         if not self.project.isdigit():
             raise SetupError("mlflow needs the number of an experiment: --from mlflow:12")
-        listed = super()._ask(since, page)
+        listed = object_in(self._exchange(*self.service.ask(self.project, since, page)))
         known = {
             id: info
             for info in objects_in(listed.get("traces"))
