@@ -108,9 +108,9 @@ def trace(number: int, state: str = "OK") -> Json:
     at = 1_790_000_000_000_000_000 + number
     held = {
         "mlflow.spanType": '"AGENT"',
-        "mlflow.spanInputs": json.dumps({"question": f"Question {number}?"}),
         "mlflow.spanOutputs": json.dumps(f"Answer {number}."),
     }
+    asked = {"key": "question", "value": {"string_value": f"Question {number}?"}}
     span = {
         "trace_id": "lAP1xyh5BlUMx6URY3nkgA==",
         "span_id": "y+nQ3tvAkVc=",
@@ -119,7 +119,8 @@ def trace(number: int, state: str = "OK") -> Json:
         "end_time_unix_nano": str(at + 1),
         "status": {"code": "STATUS_CODE_OK"},
         "attributes": [
-            {"key": name, "value": {"string_value": value}} for name, value in held.items()
+            *({"key": name, "value": {"string_value": value}} for name, value in held.items()),
+            {"key": "mlflow.spanInputs", "value": {"kvlist_value": {"values": [asked]}}},
         ],
     }
     info = {
@@ -161,7 +162,8 @@ def test_traces_are_taken_once_and_verdicts_become_assessments(fake: FakeMlflow)
     assert made["source"] == {"source_type": "LLM_JUDGE", "source_id": "ends"}
     assert made["feedback"] == {"value": True}
     (day,) = Path("runs/eval-traffic").glob("2*")
-    lines = map(json.loads, (day / "traffic.jsonl").read_text().splitlines())
+    lines = list(map(json.loads, (day / "traffic.jsonl").read_text().splitlines()))
+    assert all("Question" in one["user_input"] for one in lines)
     assert {one["response"] for one in lines} == {f"Answer {number}." for number in range(5)}
 
 

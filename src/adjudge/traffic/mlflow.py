@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -124,8 +125,26 @@ def _trace(one: JsonObject, known: Mapping[str, JsonObject]) -> JsonObject:
 
 
 def _attributes(given: JsonValue) -> JsonObject:
-    """Name → value, where it is a list of both as in OTLP."""
+    """Name → value, where it is a list of both as in OTLP; what is no text is a text of JSON, as
+    in MLflow's files.
+    """
     if isinstance(given, dict):
         return given
-    found = {str(one.get("key")): object_in(one.get("value")) for one in objects_in(given)}
-    return {name: next(iter(value.values()), None) for name, value in found.items()}
+    found = {str(one.get("key")): _value(one.get("value")) for one in objects_in(given)}
+    return {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        for name, value in found.items()
+    }
+
+
+def _value(given: JsonValue) -> JsonValue:
+    """A value of OTLP in protobuf's JSON."""
+    match given:
+        case {"kvlist_value": held}:
+            listed = objects_in(object_in(held).get("values"))
+            return {str(one.get("key")): _value(one.get("value")) for one in listed}
+        case {"array_value": held}:
+            return [_value(one) for one in objects_in(object_in(held).get("values"))]
+        case dict():
+            return next(iter(given.values()), None)
+    return given
