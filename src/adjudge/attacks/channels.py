@@ -27,7 +27,7 @@ def channels_of(run: Trajectory) -> list[str]:
 def attack_through(instance: Instance, channel: str, change: Change) -> Instance:
     """The row with the text of a channel changed, in its steps and in its fields."""
     run = trajectory_of(instance)
-    found = run and _STEPS[channel](run)
+    found = None if run is None else _STEPS[channel](run)
     if run is None or found is None:
         return instance
     attacked = _changed(found, change)

@@ -42,3 +42,4 @@ class AlarmShape(TypedDict):
     bar: float
     evidence: Annotated[float, "from 20 on it is an alarm"]
     raised: bool
+    above: Annotated[bool, "true: a mean count that must not be above its bar"] = False
