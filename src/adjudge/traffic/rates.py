@@ -259,7 +259,7 @@ class AlarmState:
     """Those of them that had no score when they were seen."""
 
     @classmethod
-    def of(cls, value: JsonObject, bar: float, *, rises: bool) -> AlarmState:
+    def of(cls, value: JsonObject, bar: float, *, rises: bool = False) -> AlarmState:
         """What was kept of it; from the beginning where the bar is another one."""
         match value:
             case {
