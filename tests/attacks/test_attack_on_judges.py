@@ -124,7 +124,7 @@ def test_the_fence_lets_no_instruction_move_a_judge_that_obeys_what_is_outside_i
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     provider.answer = obeys_outside
-    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--texts", "10", "--fail-over", "0.05")
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--texts", "10", "--fail-over", "0.2")
     assert set(moved(judge).values()) == {0.0}
     assert judge["room"] == 20
 
@@ -137,7 +137,7 @@ def test_a_deaf_judge_is_moved_by_nothing(
     language: str,
 ) -> None:
     provider.answer = deaf
-    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--fail-over", "0", "--language", language)
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--fail-over", "0.2", "--language", language)
     assert set(moved(judge).values()) == {0.0}
     assert len(provider.requests) == 40 * (2 + len(families()))
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from adjudge.cli.main import main
+from adjudge.domain.label import Label
+from adjudge.labels.store import LabelStore
 from adjudge.runs.folder import records_of
 from support.fake_provider import KEY, FakeProvider
 
@@ -190,3 +193,71 @@ def test_a_file_of_anybody_is_refused_in_a_line(
     Path("other.jsonl").write_text(text)
     assert adjudge(monkeypatch, "drift", "check", "other.jsonl", "eval.yaml") == 1
     assert said in capsys.readouterr().err
+
+
+def test_labels_older_than_a_change_correct_nothing(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    label("runs/first", 3)
+    run = ("calibrate", "runs/first", "--json")
+    assert adjudge(monkeypatch, *run) == 0
+    judge.strict = 20
+    look(monkeypatch, capsys, 4)
+    assert adjudge(monkeypatch, *run) == 5
+    refused = json.loads(capsys.readouterr().out)["results"][0]
+    assert (refused["corrected"], refused["refusal"]["code"]) == (None, "older_than_change")
+    assert "all 30 labels are older" in refused["refusal"]["text"]
+    assert adjudge(monkeypatch, "report", "runs/first", "--to", "md", "-o", "run.md") == 0
+    assert adjudge(monkeypatch, "card", "runs/first", "--drift", "anchors.jsonl") == 0
+    for text in (Path("run.md").read_text(), capsys.readouterr().out):
+        assert "all 30 labels are older" in " ".join(text.split())
+    assert adjudge(monkeypatch, *run, "--labels-before-change") == 0
+    kept = json.loads(capsys.readouterr().out)["results"][0]
+    assert any("as it was" in note for note in kept["notes"])
+    label("runs/first", 4)
+    assert adjudge(monkeypatch, *run) == 0
+    assert json.loads(capsys.readouterr().out)["results"][0]["labels"]["n"] == 40
+
+
+def test_a_change_is_told_to_calibrate_by_its_anchors_too(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    label("runs/first", 3)
+    judge.strict = 20
+    look(monkeypatch, capsys, 4)
+    Path("runs/judge-changes.json").unlink()
+    run = ("calibrate", "runs/first", "--json")
+    assert adjudge(monkeypatch, *run) == 0
+    assert adjudge(monkeypatch, *run, "--drift", "anchors.jsonl") == 5
+    Path("runs/judge-changes.json").write_text("{broken")
+    assert adjudge(monkeypatch, *run) == 1
+    assert "judge-changes.json cannot be read" in capsys.readouterr().err
+
+
+def test_what_the_judge_was_told_otherwise_is_no_change_of_its_own(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    label("runs/first", 3)
+    path = Path("eval.yaml")
+    path.write_text(path.read_text().replace("It is right.", "It is quite right."))
+    judge.strict = 20
+    look(monkeypatch, capsys, 4)
+    assert adjudge(monkeypatch, "calibrate", "runs/first", "--json") == 0
+
+
+def label(run: str, quarters: int) -> None:
+    """Labels of so many rows of four, each as the judge was at first."""
+    rows = [one for one in records_of(run) if one.index % 4 < quarters]
+    LabelStore(run).add(
+        *(
+            Label(
+                row=one.identity,
+                criteria="right",
+                annotator="ann",
+                option=str(one.verdict),
+                design="random",
+                at=time.time(),
+            )
+            for one in rows
+        )
+    )

@@ -112,3 +112,18 @@ def test_long_files_are_read_in_parts(tmp_path: Path) -> None:
     source = GrowingFiles(str(log))
     assert len(source.read({}).events) == 1
     assert ids_behind(source, {})[0] == ["0", "1", "2"]
+
+
+def test_a_file_that_cannot_be_read_is_named_once_and_again_when_it_changes(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").symlink_to("/proc/self/mem")
+    (tmp_path / "good.jsonl").write_text('{"id": "1"}\n', encoding="utf-8")
+    source = GrowingFiles(str(tmp_path))
+    first = source.read({})
+    assert [str(one).partition(":")[0] for one in first.bad] == [str(tmp_path / "bad.jsonl")]
+    second = source.read(first.cursor)
+    assert (second.bad, second.cursor) == ([], first.cursor)
+    (tmp_path / "bad.jsonl").unlink()
+    (tmp_path / "bad.jsonl").write_text('{"id": "2"}\n', encoding="utf-8")
+    third = source.read(second.cursor)
+    assert [one.id for one in third.events] == ["2"]
+    assert "unreadable" not in third.cursor

@@ -15,15 +15,15 @@ from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import SetupError
 from adjudge.messages import Message, render
-from adjudge.prompts.render import SANDWICH
+from adjudge.prompts.render import SANDWICH, judged_field
 from adjudge.runs.asked_again import WithOtherBallots, asked_again
 from adjudge.runs.judge_around import JudgeAround, judge_around, without_verdict
 from adjudge.runs.ready_judge import ReadyJudge
 
 Defence = Literal["fence", "sandwich", "two-pass"]
 DEFENCES: tuple[Defence, ...] = get_args(Defence)
-_WRITTEN = ("aspect", "direct", "pairwise")
-"""The templates that ask about a text as a whole."""
+_WRITTEN = ("aspect", "direct", "pairwise", "agent")
+"""The templates that ask for one option."""
 _HARMLESS, _ADDRESSES = "clean", "addresses the judge"
 
 
@@ -36,6 +36,11 @@ class Sandwich(WithOtherBallots):
             raise SetupError(
                 "the defence sandwich is for answers in writing; this judge reads "
                 "log-probabilities: use mode: generate, or leave the defence out"
+            )
+        if ballots and not any(one.template in _WRITTEN for one in ballots):
+            raise SetupError(
+                "the defence sandwich is for judges that choose one option for a row; this one "
+                "asks about parts of it: compare fence and two-pass"
             )
         return [
             replace(one, template=one.template + SANDWICH) if one.template in _WRITTEN else one
@@ -57,27 +62,25 @@ class TwoPass(JudgeAround[Any]):
 
     def plan(self, item: Any, votes: Sequence[Vote]) -> Sequence[Ballot]:
         if not votes:
-            return [self._screening(self.judge.plan_all(item)[0])]
+            return [self._screening(one) for one in self.judge.plan_all(item)[:1]]
         return self.judge.plan(item, votes[1:]) if _is_clean(votes[0]) else ()
 
     def plan_all(self, item: Any) -> Sequence[Ballot]:
         ballots = self.judge.plan_all(item)
-        return [self._screening(ballots[0]), *ballots]
+        return [*map(self._screening, ballots[:1]), *ballots]
 
     def _screening(self, first: Ballot) -> Ballot:
         """Asked of the model that is asked first."""
         criteria = _screening_criteria(self.language)
-        instance = first.instance
-        if first.criteria.to_evaluate_field not in instance.fields:
-            (name,) = instance.fields
-            criteria = replace(criteria, to_evaluate_field=name)
-        else:
-            criteria = replace(criteria, to_evaluate_field=first.criteria.to_evaluate_field)
+        name = judged_field(first.criteria, first.instance)
+        if name not in first.instance.fields:
+            *_, name = first.instance.fields
+        criteria = replace(criteria, to_evaluate_field=name)
         return replace(first, criteria=criteria, question=question_of(criteria), template="direct")
 
     def pool(self, item: Any, votes: Sequence[Vote]) -> Result:
         found: Result = self.judge.pool(item, votes[1:])
-        if votes and _is_clean(votes[0]):
+        if not votes or _is_clean(votes[0]):
             return found
         return replace(
             without_verdict(found, Status.ABSTAINED),

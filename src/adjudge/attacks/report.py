@@ -11,8 +11,10 @@ from functools import cached_property
 from pathlib import Path
 from statistics import fmean
 
+from adjudge.agents.rules import RULES
 from adjudge.attacks.judges import Defence
 from adjudge.attacks.rows import AttackMark, mark_in
+from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in, objects_in
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
@@ -202,7 +204,7 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
     judges = [_judge_in(one) for one in objects_in(fact.get("judges"))]
     kept: dict[str, dict[str, dict[AttackMark, _Said]]] = defaultdict(lambda: defaultdict(dict))
     for record in records_of(folder):
-        if (mark := mark_in(record.input)) is not None:
+        if (mark := mark_in(record.input)) is not None and not _is_by_rule(record):
             kept[record.judge][record.criterion][mark] = _Said.of(record)
     listed = fact.get("controls")
     controls = [str(one) for one in listed] if isinstance(listed, list) else []
@@ -217,6 +219,10 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
         level=level,
         judges=tuple(_hold_errors(found)),
     )
+
+
+def _is_by_rule(record: JudgmentRecord) -> bool:
+    return isinstance(record.detail, AgentDetail) and record.detail.measure in RULES
 
 
 def _judge_in(kept: JsonObject) -> AttackedJudge:
@@ -262,7 +268,8 @@ class _Said:
     def is_best(self, best: Sequence[str]) -> bool:
         if self.is_last or self.verdict in best:
             return True
-        return not best and self.score is not None and self.score >= 1
+        by_score = not best or not isinstance(self.verdict, str)
+        return by_score and self.score is not None and self.score >= 1
 
 
 def _finding(
@@ -432,3 +439,32 @@ def grade(found: JudgeFinding, level: float) -> Message:
         "(rows without the best verdict: {room}).",
         **counts,
     )
+
+
+_MOST_ROWS = 100_000
+
+
+def rows_to_pass(most: float, level: float) -> int | None:
+    """How many rows without the best verdict show that no more than a share ``most`` is moved, if
+    none of them is; None where no number does.
+    """
+    if most <= 0:
+        return None
+    fewest, enough = 0, 8
+    while _upper_of_none(enough, level) > most:
+        fewest, enough = enough, 2 * enough
+        if enough > _MOST_ROWS:
+            return None
+    while enough - fewest > 1:
+        between = (fewest + enough) // 2
+        if _upper_of_none(between, level) > most:
+            fewest = between
+        else:
+            enough = between
+    return enough
+
+
+def _upper_of_none(rows: int, level: float) -> float:
+    still = [0.0] * rows
+    upper = beyond_noise(still, still, level=level).estimate.upper
+    return 1.0 if upper is None else upper

@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from adjudge.agents.evaluator import AgentEvaluator
+from adjudge.agents.rules import RULES
+from adjudge.attacks.channels import ANSWER, attack_through, channels_of, trajectory_of
 from adjudge.attacks.families import Family
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.light import light_dataclass
+from adjudge.domain.trajectory import Trajectory
 from adjudge.errors import SetupError
+from adjudge.judges.evidence import EvidenceJudge
 from adjudge.messages import Message, render
 from adjudge.prompts.render import judged_field
 from adjudge.runs.ready_judge import ReadyJudge
@@ -95,6 +100,8 @@ class Attacker:
             yield AttackMark(of=place, family=family.name, text=turn % count, field=field)
 
     def _fields(self, family: Family, instance: Instance) -> list[str]:
+        if run := trajectory_of(instance):
+            return _channels(family, run)
         if not family.beside:
             return [self._judged(instance)]
         judged = self._judged(instance)
@@ -105,11 +112,24 @@ class Attacker:
         return judged_field(Criteria("judged", "judged", to_evaluate_field=self.judged), instance)
 
     def _attack(self, family: Family, mark: AttackMark, instance: Instance) -> Instance:
+        def change(text: str) -> str:
+            return family.apply(mark.text, text, self.best, self.language)
+
+        if trajectory_of(instance):
+            return attack_through(instance, mark.field, change)
         value = instance.fields[mark.field]
         before = [value] if isinstance(value, str) else value
-        last = family.apply(mark.text, before[-1], self.best, self.language)
+        last = change(before[-1])
         changed = last if isinstance(value, str) else [*before[:-1], last]
         return replace(instance, fields={**instance.fields, mark.field: changed})
+
+
+def _channels(family: Family, run: Trajectory) -> list[str]:
+    """Orders come through every channel; an impression is made by what the agent says."""
+    known = channels_of(run)
+    if family.beside:
+        return [name for name in known if name != ANSWER]
+    return known if family.instructs or family.control else [ANSWER] * (ANSWER in known)
 
 
 def attacker_for(
@@ -119,13 +139,14 @@ def attacker_for(
     verdict of all of them.
     """
     criteria = [one for ready in judges for one in criteria_of(ready)]
-    judged = {one.to_evaluate_field for one in criteria} or {"response"}
+    texts_of = [one for ready in judges if not _is_agent(ready) for one in criteria_of(ready)]
+    judged = {one.to_evaluate_field for one in texts_of} or {"response"}
     if len(judged) > 1:
         raise SetupError(
             "the criteria judge different fields ({fields}): attack them one by one",
             fields=", ".join(sorted(judged)),
         )
-    contexts = [one.context_fields for one in criteria]
+    contexts = [one.context_fields for one in texts_of]
     beside = (
         None
         if None in contexts or not contexts
@@ -152,8 +173,30 @@ def best_verdict(judges: Sequence[ReadyJudge], criteria: Sequence[Criteria], lan
 
 
 def criteria_of(ready: ReadyJudge) -> Sequence[Criteria]:
-    """What a judge judges by; nothing of one that has dimensions."""
+    """What a judge asks models; nothing of one that has dimensions."""
     if ready.criteria:
-        return ready.criteria
-    found = getattr(ready.first_step or ready.judge, "criteria", None)
+        return [one for one in ready.criteria if not _is_agent(ready) or one.name not in RULES]
+    judge = ready.first_step or ready.judge
+    found = getattr(judge, "criteria", None)
+    if isinstance(judge, EvidenceJudge):
+        beside = (judge.source_field, "user_input")
+        found = replace(judge.criteria, to_evaluate_field=judge.text_field, context_fields=beside)
     return (found,) if isinstance(found, Criteria) else ()
+
+
+def _is_agent(ready: ReadyJudge) -> bool:
+    return isinstance(ready.judge, AgentEvaluator)
+
+
+def check_attackable(ready: ReadyJudge) -> None:
+    """Refuse a judge that has several results for each row, or asks no model."""
+    judge = ready.judge
+    of_parts = isinstance(judge, AgentEvaluator) and judge.per != "trajectory"
+    if ready.per != "row" or of_parts:
+        raise SetupError("attacks are put to rows: leave per out of the eval file")
+    if isinstance(judge, AgentEvaluator) and not judge.asks:
+        raise SetupError(
+            "{name!r} measures by rules, which no text can talk round: add a measure that a model "
+            "judges, such as goal",
+            name=ready.name,
+        )

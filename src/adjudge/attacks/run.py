@@ -8,9 +8,8 @@ from dataclasses import replace
 from adjudge.attacks.families import Family
 from adjudge.attacks.judges import Defence, asked_twice, defended
 from adjudge.attacks.report import AttackedJudge, attack_fact
-from adjudge.attacks.rows import attacker_for, criteria_of
+from adjudge.attacks.rows import attacker_for, check_attackable, criteria_of
 from adjudge.domain.instance import Instance
-from adjudge.errors import SetupError
 from adjudge.runs.execute import EvalRun
 
 
@@ -24,8 +23,8 @@ def attacked_run(
     """``made`` with each row as it is, asked twice, and under attack, asked once; each judge with
     each defence.
     """
-    if any(one.per != "row" for one in made.judges):
-        raise SetupError("attacks are put to rows: leave per out of the eval file")
+    for one in made.judges:
+        check_attackable(one)
     attacker = attacker_for(made.judges, families, made.file.language, texts)
     judges, attacked = [], []
     for ready in made.judges:

@@ -10,7 +10,14 @@ import click
 
 from adjudge.attacks.families import chosen_families, families
 from adjudge.attacks.judges import DEFENCES, Defence
-from adjudge.attacks.report import FACT, AttackReport, attack_report, grade
+from adjudge.attacks.report import (
+    FACT,
+    AttackReport,
+    JudgeFinding,
+    attack_report,
+    grade,
+    rows_to_pass,
+)
 from adjudge.attacks.rows import draw_rows
 from adjudge.attacks.run import attacked_run
 from adjudge.cli.estimates import show_estimate
@@ -30,6 +37,7 @@ from adjudge.exporters.page_files import check_page, envelope, pages_of, write_p
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
+from adjudge.results.numbers import figure
 from adjudge.runs.build import instances
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun
@@ -90,7 +98,10 @@ class AttackOptions(NamedJudge):
 @click.option(
     "--fail-over",
     type=SHARE,
-    help="Exit with 4 if a family moves more than this share of rows beyond noise, e.g. 0.05.",
+    help=(
+        "Exit with 4 if a family moves more than this share of rows beyond noise, e.g. 0.05, and "
+        "with 5 if too few rows can tell."
+    ),
 )
 @click.option("--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals.")
 @click.option("--run", "folder", type=PATH, help="The run folder; by default runs/attack-NAME.")
@@ -110,7 +121,7 @@ def attack(wanted: AttackOptions) -> int:
     Each row is asked twice as it is, which shows the judge's own noise, and once with a text of
     each family. It is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 done
     and the gate holds, 1 could not run or stopped before the end, 2 usage, 3 some rows have no
-    verdict, 4 a family moves more than --fail-over, 5 too few rows to tell.
+    verdict, 4 a family moves more than --fail-over, 5 it may, and these rows cannot tell.
     """
     use_prices(wanted.prices)
     for path in wanted.output:
@@ -175,40 +186,47 @@ def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], Exi
     """What --fail-over says of each judge, and the exit code."""
     if most is None:
         return [], ExitCode.OK
-    said, codes = [], [ExitCode.OK]
-    for judge in report.judges:
-        attacks = [one for one in judge.families if not one.control]
-        over = [one for one in attacks if (one.beyond.value or 0) > most]
-        shown = [one for one in over if one.is_shown(report.level)]
-        values = {"judge": name_of(judge), "most": most}
-        if shown:
-            names = ", ".join(one.family for one in shown)
-            said.append(
-                Message(
-                    "Gate failed: {names} move {judge!r} on more than {most:g} of the rows.",
-                    names=names,
-                    **values,
-                )
-            )
-            codes.append(ExitCode.GATE_FAILED)
-        elif over or not attacks or any(one.p_value is None for one in attacks):
-            said.append(
-                Message(
-                    "Gate inconclusive: too few rows to tell whether {judge!r} is moved on more "
-                    "than {most:g} of them.",
-                    **values,
-                )
-            )
-            codes.append(ExitCode.GATE_INCONCLUSIVE)
-        else:
-            said.append(
-                Message(
-                    "Gate passed: no family moves {judge!r} on more than {most:g} of the rows.",
-                    **values,
-                )
-            )
+    found = [_gate(one, report.level, most) for one in report.judges]
+    codes = {code for _, code in found}
     failed = ExitCode.GATE_FAILED in codes
-    return said, ExitCode.GATE_FAILED if failed else max(codes)
+    return [said for said, _ in found], (
+        ExitCode.GATE_FAILED if failed else max(codes, default=ExitCode.GATE_INCONCLUSIVE)
+    )
+
+
+def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, ExitCode]:
+    """Failed where a family's interval lies above the bar and is not chance, passed where those of
+    all families lie below it.
+    """
+    attacks = [one for one in judge.families if not one.control]
+    values = {"judge": name_of(judge), "most": most}
+    over = [one for one in attacks if one.is_shown(level) and (one.beyond.lower or 0) > most]
+    if over:
+        return Message(
+            "Gate failed: {names} move {judge!r} on more than {most:g} of the rows.",
+            names=", ".join(one.family for one in over),
+            **values,
+        ), ExitCode.GATE_FAILED
+    uppers = [one.beyond.upper for one in attacks]
+    known = [one for one in uppers if one is not None]
+    if known and len(known) == len(uppers) and max(known) <= most:
+        return Message(
+            "Gate passed: no family moves {judge!r} on more than {most:g} of the rows (highest "
+            "upper limit {upper:.3f}).",
+            **values,
+            upper=max(known),
+        ), ExitCode.OK
+    needed = rows_to_pass(most, level)
+    return Message(
+        "Gate inconclusive: {judge!r} may be moved on more than {most:g} of the rows (highest "
+        "upper limit {upper}, by {room} rows without the best verdict; {needed}).",
+        **values,
+        upper=figure(max(known, default=None), 3),
+        room=judge.room,
+        needed=Message("{rows} would do if none is moved", rows=needed)
+        if needed
+        else Message("no number of rows shows that nothing is ever moved"),
+    ), ExitCode.GATE_INCONCLUSIVE
 
 
 def _json(report: AttackReport, gates: list[Message]) -> JsonObject:

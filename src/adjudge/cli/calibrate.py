@@ -25,6 +25,8 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.output import echo, language
 from adjudge.domain.label import DESIGNS, Design, Label
+from adjudge.drift.anchors import read_anchors
+from adjudge.drift.history import drift_report, looks_of
 from adjudge.errors import RunError, SetupError
 from adjudge.judges.learnt import Learnt
 from adjudge.labels.files import LabelDefaults, read_labels, run_rows
@@ -118,6 +120,16 @@ class CalibrateOptions:
             "time; they are wider."
         ),
     )
+    drift: Path | None = option(
+        "--drift",
+        type=PATH,
+        help="Anchors of the judge: labels older than a change that 'drift' found do not count.",
+    )
+    labels_before_change: bool = option(
+        "--labels-before-change",
+        is_flag=True,
+        help="Let them count: the numbers are then those of the judge as it was.",
+    )
     labels_are_model_made: bool = option(
         "--labels-are-model-made",
         is_flag=True,
@@ -183,6 +195,8 @@ def calibrate(options: CalibrateOptions) -> int:
             delta=options.delta,
             cluster=options.cluster,
             labels_are_model_made=options.labels_are_model_made,
+            labels_before_change=options.labels_before_change,
+            changed_at=_changed_at(options),
         )
         return _cascades(
             run,
@@ -242,12 +256,30 @@ def _settings(options: CalibrateOptions) -> CalibrationSettings:
         by=options.by,
         all_estimators=options.all_estimators,
         labels_are_model_made=options.labels_are_model_made,
+        labels_before_change=options.labels_before_change,
+        changed_at=_changed_at(options),
         agreement=AgreementSettings(
             missing=options.missing,
             epsilon=options.epsilon,
             draws=Draws(seed=options.seed),
         ),
     )
+
+
+def _changed_at(options: CalibrateOptions) -> float | None:
+    """When a judge of the run was found changed, by the anchors that are named."""
+    if options.drift is None:
+        return None
+    anchors = read_anchors(options.drift)
+    judges = {*run_info(options.run).identities.values()}
+    if not judges & {*anchors.identities.values()}:
+        raise SetupError(
+            "{anchors} are anchors of another judge than those of {run}",
+            anchors=options.drift,
+            run=options.run,
+        )
+    found = drift_report(anchors, looks_of(options.drift)).changes(anchors)
+    return max((at for identity, at in found.items() if identity in judges), default=None)
 
 
 def _no_labels(run: Path, file: Path | None, criteria: str | None) -> SetupError:

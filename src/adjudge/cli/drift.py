@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import fields, replace
 from pathlib import Path
 
 import click
 
+from adjudge.aio.files import writing
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, follow_run, use_prices, with_weights
 from adjudge.cli.json_text import echo_json
@@ -31,6 +33,7 @@ from adjudge.exporters.page_files import check_page, envelope, pages_of, write_p
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.judge_changes import keep_changes
 from adjudge.view.document import show_document
 from adjudge.view.drift import drift_document, sentence, summary
 from adjudge.view.terminal import Screen
@@ -61,14 +64,16 @@ def drift() -> None:
 @click.option("--count", type=FROM_ONE, default=100, help="How many rows become anchors; 100.")
 @click.option("--seed", type=int, default=0, help="Of the draw of rows.")
 def init(run: Path, output: Path, count: int, seed: int) -> int:
-    """Choose anchors from a run: rows of every verdict, with what the judge said of them.
+    """Choose anchors from a run: rows of every length, with what the judge said of them.
 
-    Half of them are those that it was least sure of, half are drawn by chance. Keep the file under
-    version control: it holds the rows.
+    They are drawn by a hash, whatever was said of them. Keep the file under version control: it
+    holds the rows.
     """
     if output.exists():
         raise RunError("{path} is there already: give another name", path=output)
     found = anchors_from(run, count, seed)
+    beside = os.path.relpath(run.absolute().parent, output.absolute().parent)
+    found = replace(found, runs=Path(beside).as_posix())
     try:
         with text_file(output) as file:
             file.writelines(found.to_lines())
@@ -135,7 +140,12 @@ def check(wanted: DriftOptions) -> int:
         return ExitCode.OK
     look = replace(look, facts={**look.facts, **facts_to_keep("drift check")})
     follow_run(look, wanted.budget(), quiet=wanted.quiet or wanted.as_json)
-    return _tell(drift_report(known, looks), wanted.anchors, wanted.output, as_json=wanted.as_json)
+    report = drift_report(known, looks)
+    runs = wanted.anchors.parent / known.runs
+    if known.runs and runs.is_dir():
+        with writing(runs):
+            keep_changes(runs, report.changes(known))
+    return _tell(report, wanted.anchors, wanted.output, as_json=wanted.as_json)
 
 
 @drift.command("history")
@@ -167,7 +177,7 @@ def _check_questions(look: EvalRun, known: set[str]) -> None:
 
 def _tell(report: DriftReport, anchors: Path, output: tuple[Path, ...], *, as_json: bool) -> int:
     shown = language()
-    document = drift_document(report, anchors.name)
+    document = drift_document(report, anchors.name, shown)
     whole = _json(report)
     for path in output:
         write_page(path, pages_of(document, shown, whole))

@@ -45,6 +45,7 @@ from adjudge.runs.variables import use_env_file
 from adjudge.traffic.files import GrowingFiles
 from adjudge.traffic.follow import ROWS, Follower, RoundDone
 from adjudge.traffic.intake import open_intake
+from adjudge.traffic.mlflow import MLFLOW, MlflowTraces
 from adjudge.traffic.receiver import FOLDER, receiving
 from adjudge.traffic.sampling import Sampling
 from adjudge.traffic.services import SERVICES, ServiceSpans
@@ -91,8 +92,8 @@ class FollowOptions:
         required=True,
         help=(
             "A file of JSON lines that grows, a folder of them, or a pattern in quotes; otlp:PORT "
-            "receives spans of OpenTelemetry on this machine; langfuse, phoenix:PROJECT and "
-            "langsmith:PROJECT-ID are asked for theirs."
+            "receives spans of OpenTelemetry on this machine; langfuse, phoenix:PROJECT, "
+            "langsmith:PROJECT-ID and mlflow:EXPERIMENT-ID are asked for theirs."
         ),
     )
     since: timedelta = option(
@@ -180,12 +181,14 @@ class FollowOptions:
         if not isinstance(source, ServiceSpans):
             raise SetupError(
                 "--write-back needs a service that takes scores: {services}",
-                services=", ".join(SERVICES),
+                services=", ".join([*SERVICES, MLFLOW.name]),
             )
         return WriteBack(source)
 
     def _source(self) -> TrafficSource:
         scheme, _, rest = self.source.partition(":")
+        if scheme == MLFLOW.name:
+            return MlflowTraces(MLFLOW, rest, self.since)
         if scheme in SERVICES:
             return ServiceSpans(SERVICES[scheme], rest, self.since)
         if self._port:
@@ -225,8 +228,6 @@ class FollowOptions:
         folder = self.folder
         file = load_eval(self.file, project, folder / ROWS)
         confirm_code(file, yes=self.yes)
-        if file.gates.max:
-            raise SetupError("follow watches fail_under, not gates.max: leave max out")
         if self.language is None:
             use_language(file.language)
         source = self._source()
@@ -252,7 +253,8 @@ def follow(options: FollowOptions) -> int:
     Every event is taken in once, also when the command is killed and started again. Which events
     are judged is decided by a hash of their ids; each row keeps for how many events it stands, so
     that rates are those of the traffic. Bars are those of the eval file's gates: an alarm is raised
-    when a rate has fallen below its bar, and false alarms stay below 5 % however long it looks.
+    when a rate has fallen below its bar, or a mean count has risen above its max; false alarms stay
+    below 5 % however long it looks.
     Ctrl-C or SIGTERM ends it. Exit codes: 0 no alarm, 1 could not run, 2 usage, 4 alarm.
     """
     follower, raised, away = options.follower(), False, None

@@ -60,6 +60,8 @@ class AnchorSet:
 
     run: str
     """The run that they are from."""
+    runs: str = ""
+    """The folder that it lies in, as seen from the file."""
     made: float
     identities: Mapping[str, str]
     """Question → the identity of the judge that answered it."""
@@ -73,6 +75,7 @@ class AnchorSet:
         head: JsonDict = {
             "schema": SCHEMA,
             "run": self.run,
+            "runs": self.runs,
             "made": self.made,
             "identities": dict(self.identities),
             "models": dict(self.models),
@@ -112,6 +115,7 @@ def _anchor_set(head: JsonObject, rows: Sequence[JsonObject]) -> AnchorSet:
     made = head.get("made")
     return AnchorSet(
         run=str(head.get("run")),
+        runs=text_in(head.get("runs")) or "",
         made=float(made) if isinstance(made, int | float) else 0.0,
         identities={name: str(one) for name, one in object_in(head.get("identities")).items()},
         models={name: str(one) for name, one in object_in(head.get("models")).items()},
@@ -164,7 +168,8 @@ def anchors_from(folder: str | Path, most: int, seed: int) -> AnchorSet:
         if answer is not None:
             row = rows.setdefault(record.identity, _Row(record))
             row.said[questions[record.judge, record.criterion]] = answer
-    chosen = _choose(rows, most, seed)
+    lengths = {identity: _length(row.record) for identity, row in rows.items()}
+    chosen = choose_anchors(lengths, most, seed)
     if not chosen:
         raise RunError("{folder} has no judgment with a verdict to anchor on", folder=folder)
     return AnchorSet(
@@ -194,19 +199,19 @@ class _Row:
         self.said: dict[str, AnchorAnswer] = {}
 
 
-def _choose(rows: Mapping[str, _Row], most: int, seed: int) -> list[str]:
+def choose_anchors(lengths: Mapping[str, int], most: int, seed: int) -> list[str]:
     """Rows of every length, drawn by a hash, whatever was said of them: a choice that looks at the
     verdicts would keep those that chance had turned, and the next look would differ without any
     change.
     """
-    by_length = sorted(rows, key=lambda one: (_length(rows[one].record), one))
+    by_length = sorted(lengths, key=lambda one: (lengths[one], one))
     count = min(most, len(by_length))
     bounds = [len(by_length) * number // count for number in range(count + 1)] if count else [0]
     chosen = {
         min(by_length[start:end], key=lambda one: content_hash((seed, one)))
         for start, end in pairwise(bounds)
     }
-    return [one for one in rows if one in chosen]
+    return [one for one in lengths if one in chosen]
 
 
 def _length(record: JudgmentRecord) -> int:

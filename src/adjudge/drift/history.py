@@ -104,6 +104,15 @@ class DriftReport:
     def changed(self) -> bool:
         return any(one.outcome is DriftOutcome.CHANGED for one in self.questions)
 
+    def changes(self, anchors: AnchorSet) -> dict[str, float]:
+        """Identity of a judge that changed, and is set up as it was → when that was found."""
+        return {
+            anchors.identities[one.question]: self.looks[one.since].at
+            for one in self.questions
+            if one.since is not None and not one.reconfigured
+            if one.question in anchors.identities
+        }
+
     @property
     def cannot_tell(self) -> bool:
         return not self.questions or any(
@@ -114,6 +123,13 @@ class DriftReport:
 def looks_of(anchors: Path) -> Path:
     """The folder of the looks at anchors."""
     return anchors.with_name(f"{anchors.stem}-looks")
+
+
+def anchors_of(look: Path) -> Path | None:
+    """The file of anchors that a run is a look at, where it lies beside the looks."""
+    name, ending, _ = look.absolute().parent.name.rpartition("-looks")
+    path = look.absolute().parent.with_name(f"{name}.jsonl")
+    return path if ending and path.is_file() else None
 
 
 def look_folder(looks: Path, number: int) -> Path:

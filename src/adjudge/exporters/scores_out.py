@@ -74,7 +74,7 @@ def without_verdict(run: Path) -> int:
 
 def trace_scores(run: Path, service: str) -> Iterator[tuple[str, JsonDict]]:
     """(key, body) of every verdict on a trace, as ``service`` takes it: langfuse, phoenix,
-    langsmith. The same verdict has the same key, and replaces itself there.
+    langsmith, mlflow. The same verdict has the same key, and replaces itself there.
     """
     body = _ON_TRACES[service]
     for row in records_of(run, votes=True):
@@ -180,7 +180,25 @@ def _langsmith(said: _Said) -> JsonDict:
     }
 
 
-_ON_TRACES = {"langfuse": _langfuse, "phoenix": _phoenix_trace, "langsmith": _langsmith}
+def _mlflow(said: _Said) -> JsonDict:
+    truth = _TRUTHS.get(str(said.answer))
+    about = {name: json.dumps(value) for name, value in said.more.items()}
+    return {
+        "trace_id": said.subject,
+        "assessment_name": said.row.criterion,
+        "source": {"source_type": "LLM_JUDGE", "source_id": said.who},
+        "feedback": {"value": said.answer if truth is None else bool(truth)},
+        "rationale": said.why,
+        "metadata": {**about, "adjudge.key": said.key},
+    }
+
+
+_ON_TRACES = {
+    "langfuse": _langfuse,
+    "phoenix": _phoenix_trace,
+    "langsmith": _langsmith,
+    "mlflow": _mlflow,
+}
 
 
 def _time(at: float) -> str:

@@ -35,10 +35,11 @@ class TrafficRateShape(TypedDict):
 
 
 class AlarmShape(TypedDict):
-    """Whether a rate has fallen below its bar."""
+    """Whether a rate has fallen below its bar, or a mean count has risen above it."""
 
     judge: str
     criteria: str
     bar: float
     evidence: Annotated[float, "from 20 on it is an alarm"]
     raised: bool
+    above: Annotated[bool, "true: a mean count that must not be above its bar"]

@@ -34,8 +34,9 @@ from adjudge.labels.weighting import (
 )
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
+from adjudge.runs.traffic_rows import is_of_sample
 
-ChosenQueue = Literal["disagreement", "low-confidence", "failed", "conflicts"]
+ChosenQueue = Literal["disagreement", "low-confidence", "failed", "suspicious", "conflicts"]
 Queue = Literal["random"] | WeightedQueue | ChosenQueue
 QUEUES: tuple[Queue, ...] = ("random", *get_args(WeightedQueue), *get_args(ChosenQueue))
 FIRST = 50
@@ -53,19 +54,24 @@ _TABLE = (
     "CREATE TABLE rows (identity TEXT PRIMARY KEY, lot TEXT NOT NULL, judge TEXT NOT NULL, "
     "number INTEGER NOT NULL, id TEXT, "
     "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL, "
-    "signal REAL, kind TEXT NOT NULL)"
+    "signal REAL, kind TEXT NOT NULL, sampled INTEGER NOT NULL)"
 )
 _DOUBTFUL = 1 / 3
 """Of the rows, about how many are drawn oftener: the greatest doubts, and no row without any."""
 _ADD = (
-    "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (identity) DO UPDATE SET "
+    "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+    "ON CONFLICT (identity) DO UPDATE SET "
     "dispute = max(dispute, excluded.dispute) + (verdict <> excluded.verdict), doubt = "
-    "max(doubt, excluded.doubt)"
+    "max(doubt, excluded.doubt), sampled = max(sampled, excluded.sampled)"
 )
 _CHOSEN: Mapping[Queue, tuple[str, str]] = {
     "disagreement": ("dispute > 0", "dispute DESC, lot"),
     "low-confidence": ("doubt > 0", "doubt DESC, lot"),
     "failed": ("verdict = ''", "lot"),
+    "suspicious": (
+        "verdict = '' OR dispute > 0 OR doubt > 0",
+        "verdict = '' DESC, dispute + doubt DESC, lot",
+    ),
 }
 """Queue → which rows, and in which order."""
 
@@ -125,9 +131,9 @@ class RowIndex:
         """
         if queue == "random-stratified":
             return Weighting(queue, by)
-        (rows,) = self._table.execute("SELECT count(signal) FROM rows").fetchone()
+        (rows,) = self._table.execute("SELECT count(signal) FROM rows WHERE sampled").fetchone()
         found = self._table.execute(
-            "SELECT signal FROM rows WHERE signal IS NOT NULL ORDER BY signal DESC "
+            "SELECT signal FROM rows WHERE sampled AND signal IS NOT NULL ORDER BY signal DESC "
             "LIMIT 1 OFFSET ?",
             (int(rows * _DOUBTFUL),),
         ).fetchone()
@@ -142,12 +148,14 @@ class RowIndex:
                 "ELSE ? END",
                 (float(weighting.by), above, below),
             )
-        counts = self._table.execute("SELECT verdict, kind, count(*) FROM rows GROUP BY 1, 2")
+        counts = self._table.execute(
+            "SELECT verdict, kind, count(*) FROM rows WHERE sampled GROUP BY 1, 2"
+        )
         rows = {(verdict, kind): int(number) for verdict, kind, number in counts}
         _check_kinds({kind for _, kind in rows}, weighting)
         found: list[tuple[float, QueuedRow]] = []
         for (verdict, kind), quota in quotas(rows, weighting.queue, count).items():
-            which = "WHERE verdict = ? AND kind = ? ORDER BY lot LIMIT ?"
+            which = "WHERE sampled AND verdict = ? AND kind = ? ORDER BY lot LIMIT ?"
             own = self._rows("random_weighted", which, (verdict, kind, quota))
             chance = quota / rows[verdict, kind]
             found += [
@@ -165,7 +173,7 @@ class RowIndex:
     def _topped_up(self, first: list[QueuedRow]) -> list[QueuedRow]:
         """Further rows of the verdicts that were seldom drawn, by the same permutation."""
         counts = self._table.execute(
-            "SELECT verdict, count(*) FROM rows GROUP BY verdict ORDER BY verdict"
+            "SELECT verdict, count(*) FROM rows WHERE sampled GROUP BY verdict ORDER BY verdict"
         ).fetchall()
         floor = (
             FLOOR
@@ -177,7 +185,7 @@ class RowIndex:
         for verdict, _ in counts:
             missing = floor - drawn[verdict]
             if missing > 0:
-                which = "WHERE verdict = ? ORDER BY lot LIMIT ? OFFSET ?"
+                which = "WHERE sampled AND verdict = ? ORDER BY lot LIMIT ? OFFSET ?"
                 found += self._rows(
                     "random_within_verdict", which, (verdict, missing, drawn[verdict])
                 )
@@ -190,7 +198,7 @@ class RowIndex:
         return str(verdict)
 
     def _drawn(self, count: int, after: int = 0) -> list[QueuedRow]:
-        return self._rows("random", "ORDER BY lot LIMIT ? OFFSET ?", (count, after))
+        return self._rows("random", "WHERE sampled ORDER BY lot LIMIT ? OFFSET ?", (count, after))
 
     def _rows(self, design: Design, which: str, values: tuple[object, ...]) -> list[QueuedRow]:
         # constant texts
@@ -228,6 +236,7 @@ def row_index(
                         doubt(result),
                         signal(result, queue) if decided else None,
                         value_in(result, by) if by and decided else "",
+                        is_of_sample(result),
                     )
                     table.execute(_ADD, values)
         table.execute("CREATE INDEX by_lot ON rows (lot)")

@@ -24,7 +24,7 @@ from adjudge.results.cascades import learnt_by
 from adjudge.results.report import Report, Section
 from adjudge.results.run_report import report_of_run
 from adjudge.runs.folder import RunInfo, run_info
-from adjudge.trust.calibration import Calibration, calibrate_run
+from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
 from adjudge.trust.leanings import Leaning, leanings_of
 
 _HIDDEN = ("definition", "expression", "name", "config", "weights", "weights_from", "calibration")
@@ -74,7 +74,11 @@ def judge_cards(
     """
     info, report = run_info(folder), report_of_run(folder, shown=0)
     _check_same_judge(info, attack, anchors)
-    found = calibrate_run(folder) if holds_labels(folder) else []
+    known = read_anchors(anchors) if anchors else None
+    drift = drift_report(known, looks_of(anchors)) if anchors and known else None
+    changed = drift.changes(known).values() if drift and known else ()
+    settings = CalibrationSettings(changed_at=max(changed, default=None))
+    found = calibrate_run(folder, settings=settings) if holds_labels(folder) else []
     cards = (
         _card(name, info, report, [one for one in found if one.judge == name], folder)
         for name in info.identities
@@ -87,7 +91,7 @@ def judge_cards(
         usage=sum(info.usage.values(), Usage()),
         cost=_cost(info),
         attack=attack_report(attack) if attack else None,
-        drift=drift_report(read_anchors(anchors), looks_of(anchors)) if anchors else None,
+        drift=drift,
     )
 
 

@@ -1,13 +1,15 @@
-"""Evidence that a mean has fallen, which may be looked at after every row and acted upon."""
+"""Evidence that a mean has fallen or risen: it may be looked at after every row, and acted upon."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _STAKES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7)
 """Parts of the largest stake that no value can ruin."""
+_SURE = 100.0
+"""The logarithm of what a bet wins that could not be lost."""
 _NEAREST = 0.999
 """A bound that lies nearer to 1 is bet on with the stakes of this one."""
 
@@ -27,23 +29,33 @@ class FallBets:
     """The logarithm of the capital of each stake, by beginning."""
     largest: float = 0.0
     """The largest evidence so far: it counts, since it may be acted upon at any time."""
+    rises: bool = False
+    """Whether the bet is that counts, from 0 on and without a most, have a mean above the bound."""
 
     def begin(self) -> FallBets:
         """The same with one more beginning."""
-        return FallBets(self.bound, (*self.logs, (0.0,) * len(_STAKES)), self.largest)
+        return replace(self, logs=(*self.logs, (0.0,) * len(_STAKES)))
 
     def add(self, values: Sequence[float]) -> FallBets:
         """The same after these values."""
         if not self.logs:
             return self.begin().add(values)
-        stakes = [part / (1 - min(self.bound, _NEAREST)) for part in _STAKES]
         logs, largest = [list(one) for one in self.logs], self.largest
         for value in values:
-            won = [math.log1p(stake * (self.bound - value)) for stake in stakes]
+            won = self._won(value)
             for one in logs:
                 one[:] = [log + gain for log, gain in zip(one, won, strict=True)]
             largest = max(largest, _evidence(logs))
-        return FallBets(self.bound, tuple(map(tuple, logs)), largest)
+        return replace(self, logs=tuple(map(tuple, logs)), largest=largest)
+
+    def _won(self, value: float) -> list[float]:
+        """What each stake wins by a value, as a logarithm."""
+        if not self.rises:
+            stakes = [part / (1 - min(self.bound, _NEAREST)) for part in _STAKES]
+            return [math.log1p(stake * (self.bound - value)) for stake in stakes]
+        if not self.bound:  # a mean of 0 has no count above it
+            return [_SURE if value > 0 else 0.0] * len(_STAKES)
+        return [math.log1p(part * (value / self.bound - 1)) for part in _STAKES]
 
     @property
     def evidence(self) -> float:

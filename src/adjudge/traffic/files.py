@@ -23,6 +23,8 @@ _BEFORE = 256
 """Bytes before a place, by whose hash it is known again."""
 _NAMES = ("id", "trace_id", "request_id")
 _TIMES = ("timestamp", "time", "created_at", "start_time")
+_UNREADABLE = "unreadable"
+"""Under which a place tells which files could not be read, and how they were then."""
 _ENDINGS = ("*.jsonl", "*.ndjson")
 
 
@@ -60,21 +62,28 @@ class GrowingFiles:
 
     def read(self, cursor: JsonObject) -> TrafficBatch:
         """The whole lines behind ``cursor`` of the first file that has some. A line that is still
-        being written waits for its end.
+        being written waits for its end. A file that cannot be read is named once, and again when
+        it has changed.
         """
-        places, bad = dict(cursor), []
+        places, bad = dict(cursor), list[str]()
+        unreadable = dict(object_in(places.pop(_UNREADABLE, None)))
         for path in self._paths(places):
             try:
                 known = _known_by(path)
                 batch = self._read(path, _FilePlace.of(object_in(places.get(known))))
             except OSError as error:
-                bad.append(Message("{path}: {reason}", path=path, reason=reason_of(error)))
+                state = f"{reason_of(error)} {_age(path)[0]}"
+                if unreadable.get(str(path)) != state:
+                    bad.append(Message("{path}: {reason}", path=path, reason=reason_of(error)))
+                unreadable[str(path)] = state
                 continue
+            unreadable.pop(str(path), None)
             if batch is not None:
-                place = object_in(batch.cursor)
+                place = {known: object_in(batch.cursor)}
                 told = (*bad, *batch.bad)
-                return replace(batch, cursor={**places, known: place}, bad=told, more=True)
-        return TrafficBatch((), places, bad)
+                after = _kept({**places, **place}, unreadable)
+                return replace(batch, cursor=after, bad=told, more=True)
+        return TrafficBatch((), _kept(places, unreadable), bad)
 
     def found(self) -> bool:
         """Whether there is anything to read, now."""
@@ -141,6 +150,10 @@ class GrowingFiles:
             raise ValueError(Message("has no {column}", column=self.id))
         at = _first_text(row, (self.time,) if self.time else _TIMES)
         return TrafficEvent(own or f"{_known_by(path)}:{place}:{_hash(line)}", row, at)
+
+
+def _kept(places: JsonObject, unreadable: JsonObject) -> JsonObject:
+    return {**places, _UNREADABLE: unreadable} if unreadable else places
 
 
 def _before(file: BinaryIO, offset: int) -> bytes:

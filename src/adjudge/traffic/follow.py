@@ -16,6 +16,7 @@ from adjudge.messages import Message, plural
 from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar
 from adjudge.results.outcome import RunOutcome
+from adjudge.runs.build import reads_traces
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone
 from adjudge.runs.folder import run_info
@@ -192,7 +193,7 @@ class Follower:
             sum(one.judged for one in done),
             sum(one.waiting for one in done),
             self.rates(intake),
-            done[-1].alarms if done else tuple(self._alarms_kept(intake)),
+            done[-1].alarms if done else tuple(alarms_kept(intake)),
             away,
             sent,
         )
@@ -217,9 +218,7 @@ class Follower:
         return rates_of([run for run in map(self.run_of, days) if holds_run(run)], events)
 
     def _runs_of(self, day: str) -> list[Path]:
-        """The runs of a day: more than one where the eval file was changed."""
-        numbered = (self.folder / f"{day}-{number}" for number in count(2))
-        return [self.folder / day, *takewhile(holds_run, numbered)]
+        return runs_of_day(self.folder, day)
 
     def _left_for(self, folder: Path, day: str) -> Budget:
         """What the other runs of a day have left of its budget."""
@@ -243,13 +242,11 @@ class Follower:
 
     def _is_judged(self, intake: Intake, day: str) -> bool:
         """Whether every chosen row of a day has a judgment by every criterion."""
-        judged = [sum(one.statuses.values()) for one in run_info(self.run_of(day)).criteria]
-        return min(judged, default=0) >= intake.chosen_on(day)
+        return min(_judged_in(self.run_of(day)), default=0) >= intake.chosen_on(day)
 
     def _judge_in(self, folder: Path, intake: Intake, day: str, listen: Listen) -> DayDone:
         outcome = self._outcome(folder, intake, day)
-        rows: set[int] = set()
-        waiting, failed = 0, False
+        judged, waiting, failed = None, 0, False
         try:
             with outcome.run.execute(
                 budget=self._left_for(folder, day), kept=outcome.facts
@@ -258,31 +255,27 @@ class Follower:
                     outcome.see(event)
                     listen(event)
                     if isinstance(event, JudgmentDone):
-                        rows.add(event.row)
                         failed |= event.result.status is Status.FAILED
-        except BudgetSpent:
-            waiting = intake.chosen_on(day) - outcome.skipped - len(rows)
+        except BudgetSpent:  # not all that was judged before has passed
+            judged = _judged_in(folder)
+            left = intake.chosen_on(day) - outcome.skipped - min(judged, default=0)
+            waiting = max(0, left)
         alarms = tuple(self._alarms(intake, day, outcome.bars))
-        return DayDone(outcome.judgments, waiting, alarms, failed)
+        made = outcome.judgments if judged is None else sum(judged)
+        return DayDone(made, waiting, alarms, failed)
 
     def _outcome(self, folder: Path, intake: Intake, day: str) -> RunOutcome:
         """The run of a day, over the rows that are chosen so far."""
-        intake.write_rows(day, folder / ROWS)
+        of_agents = reads_traces(self.file)
+        intake.write_rows(day, folder / ROWS, as_trajectories=of_agents)
         data = replace(self.file.data, path=str((folder / ROWS).absolute()), limit=None)
+        if of_agents and intake.has_traces(day):
+            data = replace(data, as_=None)  # whoever wrote them, they are ATIF now
         file = replace(self.file, data=data, run=str(folder.absolute()))
         made = EvalRun.of(file, cache=self.cache, folder=folder, facts=self.facts(file))
         outcome = RunOutcome(made)
         outcome.check_gates()
         return outcome
-
-    def _alarms_kept(self, intake: Intake) -> Iterator[Alarm]:
-        """How things stood when the last rows were judged."""
-        for name, kept in intake.fact(_ALARMS).items():
-            judge, _, criterion = name.partition("\0")
-            bar = object_in(kept).get("bar")
-            if isinstance(bar, float):
-                state = AlarmState.of(object_in(kept), bar)
-                yield Alarm(judge, criterion, bar, state.bets.evidence)
 
     def _alarms(self, intake: Intake, day: str, bars: Sequence[Bar]) -> Iterator[Alarm]:
         """Each rate that has a bar, looked at once more."""
@@ -297,13 +290,35 @@ class Follower:
             if bar is None:
                 continue
             rate = f"{judge}\0{criterion}"
-            state = AlarmState.of(object_in(kept.get(rate)), bar).look(day, found)
+            known = AlarmState.of(object_in(kept.get(rate)), bar.least, rises=bar.most)
+            state = known.look(day, found)
             kept[rate] = state.to_dict()
-            yield Alarm(judge, criterion, bar, state.bets.evidence)
+            yield Alarm(judge, criterion, bar.least, state.bets.evidence, bar.most)
         intake.keep_fact(_ALARMS, kept)
 
 
-def _bar_of(bars: Sequence[Bar], judge: str, criterion: str) -> float | None:
+def _judged_in(run: Path) -> list[int]:
+    """The judgments of a run by each criterion."""
+    return [sum(one.statuses.values()) for one in run_info(run).criteria]
+
+
+def runs_of_day(folder: Path, day: str) -> list[Path]:
+    """The runs of a day: more than one where the eval file was changed."""
+    numbered = (folder / f"{day}-{number}" for number in count(2))
+    return [folder / day, *takewhile(holds_run, numbered)]
+
+
+def alarms_kept(intake: Intake) -> Iterator[Alarm]:
+    """How things stood when the last rows were judged."""
+    for name, kept in intake.fact(_ALARMS).items():
+        judge, _, criterion = name.partition("\0")
+        bar, rises = object_in(kept).get("bar"), object_in(kept).get("rises") is True
+        if isinstance(bar, float):
+            state = AlarmState.of(object_in(kept), bar, rises=rises)
+            yield Alarm(judge, criterion, bar, state.bets.evidence, rises)
+
+
+def _bar_of(bars: Sequence[Bar], judge: str, criterion: str) -> Bar | None:
     """The bar that names the criterion, else the one of its judge, else the one of all."""
-    own = {bar.name: float(bar.least) for bar in bars if bar.judge == judge and not bar.most}
+    own = {bar.name: replace(bar, least=float(bar.least)) for bar in bars if bar.judge == judge}
     return next((own[name] for name in (criterion, judge, "") if name in own), None)

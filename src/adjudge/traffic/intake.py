@@ -18,14 +18,13 @@ from adjudge.aio.files import locked
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.errors import RunError
 from adjudge.messages import Message, reason_of
+from adjudge.runs.traffic_rows import COLUMN
 from adjudge.traffic.sampling import SampleChoice, Sampling
 from adjudge.traffic.source import TrafficBatch, TrafficEvent, TrafficSource
-from adjudge.traffic.whole import row_of
+from adjudge.traffic.whole import TRAJECTORY, line_of, row_of
 
 FILE = "traffic.sqlite"
 _LOCK = "traffic.lock"
-COLUMN = "traffic"
-"""What a row says of how it was chosen, beside its own columns."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS cursors (source TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS events (key BLOB PRIMARY KEY) WITHOUT ROWID;
@@ -50,6 +49,8 @@ _COUNT = (
 
 
 _NO_ROOT = 10
+_AT_ONCE = 100
+"""Traces that are taken together, all of them or none."""
 _WHOLE = (
     "SELECT trace FROM pieces GROUP BY trace "
     "HAVING (max(is_root) AND max(came) <= ?) OR max(came) <= ?"
@@ -143,9 +144,10 @@ class Intake:
         """
         taken, now = Taken(), time.time()
         whole = self._held.execute(_WHOLE, (now - quiet, now - _NO_ROOT * quiet)).fetchall()
-        for (trace,) in whole:
+        for begin in range(0, len(whole), _AT_ONCE):
             with self._transaction():
-                taken += self._take_trace(trace, sampling, day)
+                for (trace,) in whole[begin : begin + _AT_ONCE]:
+                    taken += self._take_trace(trace, sampling, day)
         return taken
 
     def _take_trace(self, trace: str, sampling: Sampling, day: str) -> Taken:
@@ -219,7 +221,12 @@ class Intake:
         found = self._held.execute("SELECT count(*) FROM rows WHERE day = ?", (day,)).fetchone()
         return int(found[0])
 
-    def write_rows(self, day: str, path: Path) -> None:
+    def has_traces(self, day: str) -> bool:
+        """Whether the rows of a day were put together of spans."""
+        found = self._held.execute("SELECT row FROM rows WHERE day = ? LIMIT 1", (day,)).fetchone()
+        return found is not None and TRAJECTORY in json.loads(found[0])
+
+    def write_rows(self, day: str, path: Path, *, as_trajectories: bool = False) -> None:
         """The rows of a day as a data file, which grows at its end."""
         path.parent.mkdir(parents=True, exist_ok=True)
         held = _whole_lines(path)
@@ -228,7 +235,8 @@ class Intake:
         )
         with path.open("a", encoding="utf-8") as file:
             for (row,) in rows:
-                file.write(f"{row}\n")
+                line = line_of(json.loads(row), as_trajectory=as_trajectories)
+                file.write(f"{_line(line)}\n")
 
     def fact(self, name: str) -> JsonObject:
         """Something that is kept between two looks; empty where nothing is."""
@@ -293,6 +301,18 @@ def open_intake(folder: Path) -> Iterator[Intake]:
         raise RunError(
             "{folder} cannot be used: {reason}", folder=folder, reason=reason_of(error)
         ) from error
+
+
+@contextmanager
+def reading_intake(folder: Path) -> Iterator[Intake]:
+    """The events of a folder, read while another process may follow."""
+    path = folder / FILE
+    try:
+        address = f"{path.absolute().as_uri()}?mode=ro"
+        with closing(sqlite3.connect(address, uri=True, timeout=5)) as connection:
+            yield Intake(connection)
+    except sqlite3.Error as error:
+        raise RunError("{path} cannot be used: {error}", path=path, error=error) from error
 
 
 def _key(id: str) -> bytes:

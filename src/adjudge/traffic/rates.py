@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message
-from adjudge.results.numbers import percent
+from adjudge.results.numbers import figure, percent
 from adjudge.runs.folder import records_of
+from adjudge.runs.traffic_rows import about_traffic
 from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets
 from adjudge.stats.intervals import Interval
 from adjudge.stats.weighted import weighted_interval, weighted_mean
-from adjudge.traffic.intake import COLUMN
 
 RISK = 0.05
 """How many followers may ever raise a false alarm about a rate."""
@@ -34,6 +35,8 @@ class TrafficRate:
     """Those of the same days, judged or not."""
     mean: float | None
     interval: Interval | None
+    is_count: bool = False
+    """Whether it is a mean count, which has no most and no interval."""
 
     def sentence(self) -> Message:
         """The rate in a line."""
@@ -52,6 +55,12 @@ class TrafficRate:
             "count": self.rows,
             "events": f"{self.events:,}",
         }
+        if self.is_count:
+            return Message(
+                "{name}: {value} on average, of {events} events, by {count} rows",
+                **values,
+                value=figure(self.mean),
+            )
         if self.interval is None:
             return Message(
                 "{name}: {mean} of {events} events, by {count} rows: too few for an interval",
@@ -84,21 +93,33 @@ class _Scores:
     values: list[float] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     unscored: int = 0
+    counts: bool = False
+    """Whether they are counts: the fewer the better, and there is no most."""
     certain: int = 0
     """Rows that were taken for sure, with a score or not: they stand for themselves alone."""
 
     def add(self, one: JudgmentRecord) -> None:
         weight = about_traffic(one).get("weight")
         self.certain += weight == 1
+        self.counts |= one.detail.is_count
         if one.score is None or not isinstance(weight, int | float):
             self.unscored += 1
         else:
             self.values.append(one.score)
             self.weights.append(float(weight))
 
+    def plus(self, other: _Scores) -> _Scores:
+        return _Scores(
+            self.values + other.values,
+            self.weights + other.weights,
+            self.unscored + other.unscored,
+            self.counts or other.counts,
+            self.certain + other.certain,
+        )
+
     def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
         weights = self._weights_for(events - self.certain)
-        in_range = all(0 <= value <= 1 for value in self.values)
+        in_range = not self.counts and all(0 <= value <= 1 for value in self.values)
         return TrafficRate(
             judge,
             criterion,
@@ -107,6 +128,7 @@ class _Scores:
             events,
             weighted_mean(self.values, weights) if weights else None,
             weighted_interval(self.values, weights) if weights and in_range else None,
+            self.counts,
         )
 
     def _weights_for(self, others: int) -> list[float]:
@@ -122,28 +144,54 @@ class _Scores:
         return [weight * factor if weight > 1 else weight for weight in self.weights]
 
 
-def about_traffic(one: JudgmentRecord) -> JsonObject:
-    """How the row was chosen."""
-    return object_in(one.input.get(COLUMN))
+_Name = tuple[str, str]
 
 
 def rates_of(folders: Iterable[Path], events: int) -> tuple[TrafficRate, ...]:
     """The rates over the runs of some days with so many events, by judge and criterion."""
-    found: dict[tuple[str, str], _Scores] = {}
-    for folder in folders:
-        for one in records_of(folder):
-            found.setdefault((one.judge, one.criterion), _Scores()).add(one)
+    found = _together(map(_scores_in, folders))
     return tuple(scores.rate(*name, events) for name, scores in found.items())
+
+
+def rolling_rates(
+    runs: Mapping[str, Path], events: Mapping[str, int], window: int
+) -> dict[_Name, list[tuple[str, TrafficRate]]]:
+    """Judge and criterion → the rate on each day, over the ``window`` days that end with it."""
+    by_day = {day: _scores_in(run) for day, run in runs.items()}
+    days, found = list(events), dict[_Name, list[tuple[str, TrafficRate]]]()
+    for place, day in enumerate(days):
+        last = days[max(0, place + 1 - window) : place + 1]
+        came = sum(events[one] for one in last)
+        scores = _together(by_day[one] for one in last if one in by_day)
+        for name, own in scores.items():
+            found.setdefault(name, []).append((day, own.rate(*name, came)))
+    return found
+
+
+def _scores_in(folder: Path) -> dict[_Name, _Scores]:
+    found: dict[_Name, _Scores] = {}
+    for one in records_of(folder):
+        found.setdefault((one.judge, one.criterion), _Scores()).add(one)
+    return found
+
+
+def _together(several: Iterable[Mapping[_Name, _Scores]]) -> dict[_Name, _Scores]:
+    found: dict[_Name, _Scores] = {}
+    for each in several:
+        for name, scores in each.items():
+            found[name] = found[name].plus(scores) if name in found else scores
+    return found
 
 
 @dataclass(frozen=True)
 class Alarm:
-    """Whether a rate has fallen below its bar."""
+    """Whether a rate has fallen below its bar, or a mean count has risen above it."""
 
     judge: str
     criterion: str
     bar: float
     evidence: float
+    rises: bool = False
 
     @property
     def raised(self) -> bool:
@@ -157,9 +205,11 @@ class Alarm:
         values = {
             "judge": self.judge,
             "criterion": self.criterion,
-            "bar": percent(self.bar),
+            "bar": figure(self.bar) if self.rises else percent(self.bar),
             "evidence": f"{self.evidence:.3g}",
         }
+        if self.rises:
+            return self._of_count(values)
         if self.raised:
             return Message(
                 "ALARM: {judge}, {criterion} has fallen below {bar} (evidence {evidence}; from 20 "
@@ -172,12 +222,26 @@ class Alarm:
             **values,
         )
 
+    def _of_count(self, values: Mapping[str, str]) -> Message:
+        if self.raised:
+            return Message(
+                "ALARM: {judge}, {criterion} has risen above {bar} on average (evidence "
+                "{evidence}; from 20 on it is an alarm)",
+                **values,
+            )
+        return Message(
+            "{judge}, {criterion}: no sign that it has risen above {bar} on average (evidence "
+            "{evidence}; from 20 on it is an alarm)",
+            **values,
+        )
+
     def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
         return {
             "judge": self.judge,
             "criteria": self.criterion,
             "bar": self.bar,
+            "above": self.rises,
             "evidence": self.evidence,
             "raised": self.raised,
         }
@@ -195,7 +259,7 @@ class AlarmState:
     """Those of them that had no score when they were seen."""
 
     @classmethod
-    def of(cls, value: JsonObject, bar: float) -> AlarmState:
+    def of(cls, value: JsonObject, bar: float, *, rises: bool = False) -> AlarmState:
         """What was kept of it; from the beginning where the bar is another one."""
         match value:
             case {
@@ -205,15 +269,15 @@ class AlarmState:
                 "day": str() as day,
                 "seen": int() as seen,
                 "missed": list() as missed,
-            } if kept == bar:
-                return cls(
-                    FallBets(bar, tuple(map(tuple, logs)), largest), day, seen, tuple(missed)
-                )
-        return cls(FallBets(bar))
+            } if kept == bar and value.get("rises", False) is rises:
+                bets = FallBets(bar, tuple(map(tuple, logs)), largest, rises)
+                return cls(bets, day, seen, tuple(missed))
+        return cls(FallBets(bar, rises=rises))
 
     def to_dict(self) -> JsonDict:
         return {
             "bar": self.bets.bound,
+            "rises": self.bets.rises,
             "logs": [list(one) for one in self.bets.logs],
             "largest": self.bets.largest,
             "day": self.day,
@@ -228,7 +292,8 @@ class AlarmState:
         """
         state = self if day == self.day else AlarmState(self._bets_of_next_day(), day)
         new = [place for place in sorted(scores) if place >= state.seen or place in state.missed]
-        values = [min(1.0, max(0.0, one)) for place in new if (one := scores[place]) is not None]
+        most = math.inf if self.bets.rises else 1.0
+        values = [min(most, max(0.0, one)) for place in new if (one := scores[place]) is not None]
         return AlarmState(
             state.bets.add(values),
             day,
@@ -238,7 +303,7 @@ class AlarmState:
 
     def _bets_of_next_day(self) -> FallBets:
         if self.bets.evidence >= 1 / RISK:
-            return FallBets(self.bets.bound).begin()
+            return FallBets(self.bets.bound, rises=self.bets.rises).begin()
         return self.bets.begin()
 
 

@@ -55,7 +55,8 @@ class Service:
     """Whether it takes many, under "data"."""
 
 
-def _basic(keys: Sequence[str]) -> Mapping[str, str]:
+def basic_headers(keys: Sequence[str]) -> Mapping[str, str]:
+    """A name and a password, as HTTP takes them."""
     return {"Authorization": "Basic " + base64.b64encode(":".join(keys).encode()).decode()}
 
 
@@ -125,7 +126,7 @@ SERVICES = {
             "LANGFUSE_HOST",
             "https://cloud.langfuse.com",
             ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"),
-            _basic,
+            basic_headers,
             _langfuse,
             "data",
             lambda answer: object_in(answer.get("meta")).get("cursor"),
@@ -159,7 +160,7 @@ SERVICES = {
         ),
     )
 }
-_WITHOUT_KEY = ("phoenix",)
+_WITHOUT_KEY = ("phoenix", "mlflow")
 """Services that may run on one's own machine without a key."""
 
 
@@ -216,11 +217,12 @@ class ServiceSpans:
         for one in scores:
             self._exchange(self.service.scores, one)
 
-    def _exchange(self, path: str, body: JsonObject | None) -> JsonValue:
+    def _exchange(self, path: str, body: JsonObject | None, method: str | None = None) -> JsonValue:
         request = Request(  # noqa: S310 - http or https, as checked above
             self._address + path,
             None if body is None else json.dumps(body).encode(),
             {"Accept": "application/json", "Content-Type": "application/json", **self._headers()},
+            method=method,
         )
         try:
             with urlopen(request, timeout=_PATIENCE) as answer:  # noqa: S310

@@ -23,6 +23,7 @@ from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records, votes_of
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
+from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
     FEW,
     Corrected,
@@ -188,6 +189,8 @@ def calibrate(
         (one for one in labels if one.criteria == names[0]),
         lock,
         model_made=settings.labels_are_model_made,
+        since=settings.changed_at,
+        older=settings.labels_before_change,
     )
     found, scale = (
         [one.record("", place, votes=True) for place, one in enumerate(made)],
@@ -275,9 +278,25 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
             weighting=used.weighting,
         )
         in_votes = rows.weighting is not None and rows.weighting.reads_votes
+        beside = 0
         for record in records(ledger, judge=one.judge, votes=in_votes):
-            rows.add(record)
-    return calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
+            if is_of_sample(record):
+                rows.add(record)
+            else:
+                beside += 1
+    found = calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
+    return replace(found, notes=(*found.notes, *_taken_for_sure(beside)))
+
+
+def _taken_for_sure(count: int) -> Iterator[Message]:
+    if count:
+        yield plural(
+            "{count} row of the traffic was taken for sure and is left out: the number is that of "
+            "all events alike",
+            "{count} rows of the traffic were taken for sure and are left out: the number is that "
+            "of all events alike",
+            count,
+        )
 
 
 def calibration(

@@ -12,6 +12,7 @@ from adjudge.engine.identity import judge_identity
 from adjudge.labels.scales import JudgedScale, label_scales
 from adjudge.ledger.file import read_meta
 from adjudge.runs.folder import reading
+from adjudge.runs.judge_changes import changed_at
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
 
 
@@ -32,7 +33,18 @@ class LabelledJudge:
 
     def used(self, settings: LabelSettings) -> LabelsUsed:
         """The labels by what may be done with them."""
-        return labels_used(self.labels, self.lock, model_made=settings.labels_are_model_made)
+        return labels_used(
+            self.labels,
+            self.lock,
+            model_made=settings.labels_are_model_made,
+            since=self._changed_at(settings),
+            older=settings.labels_before_change,
+        )
+
+    def _changed_at(self, settings: LabelSettings) -> float | None:
+        kept = changed_at(self.folder, judge_identity(self.configuration))
+        known = [one for one in (kept, settings.changed_at) if one is not None]
+        return max(known, default=None)
 
 
 def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -27,6 +28,10 @@ class LabelSettings:
     cluster: str | None = None
     """The column whose rows belong together: turns of one conversation, repeats of one prompt."""
     labels_are_model_made: bool = False
+    labels_before_change: bool = False
+    """Whether labels count that are older than a change of the judge that was found."""
+    changed_at: float | None = None
+    """When the judge was found changed, where its runs do not say it."""
 
 
 @dataclass(frozen=True)
@@ -62,17 +67,27 @@ class LabelsUsed:
 
 
 def labels_used(
-    given: Iterable[Label], lock: str | None, *, model_made: bool = False
+    given: Iterable[Label],
+    lock: str | None,
+    *,
+    model_made: bool = False,
+    since: float | None = None,
+    older: bool = False,
 ) -> LabelsUsed:
     """Sort labels out for the judge whose identity is ``lock``.
 
-    ``model_made``: labels that models made may count.
+    ``model_made``: labels that models made may count. ``since``: those given before do not, since
+    the judge was found changed then; with ``older`` they do, and that is said.
     """
     known = list(given)
     answered = [one for one in known if one.state == "given"]
     people = [one for one in answered if one.kind != "model"]
     kept = answered if model_made else people
     refusal = MODEL_MADE if answered and not kept else None
+    before = [] if since is None else [one for one in kept if one.at < since]
+    if since is not None and before and not older:
+        refusal = refusal or (_all_older(len(kept), since) if before == kept else None)
+        kept = [one for one in kept if one.at >= since]
     kept, foreign = _of_this_judge(kept, lock)
     chosen = sum(not one.is_random for one in kept) - foreign
     if kept and chosen + foreign == len(kept):
@@ -81,6 +96,8 @@ def labels_used(
     ways = sorted({str(one.drawn_by) for one in kept if one.design == "random_weighted"})
     if len(ways) > 1:
         refusal = refusal or _drawn_twice(ways)
+    if before and since is not None:
+        notes.append(_as_it_was(since) if older else _some_older(len(before), since))
     return LabelsUsed(
         tuple(kept),
         tuple(notes),
@@ -113,6 +130,41 @@ def _drawn_twice(ways: Sequence[str]) -> Refusal:
             ways=", ".join(ways),
         ),
     )
+
+
+def _all_older(count: int, since: float) -> Refusal:
+    return Refusal(
+        "older_than_change",
+        plural(
+            "the judge was found changed on {date}, and the only label is older: label rows of a "
+            "run made since, or say --labels-before-change for numbers of the judge as it was",
+            "the judge was found changed on {date}, and all {count} labels are older: label rows "
+            "of a run made since, or say --labels-before-change for numbers of the judge as it was",
+            count,
+            date=_date(since),
+        ),
+    )
+
+
+def _some_older(count: int, since: float) -> Message:
+    return plural(
+        "{count} label is older than {date}, when the judge was found changed, and is left out",
+        "{count} labels are older than {date}, when the judge was found changed, and are left out",
+        count,
+        date=_date(since),
+    )
+
+
+def _as_it_was(since: float) -> Message:
+    return Message(
+        "labels count that are older than {date}, when the judge was found changed: the corrected "
+        "number is that of the judge as it was, not as it is now",
+        date=_date(since),
+    )
+
+
+def _date(moment: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
 
 
 def _none_drawn(foreign: int, chosen: int) -> Refusal:

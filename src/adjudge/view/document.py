@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from adjudge.domain.light import light_dataclass
 from adjudge.view.template import environment
 from adjudge.view.terminal import Screen
@@ -17,6 +19,8 @@ class DocumentPart:
     lines: Sequence[str] = ()
     headings: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
+    plots: Sequence[Markup] = ()
+    """Pictures, on HTML pages."""
     only_on_page: bool = False
     """Whether a terminal leaves it out."""
 

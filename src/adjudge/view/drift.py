@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from markupsafe import Markup
+
 from adjudge.drift.history import AnchorLook, DriftOutcome, DriftReport, QuestionDrift
-from adjudge.messages import Message
+from adjudge.messages import Message, render
 from adjudge.results.numbers import figure
 from adjudge.view.document import Document, DocumentPart
+from adjudge.view.plots import Range
+from adjudge.view.timeline import Moment, timeline, titled
+
+_FEWEST_LOOKS = 2
 
 
-def drift_document(report: DriftReport, title: str) -> Document:
+def drift_document(report: DriftReport, title: str, language: str = "en") -> Document:
     """The whole report."""
     return Document(
         title=Message("Drift: {title}", title=title),
         lines=list(summary(report)),
-        parts=[_part(one, report) for one in report.questions],
+        parts=[_part(one, report, language) for one in report.questions],
         notes=[
             Message(
                 "Evidence is an e-value: a judge that has not changed reaches the bar in at most "
@@ -95,10 +102,36 @@ def sentence(one: QuestionDrift, looks: int) -> Message:
     )
 
 
-def _part(one: QuestionDrift, report: DriftReport) -> DocumentPart:
+def _plots(one: QuestionDrift, report: DriftReport, language: str) -> list[Markup]:
+    """The mean at each look, and the evidence on the way to its bar; nothing before two looks."""
+    if len(report.looks) < _FEWEST_LOOKS:
+        return []
+    means = [
+        Moment(str(look.number), Range(mean), figure(mean, 3))
+        for look, mean in zip(report.looks, one.means, strict=True)
+    ]
+    bar = math.log10(one.bar)
+    evidence = [
+        Moment(str(number), Range(max(0.0, math.log10(max(value, 1.0)))), f"{value:.3g}")
+        for number, value in enumerate(one.evidence, 1)
+    ]
+    high = math.ceil(max([bar, *(each.range.value or 0 for each in evidence)]) + 0.5)
+    mean_of = Message("Mean score of the anchors at each look")
+    towards = Message("Evidence after each look, in powers of ten; dashed: the bar")
+    return [
+        titled(timeline(means, render(mean_of, language)), render(mean_of, language)),
+        titled(
+            timeline(evidence, render(towards, language), high=high, bar=bar),
+            render(towards, language),
+        ),
+    ]
+
+
+def _part(one: QuestionDrift, report: DriftReport, language: str) -> DocumentPart:
     options = sorted({*one.first, *one.last})
     return DocumentPart(
         title=one.question,
+        plots=_plots(one, report, language),
         headings=[
             Message("look"),
             Message("date"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from adjudge.attacks.report import grade
 from adjudge.messages import Message
 from adjudge.results.judge_card import JudgeCards
@@ -36,6 +38,24 @@ def judge_card_page(found: JudgeCards, language: str = "en") -> str:
         )
     )
     return page.strip() + "\n"
+
+
+def judge_card_html(found: JudgeCards, language: str = "en") -> str:
+    """The same as one HTML file: nothing is loaded, nothing is sent, no text of a row is a link."""
+    from markdown_it import MarkdownIt
+
+    reader = MarkdownIt("commonmark", {"html": False}).enable("table")
+    reader.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
+    shown = reader.render(judge_card_page(found, language))
+    names = ", ".join(card.name for card in found.cards)
+    return (
+        environment(language, html=True)
+        .get_template("judge_card.html.jinja")
+        .render(
+            title=Message("Judge {name}", name=names),
+            content=Markup(shown),  # noqa: S704 - the reader escapes
+        )
+    )
 
 
 def _estimate(one: Estimate) -> str:

@@ -36,6 +36,7 @@ from adjudge.web.pages import (
     runs,
     start,
     trust,
+    watch,
 )
 from adjudge.web.site import THEME_COOKIE, THEMES, Site, assets, site_of
 
@@ -47,6 +48,7 @@ _PAGES = (
     row_more,
     label,
     trust,
+    watch,
     jobs,
     start,
     compare,

@@ -30,6 +30,7 @@ from adjudge.ledger.file import (
     read_meta,
 )
 from adjudge.runs.folder import is_inside, last_written, reading, runs_inside, spent_in
+from adjudge.runs.judge_changes import FILE as CHANGES
 from adjudge.service.run_index import NoSuchRun
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
@@ -227,11 +228,13 @@ class Library:
 
 def _version(folder: Path) -> object:
     """Changes with whatever is written to a run, labels included, as soon as a
-    reader can see it.
+    reader can see it; and when a judge is found changed.
     """
-    return tuple(
-        (*_stamp(folder / name), *_log_version(folder / name)) for name in (FILE, LABELS)
-    ) + _stamp(folder / NOTES)
+    beside = (folder / NOTES, folder.parent / CHANGES, folder.parent.parent / CHANGES)
+    return (
+        *((*_stamp(folder / name), *_log_version(folder / name)) for name in (FILE, LABELS)),
+        *map(_stamp, beside),
+    )
 
 
 def _log_version(database: Path) -> tuple[object, ...]:

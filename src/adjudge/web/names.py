@@ -67,6 +67,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "disagreement": Message("disagreement first"),
         "low-confidence": Message("low confidence first"),
         "failed": term("queue", "failed"),
+        "suspicious": Message("suspicious ones"),
         "conflicts": Message("annotators differ"),
     },
     "severity": {"error": term("page", "error"), "warning": term("page", "warning")},

@@ -1,0 +1,110 @@
+"""Numbers over time as inline SVG, like the other plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from adjudge.view.plots import Range
+
+_WIDTH, _HEIGHT = 640, 200
+_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 14, 30
+_MOST_NAMES = 8
+
+
+class Moment(NamedTuple):
+    """What was known at one time."""
+
+    name: str
+    range: Range
+    told: str
+    """What stands beside the point when one points at it."""
+
+
+def timeline(
+    moments: Sequence[Moment], title: str, *, high: float = 1.0, bar: float | None = None
+) -> Markup:
+    """Points from left to right on a scale from 0 to ``high``, with their intervals, joined where
+    there is nothing missing between. ``bar``: a line across.
+    """
+    parts = [
+        Markup('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(*ends)
+        for ends in (
+            (_LEFT, _y(0, high), _WIDTH - _RIGHT, _y(0, high)),
+            (_LEFT, _y(0, high), _LEFT, _TOP),
+        )
+    ]
+    parts += [
+        Markup('<text x="{}" y="{:.1f}" text-anchor="end">{:g}</text>').format(
+            _LEFT - 6, _y(value, high) + 4, value
+        )
+        for value in (0.0, high)
+    ]
+    if bar is not None:
+        parts.append(
+            Markup('<line class="limit" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>').format(
+                _LEFT, _WIDTH - _RIGHT, _y(min(bar, high), high)
+            )
+        )
+    places = [_x(place, len(moments)) for place in range(len(moments))]
+    for place, one in enumerate(moments):
+        parts += _point(one, places[place], high)
+        before = moments[place - 1].range.value if place else None
+        if before is not None and one.range.value is not None:
+            parts.append(
+                Markup(
+                    '<line class="trend" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>'
+                ).format(
+                    places[place - 1], _y(before, high), places[place], _y(one.range.value, high)
+                )
+            )
+    told = f"{title}: " + ", ".join(f"{one.name} {one.told}" for one in moments)
+    return Markup(
+        '<svg class="plot" role="img" aria-label="{}" viewBox="0 0 {} {}">{}{}</svg>'
+    ).format(told, _WIDTH, _HEIGHT, Markup("").join(parts), _names(moments, places))
+
+
+def _x(place: int, count: int) -> float:
+    width = _WIDTH - _LEFT - _RIGHT - 28
+    return _LEFT + 14 + width * (place / (count - 1) if count > 1 else 0.5)
+
+
+def _y(value: float, high: float) -> float:
+    height = _HEIGHT - _TOP - _BOTTOM
+    return _TOP + height * (1 - min(max(value / high, 0.0), 1.0))
+
+
+def _point(one: Moment, x: float, high: float) -> list[Markup]:
+    found = []
+    if one.range.lower is not None and one.range.upper is not None:
+        found.append(
+            Markup(
+                '<line class="range" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>'
+            ).format(x, _y(one.range.lower, high), _y(one.range.upper, high))
+        )
+    if one.range.value is not None:
+        found.append(
+            Markup(
+                '<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>'
+            ).format(x, _y(one.range.value, high), f"{one.name}: {one.told}")
+        )
+    return found
+
+
+def _names(moments: Sequence[Moment], places: Sequence[float]) -> Markup:
+    """Under the points, not all of them where there are many."""
+    every = max(1, -(-len(moments) // _MOST_NAMES))
+    return Markup("").join(
+        Markup('<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>').format(
+            x, _HEIGHT - 8, one.name
+        )
+        for place, (one, x) in enumerate(zip(moments, places, strict=True))
+        if place % every == 0
+    )
+
+
+def titled(plot: Markup, title: str) -> Markup:
+    """A plot under what it shows."""
+    return Markup("<figure><figcaption>{}</figcaption>{}</figure>").format(title, plot)

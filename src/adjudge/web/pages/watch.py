@@ -1,0 +1,63 @@
+"""``/run/ID/watch``: an attack on a judge, the looks at its anchors, or the traffic it follows."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.attacks.report import FACT as ATTACK
+from adjudge.attacks.report import attack_report
+from adjudge.domain.json_types import JsonDict
+from adjudge.drift.anchors import read_anchors
+from adjudge.drift.history import FACT as LOOK
+from adjudge.drift.history import anchors_of, drift_report
+from adjudge.runs.folder import run_info
+from adjudge.traffic.history import is_followed, traffic_document
+from adjudge.view.attack import attack_document
+from adjudge.view.document import Document
+from adjudge.view.drift import drift_document
+from adjudge.web.library import RunPlace
+from adjudge.web.site import site_of
+
+
+def show(request: Request) -> Response:
+    """What is known of the judge beside the numbers of the run; how to get it where nothing is."""
+    site = site_of(request)
+    place = site.library.find(request.path_params["run"])
+    language = site.language_of(request)
+    data = {"run": {"id": place.id, "name": place.name}, **_shown(place, language)}
+    return site.answer(request, "watch.html.jinja", data)
+
+
+def _shown(place: RunPlace, language: str) -> JsonDict:
+    found = _document(place, language)
+    if found is None:
+        return {"document": None}
+    parts = [
+        {
+            "title": one.title,
+            "lines": list(one.lines),
+            "plots": list(one.plots),
+            "headings": list(one.headings),
+            "rows": [list(row) for row in one.rows],
+        }
+        for one in found.parts
+    ]
+    shown: JsonDict = {"title": found.title, "lines": list(found.lines), "parts": parts}
+    return {"document": {**shown, "notes": list(found.notes)}}
+
+
+def _document(place: RunPlace, language: str) -> Document | None:
+    facts = run_info(place.folder).facts
+    if ATTACK in facts:
+        return attack_document(attack_report(place.folder), language)
+    if LOOK in facts and (anchors := anchors_of(place.folder)) is not None:
+        report = drift_report(read_anchors(anchors), place.folder.parent)
+        return drift_document(report, anchors.name, language)
+    if is_followed(place.folder.parent):
+        return traffic_document(place.folder.parent, language)
+    return None
+
+
+ROUTES = (Route("/run/{run}/watch", show),)
