@@ -56,6 +56,8 @@ class ComparisonSettings:
     level: float = 0.95
     margin: float = 0.0
     """Better or worse is said only of differences beyond it."""
+    sequential: bool = False
+    """Whether it may be looked at again and again while rows are added."""
     noise: bool = True
     """Look at the votes, for how much of the width they are."""
 
@@ -160,10 +162,13 @@ def compare_runs(
     """A comparison for each judge and criteria that both runs have; ``found`` holds their rows,
     joined.
     """
-    sides = (_Side.of(one), _Side.of(two))
-    return adjusted_for_all(
-        [_compared(line, found, sides, settings) for line in found.lines()], settings
-    )
+    sides, lines = (_Side.of(one), _Side.of(two)), list(found.lines())
+    if settings.sequential:  # each criterion takes its part of the risk
+        part = 1 - (1 - settings.level) / max(1, len(lines))
+        own = replace(settings, level=part)
+        each = (_compared(line, found, sides, own) for line in lines)
+        return [replace(one, level=settings.level) for one in each]
+    return adjusted_for_all([_compared(line, found, sides, settings) for line in lines], settings)
 
 
 @dataclass(frozen=True)
@@ -312,12 +317,15 @@ def _compared(
     )
     clustered = found.by_column or scores.units < scores.rows
     system, why = _system(*found.systems(line))
-    difference = (
-        _refused(scores, level, why)
-        if why
-        else scores.compared(clustered=clustered, level=level, margin=margin, reach=_reach(measure))
-    )
-    corrected = _corrected(series, level, clustered=clustered)
+    if why:
+        difference = _refused(scores, level, why)
+    elif settings.sequential:
+        difference = scores.looked_at_often(level=level, margin=margin, reach=_reach(measure))
+    else:
+        difference = scores.compared(
+            clustered=clustered, level=level, margin=margin, reach=_reach(measure)
+        )
+    corrected = _corrected(series, settings, clustered=clustered)
     locks = [side.lock(name, criteria) for side, name in zip(sides, series.judges, strict=True)]
     one_order = bool(system) and any(
         side.one_order(name) for side, name in zip(sides, series.judges, strict=True)
@@ -405,16 +413,21 @@ def _outcome(found: RunComparison) -> ComparisonOutcome:
     )
 
 
-def _corrected(series: _Series, level: float, *, clustered: bool) -> Estimate | None:
+def _corrected(
+    series: _Series, settings: ComparisonSettings, *, clustered: bool
+) -> Estimate | None:
     """PPI++ of the paired difference; of texts that differ, since people say the same of one text
-    in both runs.
+    in both runs. Where it is looked at often, the labels alone.
     """
     if not series.other_texts or len(series.labelled) < LEAST_LABELS:
         return None
-    groups = series.groups if clustered else (None, None)
-    found = corrected_difference(
-        series.labelled, series.judged, series.rest, level=level, clusters=groups
-    )
+    if settings.sequential:
+        found = _labels_looked_at_often(series, settings.level)
+    else:
+        groups = series.groups if clustered else (None, None)
+        found = corrected_difference(
+            series.labelled, series.judged, series.rest, level=settings.level, clusters=groups
+        )
     if found.lower is None:
         return None
     ends = [
@@ -422,6 +435,14 @@ def _corrected(series: _Series, level: float, *, clustered: bool) -> Estimate | 
         for one in (found.value, found.lower, found.upper)
     ]
     return replace(found, value=ends[0], lower=ends[1], upper=ends[2])
+
+
+def _labels_looked_at_often(series: _Series, level: float) -> Estimate:
+    """Labels of one unit count as their mean."""
+    scores = PairedScores()
+    for _, own in groupby(zip(series.groups[0], series.labelled, strict=True), lambda one: one[0]):
+        scores.add((label, 0.0) for _, label in own)
+    return scores.looked_at_often(level=level).estimate
 
 
 def _notes(
@@ -519,7 +540,7 @@ def _spread(one: RunComparison) -> tuple[float, float, int]:
     """The middle of the interval that is shown, its standard error, and the degrees of freedom."""
     shown = one.shown
     lower, upper = shown.lower or 0.0, shown.upper or 0.0
-    freedom = max(1, shown.count - 1 if one.corrected else one.difference.units + 1)
+    freedom = max(1, shown.count - 1 if one.corrected else one.difference.freedom)
     return (
         (lower + upper) / 2,
         (upper - lower) / 2 / t_quantile((1 + shown.level) / 2, freedom),
