@@ -30,6 +30,7 @@ from adjudge.exporters.shapes import (
     ImportShape,
     LeaderboardShape,
     ModelShape,
+    PlanShape,
     PluginShape,
     ReachedShape,
     RunShape,
@@ -191,6 +192,14 @@ class Leaderboards(Envelope):
     results: Sequence[LeaderboardShape]
 
 
+class Plans(Envelope):
+    """plan."""
+
+    kind: Literal["plans"]
+    summary: Count
+    results: Sequence[PlanShape]
+
+
 class Imports(Envelope):
     """import."""
 
@@ -269,5 +278,16 @@ DOCUMENTS: tuple[type, ...] = (
         Findings,
         Conflicts,
     ),
-    *(Calibrations, Cascades, Leaderboards, Imports, Bench, Attacks, Drifts, Traffic, Improvements),
+    *(
+        Calibrations,
+        Cascades,
+        Leaderboards,
+        Plans,
+        Imports,
+        Bench,
+        Attacks,
+        Drifts,
+        Traffic,
+        Improvements,
+    ),
 )
