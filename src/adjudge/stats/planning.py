@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from statistics import median, quantiles
 
-from adjudge.stats.correction import Stratum, labels_only, post_stratified
+from adjudge.stats.correction import Stratum, post_stratified
 from adjudge.stats.difference import ComparisonOutcome, PairedScores
 from adjudge.stats.intervals import Interval, share_limits
 from adjudge.stats.refusal import too_few
@@ -60,9 +60,8 @@ def labels_for_width(
 
     def draw(choice: random.Random, labels: int) -> float:
         if judge is None:
-            hits = _hits(choice, labels, rate)
-            found = labels_only([1.0] * hits + [0.0] * (labels - hits), level=level)
-            return found.width or 1.0
+            found = share_limits(_hits(choice, labels, rate), labels, level=level)
+            return found.upper - found.lower
         return _corrected_width(choice, rate, judge, labels, rows, level)
 
     def measure(labels: int) -> tuple[float, float]:
