@@ -609,7 +609,7 @@ def figures(draws: int) -> bool:
 def ratings(draws: int) -> bool:
     """Ratings of four systems, where they have limits."""
     covered, draws = {}, max(20, draws // 10)
-    for gap, prompts in some(product((0.0, 0.5, 1.0), (10, 30, 60))):
+    for gap, prompts in some(product((0.0, 0.5, 1.0, 2.0), (10, 30, 60))):
         strength = {name: gap * (1.5 - place) for place, name in enumerate("abcd")}
         choice, hits = random.Random(f"ratings {gap} {prompts}"), []
         for _ in range(draws):
