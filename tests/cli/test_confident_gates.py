@@ -229,12 +229,13 @@ def test_a_gate_that_is_looked_at_daily_is_surer_and_says_so(project: Project) -
     often = project.run(59, 60, "{fail_under: 0.9}", "--confidence", "0.95", "--sequential")
     assert often.returncode == 5, often.stdout + often.stderr
     assert "95% at every look" in often.stderr
-    grown = project.run(198, 200, "{fail_under: 0.9, confidence: 0.95, sequential: true}")
+    gates = "{fail_under: 0.9, confidence: 0.95, sequential: true}"
+    grown = project.run(198, 200, gates, run="grown")
     assert grown.returncode == 0, grown.stdout + grown.stderr
-    shown = commands.adjudge("runs", "show", "run", "--json", cwd=project.folder)
+    shown = commands.adjudge("runs", "show", "grown", "--json", cwd=project.folder)
     (gate,) = json.loads(shown.stdout)["gates"]
     assert gate["sequential"] is True
-    assert gate["verdict"] == "holds"
+    assert gate["verdict"] == "holds", gate
 
 
 def test_a_run_is_held_to_another_one_daily(project: Project) -> None:
