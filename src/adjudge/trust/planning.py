@@ -8,8 +8,8 @@ from pathlib import Path
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
+from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
-from adjudge.results.cost import cost_of, dollars
 from adjudge.runs.folder import run_info
 from adjudge.stats.planning import (
     MOST,
@@ -72,7 +72,7 @@ class Plan:
         """What it takes, and how sure that is."""
         made = [self._taken()] if self.size.count is not None else [self._out_of_reach()]
         if self.usd is not None:
-            made.append(Message("The judge costs about {usd} for that.", usd=dollars(self.usd)))
+            made.append(Message("The judge costs about {usd} for that.", usd=f"${self.usd:.4f}"))
         if self.alone and self.alone.count is not None:
             made.append(
                 Message("Without the judge it would take {count} labels.", count=self.alone.count)
@@ -275,7 +275,10 @@ def planned_judge(folder: str | Path, *, judge: str | None = None) -> PlannedJud
         *((one.value or 0.0) * one.count / (one.count + 1) for one in shares if one)
     )
     info = run_info(folder)
-    cost = cost_of(info.usage).cost_usd
+    prices = PriceTable.load()
+    costs = [prices.cost(model, used) for model, used in info.usage.items()]
+    known = [one for one in costs if one is not None]
+    cost = sum(known) if len(known) == len(costs) else None
     return PlannedJudge(
         quality=quality,
         rows=fit[0].rows,
