@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-unitxt \
+	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-width test-unitxt \
 	test-first-steps test-work fuzz \
 	lock dist docs messages pictures priors release clean
 
@@ -20,6 +20,7 @@ help:
 	@echo "make bench-intervals how often the 95 % interval of a mean holds the true mean"
 	@echo "make bench-coverage  how often corrected rates, differences, gates and cascades are right (some minutes)"
 	@echo "make test-oracles    figures (on ten thousand random tables each), rules over trajectories and sentences against other implementations"
+	@echo "make test-width      that no interval of ten thousand random tables of each kind has width zero (some minutes)"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  kills, damaged ledgers, failing servers, late lists of batches, rotated keys, budgets, echoed keys, reply bombs, at length"
 	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
@@ -121,6 +122,9 @@ test-oracles: $(VENV)/ready
 
 test-properties: $(VENV)/ready
 	ADJUDGE_EXAMPLES=1000 $(BIN)/python -m pytest -n auto --dist worksteal -m hypothesis
+
+test-width: $(VENV)/ready
+	ADJUDGE_TABLES=10000 $(BIN)/python -m pytest -q -s tests/stats/test_no_width_zero.py -k width
 
 test-parquet: $(VENV)/ready
 	$(PIP) install -r requirements/parquet.txt

@@ -1,6 +1,6 @@
 """How often the numbers that adjudge prints are right, in the samples in which they are printed:
-corrected rates, scores, differences, gates, few rows, agreement, ratings, cascades; and how often
-a judge at chance is told of.
+corrected rates, grades, scores, differences, clusters, gates, few rows, agreement, ratings,
+cascades; and how often a judge at chance is told of.
 
 python benchmarks/coverage.py                       all of it, 1,000 draws a cell
 python benchmarks/coverage.py --draws 200 --only rates differences
@@ -15,16 +15,21 @@ import random
 import statistics
 import sys
 import time
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate, combinations, product
+from itertools import combinations, product
 from typing import TypeVar
 
 from adjudge.stats.agreement import agreement, balanced_accuracy, cohen_kappa, f1, macro
 from adjudge.stats.agreement_intervals import above_chance, above_even_chance, with_limits
 from adjudge.stats.bootstrap import Draws
-from adjudge.stats.correction import Stratum, labels_only, naive, post_stratified
+from adjudge.stats.correction import (
+    Stratum,
+    corrected_mean,
+    labels_only,
+    naive,
+    post_stratified,
+)
 from adjudge.stats.difference import (
     ComparisonOutcome,
     compare,
@@ -34,11 +39,13 @@ from adjudge.stats.difference import (
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import rows_interval
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
+from adjudge.stats.planning import Binomial
 from adjudge.stats.probability import calibration_error
 from adjudge.stats.ranking import NamedContest, rank
 from adjudge.stats.raters import gwet_ac1, krippendorff_alpha
 from adjudge.stats.refusal import chance_p_value, no_better_than_chance, too_few
 from adjudge.stats.selective import Stage, cascade_thresholds
+from adjudge.stats.sequence import sequential_difference, sequential_mean
 
 Cell = TypeVar("Cell")
 ROWS = 2000
@@ -70,25 +77,6 @@ def worst(covered: Mapping[str, float], most: int = 6) -> None:
 def report(text: str) -> None:
     """Say on the side how far it is."""
     print(text, file=sys.stderr, flush=True)
-
-
-class Binomial:
-    """Draws of a binomial distribution, from its table."""
-
-    def __init__(self, count: int, share: float) -> None:
-        logs = [
-            math.lgamma(count + 1)
-            - math.lgamma(k + 1)
-            - math.lgamma(count - k + 1)
-            + k * math.log(share)
-            + (count - k) * math.log1p(-share)
-            for k in range(count + 1)
-        ]
-        self.steps = list(accumulate(math.exp(value) for value in logs))
-
-    def draw(self, choice: random.Random) -> int:
-        """One draw."""
-        return min(bisect_left(self.steps, choice.random()), len(self.steps) - 1)
 
 
 def held(estimate: Estimate, truth: float) -> bool:
@@ -485,9 +473,7 @@ def shown_rate(
     for _ in range(draws):
         passed = all_rows.draw(choice)
         sizes = (rows - passed, passed)
-        of_passed = sum(
-            choice.sample(range(rows), labels)[place] < passed for place in range(labels)
-        )
+        of_passed = sum(place < passed for place in choice.sample(range(rows), labels))
         taken = [labels - of_passed, of_passed]
         if queue:
             taken = [max(have, min(TOP_UP, size)) for have, size in zip(taken, sizes, strict=True)]
@@ -623,7 +609,7 @@ def figures(draws: int) -> bool:
 def ratings(draws: int) -> bool:
     """Ratings of four systems, where they have limits."""
     covered, draws = {}, max(20, draws // 10)
-    for gap, prompts in some(product((0.0, 0.5, 1.0), (10, 30, 60))):
+    for gap, prompts in some(product((0.0, 0.5, 1.0, 2.0), (10, 30, 60))):
         strength = {name: gap * (1.5 - place) for place, name in enumerate("abcd")}
         choice, hits = random.Random(f"ratings {gap} {prompts}"), []
         for _ in range(draws):
@@ -797,9 +783,156 @@ def true_risk(thresholds: Sequence[float | None]) -> tuple[float, float]:
     return (wrong / accepted if accepted else 0.0), accepted
 
 
+GRADES = {
+    "even": (0.2, 0.2, 0.2, 0.2, 0.2),
+    "mostly 5": (0.01, 0.01, 0.03, 0.15, 0.8),
+    "a rare 1": (0.03, 0.0, 0.0, 0.02, 0.95),
+    "1 or 5": (0.01, 0.0, 0.0, 0.0, 0.99),
+    "lost, tied or won": (0.3, 0.2, 0.5),
+    "hardly ever lost": (0.02, 0.02, 0.96),
+}
+"""How often each grade is true, the worst first; three are a win rate."""
+
+
+def graded(draws: int) -> bool:
+    """Corrected grades and win rates, of judges that are right or say anything, where shown."""
+    covered = {}
+    for (name, true), noise, labels, rows in some(
+        product(GRADES.items(), (0.1, 0.4, 1.0), (30, 50, 100), (300, 1000))
+    ):
+        choice, hits = random.Random(f"{name} {noise} {labels} {rows}"), []
+        grades = range(len(true))
+        mean = math.fsum(grade * share for grade, share in enumerate(true)) / grades[-1]
+        for _ in range(draws):
+            strata: dict[int, tuple[int, tuple[float, ...]]] = {}
+            for place, grade in enumerate(choice.choices(grades, true, k=rows)):
+                said = choice.choice(grades) if choice.random() < noise else grade
+                count, known = strata.get(said, (0, ()))
+                own = (*known, grade / grades[-1]) if place < labels else known
+                strata[said] = (count + 1, own)
+            parts = [Stratum(str(one), *strata[one]) for one in sorted(strata)]
+            if too_few(parts) is None:
+                hits.append(held(post_stratified(parts).estimate, mean))
+        if len(hits) >= MADE:
+            where = f"{name}, {noise:.0%} of verdicts by lot, {labels} labels of {rows}"
+            covered[where] = statistics.fmean(hits)
+    report("graded: done")
+    print(f"\n## Corrected grades and win rates: {len(covered)} cells, {draws} draws")
+    worst(covered)
+    return verdict("grades and win rates", list(covered.values()), noisy(draws), 1.0)
+
+
+def cluster_sizes(kind: str, groups: int, choice: random.Random) -> list[int]:
+    """How many rows belong together."""
+    if kind == "alike":
+        return [4] * groups
+    if kind == "one of 60":
+        return [60] + [3] * (groups - 1)
+    return [min(200, int(choice.paretovariate(1.1))) for _ in range(groups)]
+
+
+def clusters(draws: int) -> bool:
+    """Rates of rows that belong together, by themselves and corrected, in clusters of equal and of
+    very unequal size.
+    """
+    covered = {}
+    kinds = ("alike", "one of 60", "a few large")
+    for kind, rate, alike, groups in some(
+        product(kinds, (0.5, 0.9, 0.97), (0.05, 0.3, 0.9), (12, 25, 60)), 9
+    ):
+        choice = random.Random(f"clusters {kind} {rate} {alike} {groups}")
+        alone, corrected = [], []
+        for _ in range(draws):
+            rows = list(cluster_rows(kind, rate, alike, 4 * groups, choice))
+            known = [one for one in rows if one[0] < groups]
+            limits = rows_interval(
+                [label for _, label, _ in known], clusters=[group for group, _, _ in known]
+            )
+            alone.append(limits is not None and limits.lower <= rate <= limits.upper)
+            found = corrected_mean(
+                [said for _, _, said in rows],
+                [label if group < groups else None for group, label, _ in rows],
+                ("FAIL", "PASS"),
+                clusters=[group for group, _, _ in rows],
+            )
+            if too_few(found.strata) is None and found.estimate.lower is not None:
+                corrected.append(held(found.estimate, rate))
+        where = f"θ={rate}, alike {alike}, {groups} clusters, {kind}"
+        covered[where] = statistics.fmean(alone)
+        if len(corrected) >= MADE:
+            covered[where + ", corrected"] = statistics.fmean(corrected)
+    report("clusters: done")
+    print(f"\n## Rows that belong together: {len(covered)} cells, {draws} draws")
+    worst(covered)
+    return verdict("clusters", list(covered.values()), noisy(draws), 1.0)
+
+
+def cluster_rows(
+    kind: str, rate: float, alike: float, groups: int, choice: random.Random
+) -> Iterator[tuple[int, float, str]]:
+    """(cluster, label, verdict of a judge of .9/.8) of each row."""
+    scale = 1 / alike - 1
+    for group, size in enumerate(cluster_sizes(kind, groups, choice)):
+        own = choice.betavariate(rate * scale, (1 - rate) * scale)
+        for _ in range(size):
+            label = choice.random() < own
+            passes = choice.random() < (0.9 if label else 0.2)
+            yield group, float(label), "PASS" if passes else "FAIL"
+
+
+def sequential(draws: int) -> bool:
+    """Gates that are looked at every day for a month: how often they ever decide wrongly, with
+    limits for one look and with sequential ones; and the price in width.
+    """
+    print(f"\n## Gates looked at daily, 20 new rows a day, 30 days, {draws} runs\n")
+    print("| true rate, the bar just beside it | limits for one look | sequential | width |")
+    print("|--:|--:|--:|--:|")
+    wrong = []
+    for rate in some((0.5, 0.8, 0.9, 0.97), 2):
+        choice, misses, ratios = random.Random(f"daily {rate}"), [0, 0], []
+        for _ in range(draws):
+            values: list[float] = []
+            missed = [False, False]
+            for _ in range(30):
+                values += [float(choice.random() < rate) for _ in range(20)]
+                both = rows_interval(values), sequential_mean(values)
+                for place, one in enumerate(both):
+                    missed[place] |= one is not None and not one.lower <= rate <= one.upper
+            misses = [count + one for count, one in zip(misses, missed, strict=True)]
+            once, often = both
+            if once and often:
+                ratios.append((often.upper - often.lower) / (once.upper - once.lower))
+        wrong.append(misses[1] / draws)
+        price = statistics.fmean(ratios)
+        print(f"| {rate} | {misses[0] / draws:.3f} | {wrong[-1]:.3f} | ×{price:.2f} |")
+    wrong.append(daily_comparisons(draws))
+    report("sequential: done")
+    return verdict("sequential gates that are ever wrong", wrong, 0.0, 0.05)
+
+
+def daily_comparisons(draws: int) -> float:
+    """How often two equal systems are ever told apart, over 30 looks at 20 more rows each."""
+    choice, wrong = random.Random("daily pairs"), 0
+    for _ in range(draws):
+        rises = falls = 0
+        called = False
+        for day in range(1, 31):
+            changed = sum(choice.random() < 0.2 for _ in range(20))
+            gained = sum(choice.random() < 0.5 for _ in range(changed))
+            rises, falls = rises + gained, falls + changed - gained
+            found = sequential_difference(rises, falls, 20 * day)
+            called = called or not found.lower <= 0 <= found.upper
+        wrong += called
+    print(f"\nTwo equal systems, compared daily: ever told apart in {wrong / draws:.3f} of runs.")
+    return wrong / draws
+
+
 SECTIONS: dict[str, Callable[[int], bool]] = {
     "rates": lambda draws: shown_rates(draws) if QUICK else rates(draws),
     "numbers": numbers,
+    "graded": graded,
+    "clusters": clusters,
+    "sequential": sequential,
     "paired": paired,
     "figures": figures,
     "ratings": ratings,

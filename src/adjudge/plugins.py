@@ -141,6 +141,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "view": "view:view",
             "label": "label:label",
             "calibrate": "calibrate:calibrate",
+            "plan": "plan:plan_sample",
             "rank": "rank:rank",
             "follow": "follow:follow",
             "bench": "bench:bench",

@@ -73,6 +73,10 @@ def test_a_better_wording_is_shown_with_its_gain_and_nothing_is_written(
     assert 0 < found["gain"]["lower"] < found["gain"]["value"]
     assert sorted(path.name for path in folder.iterdir()) == ["good.yaml", "rows.csv", "runs"]
     assert (folder / "good.yaml").read_text() == CRITERIA
+    best = asked(provider, folder, *IMPROVE, "--writer", "openai/writer", "--tries", "5", "--json")
+    (of_five,) = json.loads(best.stdout)["results"]
+    assert of_five["gain"]["lower"] < found["gain"]["lower"]
+    assert of_five["gain"]["value"] == found["gain"]["value"]
 
 
 def test_the_writer_sees_no_held_out_row_and_every_text_fenced(

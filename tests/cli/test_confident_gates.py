@@ -220,3 +220,47 @@ def test_a_cluster_that_is_no_column_is_refused_before_anything_is_asked(project
     assert not project.folder.joinpath("run").exists()
     alone = talks(project, 2, 2, 2, "{fail_under: 0.5, cluster: talk}")
     assert "cluster says which rows belong together" in alone.stderr
+
+
+def test_a_gate_that_is_looked_at_daily_is_surer_and_says_so(project: Project) -> None:
+    """59 of 60 are enough for one look at 0.9, and not for many; with more rows they are."""
+    once = project.run(59, 60, "{fail_under: 0.9, confidence: 0.95}", run="once")
+    assert once.returncode == 0, once.stdout + once.stderr
+    often = project.run(59, 60, "{fail_under: 0.9}", "--confidence", "0.95", "--sequential")
+    assert often.returncode == 5, often.stdout + often.stderr
+    assert "95% at every look" in often.stderr
+    gates = "{fail_under: 0.9, confidence: 0.95, sequential: true}"
+    grown = project.run(198, 200, gates, run="grown")
+    assert grown.returncode == 0, grown.stdout + grown.stderr
+    shown = commands.adjudge("runs", "show", "grown", "--json", cwd=project.folder)
+    (gate,) = json.loads(shown.stdout)["gates"]
+    assert gate["sequential"] is True
+    assert gate["verdict"] == "holds", gate
+
+
+def test_a_run_is_held_to_another_one_daily(project: Project) -> None:
+    project.run(190, 200, "{fail_under: 0.1}", run="main")
+    against = "{confidence: 0.95, sequential: true, not_worse_than: main, margin: 0.2}"
+    same = project.run(190, 200, against, run="same")
+    assert same.returncode == 0, same.stdout + same.stderr
+    worse = project.run(80, 200, against, run="worse")
+    assert worse.returncode == 4, worse.stdout + worse.stderr
+    assert "at every look" in worse.stderr
+
+
+@pytest.mark.parametrize(
+    ("gates", "said"),
+    [
+        ("{fail_under: 0.9, sequential: true}", "add confidence"),
+        (
+            "{fail_under: 0.9, confidence: 0.95, sequential: true, cluster: id}",
+            "does not work with cluster",
+        ),
+    ],
+)
+def test_sequential_gates_need_limits_and_no_clusters(
+    project: Project, gates: str, said: str
+) -> None:
+    done = project.run(9, 10, gates)
+    assert done.returncode in (1, 2)
+    assert said in done.stderr

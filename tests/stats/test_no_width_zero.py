@@ -23,6 +23,7 @@ from adjudge.stats.intervals import rows_interval
 from adjudge.stats.named_estimators import ppi_plus_plus
 from adjudge.stats.probability import probability_figures
 from adjudge.stats.ranking import NamedContest, rank
+from adjudge.stats.sequence import sequential_difference, sequential_mean
 
 TABLES = int(os.environ.get("ADJUDGE_TABLES", "200"))
 """Random tables of each kind; 10,000 where there is time (``ADJUDGE_TABLES=10000``)."""
@@ -104,12 +105,23 @@ def figures(choice: random.Random) -> Iterator[Estimate]:
     yield Estimate(0.0, limits.lower, limits.upper, 30, "correlation")
 
 
+def sequences(choice: random.Random) -> Iterator[Estimate]:
+    count = choice.randint(1, 120)
+    for values in (zeros_and_ones(choice, count), scores(choice, count)):
+        if limits := sequential_mean(values):
+            yield Estimate(None, limits.lower, limits.upper, count, "sequential")
+    rises = choice.choice([0, choice.randint(0, count)])
+    both = sequential_difference(rises, choice.randint(0, count - rises), count)
+    yield Estimate(None, both.lower, both.upper, count, "sequential")
+
+
 KINDS: dict[str, Callable[[random.Random], Iterator[Estimate]]] = {
     "rates": rates,
     "graded": graded,
     "numbers": numbers,
     "differences": differences,
     "figures": figures,
+    "sequences": sequences,
 }
 
 
@@ -123,6 +135,7 @@ def test_no_interval_of_a_sample_has_width_zero(kind: str) -> None:
                 continue
             seen += 1
             assert one.upper - one.lower > 1e-4, one
+    print(f"{kind}: {TABLES:,} random tables, {seen:,} intervals, 0 of width zero")
     assert seen >= TABLES
 
 

@@ -16,7 +16,9 @@ from adjudge.stats.intervals import Interval
 from adjudge.stats.sequence import (
     Stream,
     confidence_sequence,
+    sequential_difference,
     sequential_interval,
+    sequential_mean,
     sequential_rate,
 )
 
@@ -115,3 +117,56 @@ def test_rows_that_are_a_sample_too_widen_it_and_nothing_known_is_everything() -
     assert confidence_sequence([0.9] * 500).lower > 0.8
     half = sequential_interval([Stream(0.5, 50, 0), Stream(0.5, 0, 0)])
     assert half.upper == 1.0 and 0.4 < half.lower < 0.5
+
+
+@pytest.mark.parametrize(
+    ("rises", "falls", "count"), [(0.0, 0.0, 50), (9.0, 2.0, 60), (1.5, 8, 40)]
+)
+def test_the_limits_of_a_difference_are_those_of_its_rises_and_falls(
+    rises: float, falls: float, count: int
+) -> None:
+    """Against the mixture of bets, integrated on a grid of stakes."""
+    found = sequential_difference(rises, falls, count)
+    grid = [step / 400 for step in range(1, 400)]
+    ends = [
+        [share for share in grid if _mixed(part, count - part, share) < 40]
+        for part in (rises, falls)
+    ]
+    assert found.lower == pytest.approx(ends[0][0] - ends[1][-1], abs=0.006)
+    assert found.upper == pytest.approx(ends[0][-1] - ends[1][0], abs=0.006)
+
+
+def _mixed(hits: float, misses: float, share: float) -> float:
+    """The capital of bets against a share, with stakes mixed by the arcsine law."""
+    steps = [math.sin(math.pi / 2 * (k + 0.5) / 500) ** 2 for k in range(500)]
+    return math.fsum(
+        math.exp(hits * math.log(p / share) + misses * math.log((1 - p) / (1 - share)))
+        for p in steps
+    ) / len(steps)
+
+
+def test_rows_of_one_cluster_count_as_their_mean() -> None:
+    found = sequential_mean([1.0, 1.0, 0.0, 0.0], clusters=["a", "a", "b", "b"])
+    assert found == sequential_mean([1.0, 0.0])
+    assert sequential_mean([]) is None
+
+
+def test_gates_that_are_looked_at_daily_are_ever_wrong_in_one_run_of_twenty_at_most() -> None:
+    """Of systems that are equal too, whatever day it is."""
+    choice, wrong, apart, runs = random.Random(5), 0, 0, 60
+    for _ in range(runs):
+        values: list[float] = []
+        rises = falls = 0
+        missed = called = False
+        for day in range(1, 7):
+            values += [float(choice.random() < 0.9) for _ in range(20)]
+            gained = sum(choice.random() < 0.1 for _ in range(20))
+            rises, falls = rises + gained, falls + sum(choice.random() < 0.1 for _ in range(20))
+            limits = sequential_mean(values)
+            assert limits is not None
+            missed = missed or not limits.lower <= 0.9 <= limits.upper
+            found = sequential_difference(rises, falls, 20 * day)
+            called = called or not found.lower <= 0 <= found.upper
+        wrong, apart = wrong + missed, apart + called
+    assert wrong / runs <= 0.12  # 0.05, and what 60 runs leave to chance
+    assert apart / runs <= 0.12

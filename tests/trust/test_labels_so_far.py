@@ -27,6 +27,8 @@ def test_it_is_the_interval_of_the_labels_alone() -> None:
     assert found.rows == 40
     assert width is not None
     assert found.reach == width / 2
+    assert found.anytime is not None
+    assert width / 2 < found.anytime < width
     assert found.more is not None
     assert 200 < 40 + found.more < 350
 

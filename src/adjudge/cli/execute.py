@@ -123,6 +123,7 @@ def eval_file_from_flags(
         gates=Gates(
             fail_under=flags.fail_under,
             confidence=flags.confidence,
+            sequential=flags.sequential,
             not_worse_than=flags.not_worse_than,
             margin=flags.margin or 0.0,
             cluster=flags.cluster,
@@ -219,7 +220,7 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutco
         flags.not_worse_than,
         flags.margin,
         flags.cluster,
-    ) != (None,) * 5
+    ) != (None,) * 5 or flags.sequential
     with as_usage_error() if typed_gate else nullcontext():
         outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown)
         outcome.check_gates()

@@ -79,6 +79,7 @@ class ImproveOptions(Labelled):
     strictness: int
     held_out: float
     cases: int
+    tries: int
     folder: Path | None
     write: str | None
     stop_at_bad_row: bool
@@ -129,6 +130,15 @@ improve_options = together(
     ),
     click.option(
         "--cases", type=FROM_ONE, default=12, help="Disagreements that the writer is shown at most."
+    ),
+    click.option(
+        "--tries",
+        type=FROM_ONE,
+        default=1,
+        help=(
+            "Proposals that were tried on these held-out rows, this one included: the interval of "
+            "the gain then holds for the best of them."
+        ),
     ),
     labelled_options,
     server,
@@ -205,7 +215,8 @@ def improve(wanted: ImproveOptions) -> int:
     new = _judged(
         after, parts.held_out, proposal.criteria, wanted, (wanted.run, wanted.run / WRITER)
     )
-    found = improvement_of(entry.criteria, proposal, old, new, parts.held_out, wanted.confidence)
+    level = 1 - (1 - wanted.confidence) / wanted.tries
+    found = improvement_of(entry.criteria, proposal, old, new, parts.held_out, level)
     if wanted.target:
         changed = [
             replace(one, criteria=proposal.criteria) if number == place else one

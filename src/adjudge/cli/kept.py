@@ -70,6 +70,7 @@ _OF_RUN = frozenset(
         "quiet",
         "retry_failed",
         "search",
+        "sequential",
         "sheet",
         "stop_at_bad_row",
         "store",

@@ -50,6 +50,7 @@ HELP = {
     "view": "Look at runs, label and compare them in a browser.",
     "label": "Label rows by hand, blind; import and export labels.",
     "calibrate": "Correct a run's rates using human labels.",
+    "plan": "Say how many rows and labels a precision takes.",
     "rank": "Rank the systems that a run compares.",
     "bench": "Rank judges by how well they agree with people.",
     "attack": "Attack a judge with texts: how far can it be moved?",

@@ -350,6 +350,14 @@ confidence = click.option(
         "mean is compared."
     ),
 )
+gate_sequential = click.option(
+    "--sequential",
+    is_flag=True,
+    help=(
+        "With --confidence: limits that hold however often the gates are looked at while rows are "
+        "added; they are wider."
+    ),
+)
 not_worse_than = click.option(
     "--not-worse-than",
     metavar="RUN",
@@ -481,6 +489,7 @@ class RowFlags(SpendingOptions):
     fail_under: FailUnder | None
     baseline: Path | None
     confidence: float | None
+    sequential: bool
     not_worse_than: str | None
     margin: float | None
     cluster: str | None
@@ -522,6 +531,7 @@ _JUDGING: Mapping[str, Decorator[Any]] = {
     "fail_under": fail_under,
     "baseline": baseline,
     "confidence": confidence,
+    "sequential": gate_sequential,
     "not_worse_than": not_worse_than,
     "margin": margin,
     "cluster": gate_cluster,

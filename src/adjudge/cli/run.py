@@ -45,6 +45,7 @@ from adjudge.cli.options import (
     encoding,
     fail_under,
     gate_cluster,
+    gate_sequential,
     given_as,
     limits,
     margin,
@@ -169,6 +170,8 @@ class RunOptions(RowFlags):
         gates = file.gates
         if self.confidence is not None:
             gates = replace(gates, confidence=self.confidence)
+        if self.sequential:
+            gates = replace(gates, sequential=True)
         if self.not_worse_than is not None:
             gates = replace(gates, not_worse_than=str(Path(self.not_worse_than).absolute()))
         if self.cluster is not None:
@@ -218,6 +221,7 @@ class RunOptions(RowFlags):
 @fail_under
 @baseline
 @confidence
+@gate_sequential
 @not_worse_than
 @margin
 @gate_cluster

@@ -32,6 +32,7 @@ from adjudge.exporters.shapes import (
     ImportShape,
     LeaderboardShape,
     ModelShape,
+    PlanShape,
     PluginShape,
     ReachedShape,
     RunShape,
@@ -198,6 +199,14 @@ class Leaderboards(Envelope):
     results: Sequence[LeaderboardShape]
 
 
+class Plans(Envelope):
+    """plan."""
+
+    kind: Literal["plans"]
+    summary: Count
+    results: Sequence[PlanShape]
+
+
 class Imports(Envelope):
     """import."""
 
@@ -284,6 +293,6 @@ DOCUMENTS: tuple[type, ...] = (
         Findings,
         Conflicts,
     ),
-    *(Calibrations, Cascades, Leaderboards, Imports, Bench, PublishedDocument),
+    *(Calibrations, Cascades, Leaderboards, Plans, Imports, Bench, PublishedDocument),
     *(Attacks, Drifts, Traffic, Improvements),
 )

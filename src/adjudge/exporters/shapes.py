@@ -576,6 +576,29 @@ class LeaderboardShape(TypedDict):
     places: Annotated[Sequence[PlaceShape], "the best first"]
 
 
+class PlanShape(TypedDict):
+    """What a wanted precision or power takes."""
+
+    what: Literal["rate", "comparison", "gate"]
+    rate: float
+    width: float | None
+    difference: float | None
+    bar: float | None
+    power: float
+    level: float
+    sequential: bool
+    seed: int
+    rows: Annotated[int | None, "None where it is out of reach"]
+    labels: int | None
+    usd: float | None
+    labels_alone: Annotated[int | None, "labels that it would take without the judge"]
+    reached: Annotated[float, "the median width, or the share of draws that were decided"]
+    error: Annotated[float, "its standard error"]
+    sensitivity: float | None
+    specificity: float | None
+    sentences: Sequence[str]
+
+
 class ImportShape(TypedDict):
     """What was read of another tool's file, as what, and what was left."""
 

@@ -67,6 +67,8 @@ class GateResult:
     """
     sure: bool = False
     """Whether there are enough rows for such limits."""
+    sequential: bool = False
+    """Whether the limits hold at every look while rows are added."""
     against: str = ""
     """The run that must not be better, where two are compared; ``bar`` is then what may be lost,
     below 0.
@@ -381,6 +383,8 @@ class GateResult:
     def _level(self) -> Message:
         """How sure the limits are, over what, and which rows pass for one."""
         said = [level_text(self.confidence or 0.0)]
+        if self.sequential:
+            said.append(Message("at every look"))
         if self.among != 1 and self.verdict != "holds":
             said.append(
                 Message("over all {among} criteria", among=self.among)
@@ -409,6 +413,7 @@ class GateResult:
             **some_of(self, "rows", "missing", "confidence"),
             **({"against": self.against} if self.against else {}),
             **({"cluster": self.cluster} if self.cluster else {}),
+            **({"sequential": True} if self.sequential else {}),
             **({"pairing": self.pairing.to_dict()} if self.pairing else {}),
             **({"system": self.system} if self.system else {}),
             "message": self.sentence(),

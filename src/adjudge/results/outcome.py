@@ -70,6 +70,7 @@ class RunOutcome:
             language=self.run.file.language,
             max_failed=self.run.file.gates.max_failed,
             confidence=self.run.file.gates.confidence,
+            sequential=self._sequential(),
             against=self._against(),
             margin=self.run.file.gates.margin,
             cluster=self._cluster(),
@@ -167,6 +168,18 @@ class RunOutcome:
                 "--run FOLDER"
             )
         return str(other if self.run.file.typed else self.run.file.beside(other))
+
+    def _sequential(self) -> bool:
+        """Whether gates may be looked at again and again; refused where they have no limits."""
+        gates = self.run.file.gates
+        if gates.sequential and gates.confidence is None:
+            raise SetupError(
+                "sequential is about limits that are looked at again and again: add confidence "
+                "(--confidence 0.95)"
+            )
+        if gates.sequential and gates.cluster:
+            raise SetupError("sequential does not work with cluster: leave one of them out")
+        return gates.sequential
 
     def _cluster(self) -> str:
         """The column whose equal values belong together; refused where there is nothing that it

@@ -48,12 +48,25 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     level = setup.confidence or CONFIDENCE
     with run_diff(setup.against, folder, setup.cluster or None, setup.id or None) as found:
         compared = compare_runs(
-            setup.against, folder, found, ComparisonSettings(level=level, noise=False)
+            setup.against,
+            folder,
+            found,
+            ComparisonSettings(level=level, sequential=setup.sequential, noise=False),
         )
         gone = found.gone()
-    for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
+    limits = (
+        [one.shown.upper for one in compared]
+        if setup.sequential
+        else upper_limits(compared, setup.margin, level)
+    )
+    for one, upper in zip(compared, limits, strict=True):
         gate = _gate(one, setup.against, setup.margin, upper, len(compared))
-        yield replace(gate, cluster=setup.cluster, stopped=setup.state not in ("", "complete"))
+        yield replace(
+            gate,
+            cluster=setup.cluster,
+            sequential=setup.sequential,
+            stopped=setup.state not in ("", "complete"),
+        )
     for judge, criteria in gone if compared else [("", "run")]:
         yield _not_compared(setup, level, judge, criteria)
 

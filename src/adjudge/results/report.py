@@ -361,7 +361,7 @@ class Report(HtmlRepr):
 class _SectionTally:
     def __init__(self, first: JudgmentRecord, setup: Setup) -> None:
         self.judge, self.criteria, self.system = key_of(first)
-        sureness = GateConfidence(setup.confidence, setup.cluster)
+        sureness = GateConfidence(setup.confidence, setup.cluster, setup.sequential)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally() if self._steps else None
         self._tally = Tally(sureness)
@@ -581,7 +581,10 @@ def _gates(setup: Setup, sections: Sequence[Section]) -> Iterable[GateResult]:
             bar.judge, bar.name, Tally().summary(), bar.least, confidence=setup.confidence
         )
         held += _held_to(bar, own, setup) if own else [nothing]
-    yield from (replace(one, cluster=setup.cluster, among=len(held)) for one in held)
+    sequential = setup.sequential
+    yield from (
+        replace(one, cluster=setup.cluster, among=len(held), sequential=sequential) for one in held
+    )
     for one in sections if setup.max_failed is not None else ():
         summary = one.summary
         yield GateResult(

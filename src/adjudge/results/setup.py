@@ -139,6 +139,8 @@ class Setup:
     """The largest share of judgments that may be without a score."""
     confidence: float | None = None
     """How sure a gate must be; None: it compares the mean."""
+    sequential: bool = False
+    """Whether gates are looked at again and again while rows are added."""
     against: str = ""
     """A run folder that no criteria may be worse than."""
     margin: float = 0.0
@@ -214,6 +216,7 @@ class Setup:
             bars=tuple(_bars(known.get("bars"))),
             max_failed=number_of(known.get("max_failed")),
             confidence=number_of(known.get("confidence")),
+            sequential=known.get("sequential") is True,
             against=str(known.get("against") or ""),
             margin=number_of(known.get("margin")) or 0.0,
             cluster=str(known.get("cluster") or ""),
@@ -234,6 +237,7 @@ class Setup:
             ],
             "max_failed": self.max_failed,
             "confidence": self.confidence,
+            **({"sequential": True} if self.sequential else {}),
             "against": self.against,
             "margin": self.margin,
             "cluster": self.cluster,

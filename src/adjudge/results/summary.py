@@ -131,6 +131,8 @@ class GateConfidence:
     confidence: float | None = None
     cluster: str = ""
     """The column whose equal values belong together; empty: all rows are independent."""
+    sequential: bool = False
+    """Whether the limits hold at every look while rows are added."""
 
     def group(self, one: JudgmentRecord) -> list[Hashable]:
         """The cluster of a row, to be added to those of the rows before; nothing where all are
@@ -155,9 +157,14 @@ class GateConfidence:
         """
         if self.confidence is None or not all(0 <= value <= 1 for value in values):
             return None
+        clusters = self.clusters(values, groups)
+        if self.sequential:
+            from adjudge.stats.sequence import sequential_mean
+
+            return sequential_mean(values, level=self.confidence, clusters=clusters)
         from adjudge.stats.intervals import rows_interval
 
-        return rows_interval(values, level=self.confidence, clusters=self.clusters(values, groups))
+        return rows_interval(values, level=self.confidence, clusters=clusters)
 
 
 UNSURE = GateConfidence()

@@ -462,6 +462,11 @@ class Gates:
         "How sure a gate must be, such as 0.95; left out: the mean is compared.",
         None,
     )
+    sequential: bool = key(
+        Flag(),
+        "Whether the gates may be looked at again and again while rows are added; wider limits.",
+        False,
+    )
     not_worse_than: str | None = key(
         Text(),
         "A run folder that no criteria may be worse than, row by row; relative to this file.",

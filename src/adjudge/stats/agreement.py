@@ -68,9 +68,13 @@ def _agreed(table: Table) -> int:
 
 
 def balanced_accuracy(table: Table) -> Figure:
-    """The mean recall over the options that the truth holds."""
+    """The mean recall over the options that the truth holds; of one option there is nothing to
+    balance.
+    """
     _, true = _margins(table)
     shares = [table.get((option, option), 0) / count for option, count in true.items()]
+    if len(shares) == 1:
+        return Figure(None, Message("{option} is always the truth", option=next(iter(true))))
     return Figure(math.fsum(shares) / len(shares)) if shares else Figure(None, Message("no rows"))
 
 

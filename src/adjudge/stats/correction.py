@@ -28,6 +28,7 @@ from adjudge.stats.intervals import (
     mover,
     share_interval,
     share_limits,
+    variance_of_mean,
 )
 from adjudge.stats.sequence import Stream, likelihood_interval
 
@@ -277,9 +278,13 @@ def _weighted(
     weighted = [(part.rows / rows, part.mean or 0.0, _limits(part, level)) for part in parts]
     value = math.fsum(weight * mean for weight, mean, _ in weighted)
     spread = math.fsum(weight * (mean - value) ** 2 for weight, mean, _ in weighted)
-    interval = mover(
-        weighted, variance=spread / rows * row_effect, level=level, dependence=_dependence(parts)
-    )
+    among, dependence = spread / rows * row_effect, _dependence(parts)
+    interval = mover(weighted, variance=among, level=level, dependence=dependence)
+    if len(parts) > 2:
+        variance = among + dependence * math.fsum(
+            (part.rows / rows) ** 2 * _label_variance(part) for part in parts
+        )
+        interval = _at_least_of_one_share(interval, value, variance)
     return value, Interval(max(0.0, interval.lower), min(1.0, interval.upper), level)
 
 
@@ -294,6 +299,26 @@ def _with_likelihood(parts: Sequence[Stratum], found: Interval) -> Interval:
     ]
     other = likelihood_interval(streams, level=found.level)
     return Interval(min(found.lower, other.lower), max(found.upper, other.upper), found.level)
+
+
+def _label_variance(part: Stratum | _Known) -> float:
+    """The squared standard error of a verdict's mean label."""
+    if isinstance(part, _Known) or len(part.labels) < 2:
+        return 0.0
+    return variance_of_mean(part.labels) * design_effect(part.labels, part.clusters)
+
+
+def _at_least_of_one_share(interval: Interval, value: float, variance: float) -> Interval:
+    """No narrower than that of one share with this variance: of many verdicts that each hold a rare
+    label, the joined limits would come out too near.
+    """
+    if variance <= 0 or not 0 < value < 1:
+        return interval
+    worth = value * (1 - value) / variance
+    alone = share_limits(value * worth, worth, level=interval.level)
+    return Interval(
+        min(interval.lower, alone.lower), max(interval.upper, alone.upper), interval.level
+    )
 
 
 def _dependence(parts: Sequence[Stratum | _Known]) -> float:

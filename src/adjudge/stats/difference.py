@@ -19,9 +19,11 @@ from adjudge.stats.intervals import (
     Clusters,
     Interval,
     count_units,
+    likeness,
     mean_with_ends,
 )
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
+from adjudge.stats.sequence import sequential_difference
 from adjudge.stats.student import t_cdf, t_quantile
 
 POWER = 0.8
@@ -42,6 +44,8 @@ class Difference:
     """The smallest difference that as many rows as these would show in 80 % of comparisons."""
     units: int
     """Rows, or clusters of rows, that are independent."""
+    freedom: int = 0
+    """The degrees of freedom behind the limits; 0 where there are none."""
 
 
 class ComparisonOutcome(StrEnum):
@@ -73,8 +77,13 @@ class PairedScores:
     """The sum of units' sums, squared."""
     products: float = 0.0
     """The sum of units' rows times their sums."""
+    between: float = 0.0
+    """The sum of units' sums, squared, over their rows."""
     gains: int = 0
     losses: int = 0
+    rises: float = 0.0
+    """The sum of units' mean differences above 0, and (``falls``) of those below."""
+    falls: float = 0.0
     least: float = math.inf
     most: float = -math.inf
     binary: bool = True
@@ -95,11 +104,14 @@ class PairedScores:
             self.gains, self.losses = self.gains + (difference > 0), self.losses + (difference < 0)
             self.binary = self.binary and one in (0, 1) and two in (0, 1)
         self.rows, self.units = self.rows + count, self.units + (count > 0)
+        self.rises += max(0.0, total / count) if count else 0.0
+        self.falls += max(0.0, -total / count) if count else 0.0
         self.sizes, self.sums, self.products = (
             self.sizes + count * count,
             self.sums + total * total,
             self.products + count * total,
         )
+        self.between += total * total / count if count else 0.0
 
     @property
     def mean(self) -> float | None:
@@ -127,7 +139,7 @@ class PairedScores:
             )
         worth = self.rows / self._design_effect(mean, clustered=clustered)
         middle, error = self._with_ends(mean, worth, reach)
-        freedom = units + 1
+        freedom = (max(1, int(self.rows**2 / self.sizes)) if clustered else units) + 1
         half = t_quantile((1 + level) / 2, freedom) * error
         estimate = Estimate(mean, middle - half, middle + half, self.rows, "paired", level)
         exact = sign_test(self.gains, self.losses) if self.binary and not clustered else None
@@ -140,7 +152,27 @@ class PairedScores:
             if self.binary
             else smallest_detectable(error, level=level)
         )
-        return Difference(estimate, outcome, p_value, smallest, units)
+        return Difference(estimate, outcome, p_value, smallest, units, freedom)
+
+    def looked_at_often(
+        self, *, level: float = 0.95, margin: float = 0.0, reach: float = 1.0
+    ) -> Difference:
+        """The same with limits that hold at every look while rows are added, of any number of them;
+        there is no p-value.
+        """
+        mean = self.mean
+        if mean is None:
+            return self.compared(clustered=False, level=level, reach=reach)
+        found = sequential_difference(
+            self.rises / reach, self.falls / reach, self.units, level=level
+        )
+        limits = Interval(
+            min(mean, reach * found.lower), max(mean, reach * found.upper), level
+        )  # units of several rows weigh more in the mean
+        estimate = Estimate(
+            mean, limits.lower, limits.upper, self.rows, Message("paired, sequential"), level
+        )
+        return Difference(estimate, three_valued(limits, margin), None, None, self.units)
 
     def _design_effect(self, mean: float, *, clustered: bool) -> float:
         """As :func:`adjudge.stats.intervals.design_effect` has it."""
@@ -151,10 +183,16 @@ class PairedScores:
             if self.least < self.most
             else 0.0
         )
+        largest = self.sizes / self.rows
         if independent <= 0:
-            return self.rows / self.units
+            return largest
         squares = self.sums - 2 * mean * self.products + mean**2 * self.sizes
-        return max(1.0, self.units / (self.units - 1) * squares / self.rows**2 / independent)
+        shown = self.units / (self.units - 1) * squares / self.rows**2 / independent
+        center = self.rows * mean**2
+        alike = likeness(
+            self.between - center, self.squares - center, self.rows, self.units, largest
+        )
+        return max(1.0, shown, 1 + (largest - 1) * alike)
 
     def _with_ends(self, mean: float, worth: float, reach: float) -> tuple[float, float]:
         """The mean with one more difference at each end, and its standard error."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -44,19 +44,51 @@ def count_units(values: Sequence[float], clusters: Clusters) -> int:
     return len(values) if clusters is None else len(set(clusters))
 
 
+def effective_units(values: Sequence[float], clusters: Clusters) -> int:
+    """How many clusters of one size would say as much (Kish): fewer than there are, where a few of
+    them hold most of the values.
+    """
+    if clusters is None:
+        return len(values)
+    return max(1, int(len(values) ** 2 / sum(size**2 for size in Counter(clusters).values())))
+
+
 def design_effect(values: Sequence[float], clusters: Clusters) -> float:
     """How many times larger the clusters make the variance of the mean: 1 or more.
 
-    Values that are all equal do not show how alike a cluster is: then each cluster counts as one
-    value.
+    It is the larger one of what the clusters' sums show and of what their sizes make of how alike
+    the values of a cluster are: large clusters that happen to lie near the mean say little of
+    others. Values that are all equal do not show how alike a cluster is: then a cluster counts as
+    one value.
     """
-    units = count_units(values, clusters)
     if clusters is None or not values:
         return 1.0
+    sizes = Counter(clusters)
+    largest = sum(size**2 for size in sizes.values()) / len(values)
     independent = variance_of_mean(values) if min(values) < max(values) else 0.0
-    if independent == 0 or units < 2:
-        return len(values) / units
-    return max(1.0, variance_of_mean(values, clusters) / independent)
+    if independent == 0 or len(sizes) < 2:
+        return largest
+    mean = fmean(values)
+    total = math.fsum((value - mean) ** 2 for value in values)
+    sums: dict[Hashable, float] = defaultdict(float)
+    for value, cluster in zip(values, clusters, strict=True):
+        sums[cluster] += value - mean
+    between = math.fsum(own * own / sizes[cluster] for cluster, own in sums.items())
+    alike = likeness(between, total, len(values), len(sizes), largest)
+    shown = variance_of_mean(values, clusters) / independent
+    return max(1.0, shown, 1 + (largest - 1) * alike)
+
+
+def likeness(between: float, total: float, count: int, units: int, largest: float) -> float:
+    """The correlation of two values of one cluster, from 0 to 1, by the analysis of variance:
+    ``between`` and ``total`` are sums of squares, ``largest`` the mean size of a value's cluster.
+    """
+    if count <= units:
+        return 0.0
+    outside, inside = between / (units - 1), max(0.0, total - between) / (count - units)
+    usual = (count - largest) / (units - 1)
+    spread = outside + (usual - 1) * inside
+    return min(1.0, max(0.0, (outside - inside) / spread)) if spread > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -84,9 +116,10 @@ def mean_interval(
     if not all(0 <= value <= 1 for value in values):
         raise ValueError(Message("an interval of the mean is for values between 0 and 1"))
     worth = len(values) / design_effect(values, clusters)
-    below, low = _with_one_more(values, 0.0, worth)
-    above, high = _with_one_more(values, 1.0, worth)
-    reach = t_quantile((1 + level) / 2, units)
+    reach = t_quantile((1 + level) / 2, effective_units(values, clusters))
+    weight = _weight_of_unseen(worth, reach, (1 - level) / 2)
+    below, low = _with_one_more(values, 0.0, worth, weight)
+    above, high = _with_one_more(values, 1.0, worth, weight)
     shift = _skew(values) * (1 + 2 * reach * reach) / (6 * worth)
     return Interval(
         max(0.0, below - reach * low + min(0.0, shift)),
@@ -103,14 +136,24 @@ def _skew(values: Sequence[float]) -> float:
     return cubes / spread if spread > 1e-12 else 0.0
 
 
-def _with_one_more(values: Sequence[float], end: float, worth: float) -> tuple[float, float]:
-    """The mean of values that count as ``worth`` and of one more at an end of the scale, and its
-    standard error.
+def _weight_of_unseen(worth: float, reach: float, risk: float) -> float:
+    """How much the one more value counts, 1 or more: as much as moves the limit of equal values to
+    the exact one of a share that may have gone unseen.
     """
-    count = worth + 1
-    mean = (worth * fmean(values) + end) / count
+    unseen = worth * (1 - risk ** (1 / worth))
+    return max(1.0, (math.sqrt(reach * reach + 4 * unseen) - reach) / 2) ** 2
+
+
+def _with_one_more(
+    values: Sequence[float], end: float, worth: float, weight: float
+) -> tuple[float, float]:
+    """The mean of values that count as ``worth`` and of one more at an end of the scale that counts
+    as ``weight``, and its standard error.
+    """
+    count = worth + weight
+    mean = (worth * fmean(values) + weight * end) / count
     squares = worth / len(values) * math.fsum((value - mean) ** 2 for value in values)
-    return mean, math.sqrt((squares + (end - mean) ** 2) / worth / count)
+    return mean, math.sqrt((squares + weight * (end - mean) ** 2) / worth / count)
 
 
 def interval_with_both_ends(
@@ -137,7 +180,7 @@ def mean_with_ends(
     mean = (worth * fmean(values) + math.fsum(ends)) / count
     squares = worth / len(values) * math.fsum((value - mean) ** 2 for value in values)
     squares += math.fsum((end - mean) ** 2 for end in ends)
-    return mean, math.sqrt(squares / (count - 1) / count), count_units(values, clusters) + 1
+    return mean, math.sqrt(squares / (count - 1) / count), effective_units(values, clusters) + 1
 
 
 def rows_interval(
@@ -184,13 +227,13 @@ def wilson(
 def share_interval(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
-    """:func:`share_limits` of zeros and ones; clusters shrink the count and take Student's quantile
-    (G-1).
+    """:func:`share_limits` of zeros and ones; clusters shrink the count and take Student's
+    quantile.
     """
     if clusters is None:
         return share_limits(sum(values), len(values), level=level)
-    worth, units = len(values) / design_effect(values, clusters), count_units(values, clusters)
-    critical = t_quantile((1 + level) / 2, max(1, units - 1))
+    worth = len(values) / design_effect(values, clusters)
+    critical = t_quantile((1 + level) / 2, max(1, effective_units(values, clusters) - 1))
     return share_limits(min(1.0, fmean(values)) * worth, worth, level=level, critical=critical)
 
 

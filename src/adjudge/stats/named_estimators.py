@@ -15,7 +15,13 @@ from statistics import fmean
 from adjudge.messages import Message
 from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import Clusters, count_units, variance_of_mean
+from adjudge.stats.intervals import (
+    Clusters,
+    count_units,
+    design_effect,
+    effective_units,
+    variance_of_mean,
+)
 from adjudge.stats.student import t_quantile
 
 BothClusters = tuple[Clusters, Clusters]
@@ -62,11 +68,11 @@ def ppi_plus_plus(
             own = [*clusters[0], *["one end"] * each, *["the other end"] * each]
             clusters = (own, clusters[1])
         left = [*left, *(end - typical for end in ends for _ in range(each))]
-        units += 2
     middle = rest_mean + fmean(left)
     shrinks = (1.0, 1.0) if with_t else ((count - 1) / count, (rest - 1) / rest)
     variance = _variance(left, [weight * verdict for verdict in unlabelled], clusters, shrinks)
-    critical = t_quantile((1 + level) / 2, units - 1) if with_t else z_two_sided(level)
+    freedom = max(1, effective_units(left, clusters[0]) - 1)
+    critical = t_quantile((1 + level) / 2, freedom) if with_t else z_two_sided(level)
     reach = critical * math.sqrt(variance)
     return Estimate(value, middle - reach, middle + reach, count, method, level)
 
@@ -88,7 +94,12 @@ def _variance(
         mean = fmean(values)
         for value, group in zip(values, groups or (), strict=True):
             sums[group] += (value - mean) / len(values)
-    return len(sums) / (len(sums) - 1) * math.fsum(one * one for one in sums.values())
+    shown = len(sums) / (len(sums) - 1) * math.fsum(one * one for one in sums.values())
+    apart = (
+        variance_of_mean(values) * design_effect(values, groups)
+        for values, groups in zip((left, others), clusters, strict=True)
+    )
+    return max(shown, math.fsum(apart))
 
 
 def power_tuning(

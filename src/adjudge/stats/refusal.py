@@ -112,9 +112,12 @@ def _shortage(labels: int, more: int, wanted: dict[str, int]) -> Message:
 def no_better_than_chance(
     verdicts: Sequence[float], labels: Sequence[float], clusters: Clusters = None
 ) -> Message | None:
-    """The labels do not show that the verdict knows anything about the truth."""
+    """The labels do not show that the verdict knows anything about the truth, or show that it says
+    the opposite.
+    """
     if not labels or chance_p_value(verdicts, labels, clusters) <= RISK:
         return None
+    opposite = [1 - verdict for verdict in verdicts]
     if {*verdicts, *labels} <= {0, 1}:
         agreement = fmean(verdict == label for verdict, label in zip(verdicts, labels, strict=True))
         passed, true = fmean(verdicts), fmean(labels)
@@ -131,6 +134,12 @@ def no_better_than_chance(
             else Message(
                 "correlation {correlation:.2f}, chance {chance:.2f}", correlation=found, chance=0.0
             )
+        )
+    if chance_p_value(opposite, labels, clusters) <= RISK:
+        return Message(
+            "on your labels the verdict says the opposite of the truth ({figures}): are the "
+            "options the right way round? The corrected number holds all the same",
+            figures=shown,
         )
     return Message(
         "on your labels the verdict says nothing about the truth ({figures}): the corrected number "
@@ -185,12 +194,14 @@ def adds_nothing(corrected: Estimate, alone: Estimate) -> Message | None:
     """The corrected interval is no narrower than the one of the labels alone."""
     if corrected.width is None or alone.width is None or corrected.width < NO_GAIN * alone.width:
         return None
-    return Message(
-        "the judge adds nothing to the labels: corrected ±{corrected:.3f}, the labels alone "
-        "±{alone:.3f}",
+    figures = Message(
+        "corrected ±{corrected:.3f}, the labels alone ±{alone:.3f}",
         corrected=corrected.width / 2,
         alone=alone.width / 2,
     )
+    if corrected.width < alone.width:
+        return Message("the judge adds little to the labels: {figures}", figures=figures)
+    return Message("the judge adds nothing to the labels: {figures}", figures=figures)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,12 @@ as that part of a hit; the capital of several streams is multiplied.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from adjudge.stats.distributions import z_two_sided
-from adjudge.stats.intervals import Interval
+from adjudge.stats.intervals import Clusters, Interval, cluster_sums
 
 OF_ROWS = 0.1
 """The part of the risk that is kept for which rows there are; the rest is for the labels."""
@@ -73,6 +74,31 @@ def confidence_sequence(values: Iterable[float], *, level: float = 0.95) -> Inte
     known = list(values)
     hits = math.fsum(known)
     return sequential_interval([Stream(1.0, hits, len(known) - hits)], level=level)
+
+
+def sequential_mean(
+    values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
+) -> Interval | None:
+    """The same for a gate: rows of one cluster count as their mean. None without values."""
+    if not values:
+        return None
+    sizes = [1] * len(values) if clusters is None else Counter(clusters).values()
+    sums = cluster_sums(values, clusters)
+    means = [total / size for total, size in zip(sums, sizes, strict=True)]
+    return confidence_sequence(means, level=level)
+
+
+def sequential_difference(
+    rises: float, falls: float, count: int, *, level: float = 0.95
+) -> Interval:
+    """The same of the mean of ``count`` differences between -1 and 1, from the sum of those above 0
+    and of those below. Rows that are alike in both cost next to nothing of its width.
+    """
+    up, down = (
+        sequential_interval([Stream(1.0, part, count - part)], level=(1 + level) / 2)
+        for part in (rises, falls)
+    )
+    return Interval(up.lower - down.upper, up.upper - down.lower, level)
 
 
 def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> Interval:

@@ -52,6 +52,8 @@ class ComparisonSettings:
     level: float = 0.95
     margin: float = 0.0
     """Better or worse is said only of differences beyond it."""
+    sequential: bool = False
+    """Whether it may be looked at again and again while rows are added."""
     noise: bool = True
     """Look at the votes, for how much of the width they are."""
 
@@ -183,6 +185,10 @@ def compare_runs(
     """
     sides = (ComparedRun.of(one), ComparedRun.of(two))
     lines = [_Line(line, found, sides) for line in found.lines()]
+    if settings.sequential:  # each criterion takes its part of the risk
+        part = 1 - (1 - settings.level) / max(1, len(lines))
+        own = replace(settings, level=part)
+        return [replace(one.compared(own), level=settings.level) for one in lines]
     names = slice_names(sum(found.slices(), Counter()), found.by) if found.by and lines else None
     made = adjusted_for_all([one.compared(settings) for one in lines], settings)
     if names is None:
@@ -261,12 +267,17 @@ class _Line:
         clustered = self._found.by_column or scores.units < scores.rows
         system, why = _system(*self._found.systems(self._line))
         reach = _reach(measure)
-        difference = (
-            _refused(scores, level, why)
-            if why
-            else scores.compared(clustered=clustered, level=level, margin=margin, reach=reach)
-        )
-        corrected = _corrected(series, level, clustered=clustered)
+        if settings.sequential and self._is_count:
+            why = why or NO_BOUNDS
+        if why:
+            difference = _refused(scores, level, why)
+        elif settings.sequential:
+            difference = scores.looked_at_often(level=level, margin=margin, reach=reach)
+        else:
+            difference = scores.compared(
+                clustered=clustered, level=level, margin=margin, reach=reach
+            )
+        corrected = _corrected(series, settings, clustered=clustered)
         judges = list(zip(sides, series.judges, strict=True))
         locks = [side.lock(name, criteria) for side, name in judges]
         one_order = bool(system) and any(side.one_order(name) for side, name in judges)
@@ -305,6 +316,9 @@ class _Line:
         return replace(made, outcome=_outcome(made))
 
 
+NO_BOUNDS = Message(
+    "a count has no most: no interval for it holds at every look; compare without --sequential"
+)
 FEWER = Message("a count is better the lower it is: the difference says how many fewer there are")
 
 
@@ -317,7 +331,7 @@ def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
 def _pooled(whole: RunComparison, slices: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
     """Each slice with its difference pulled towards that of all rows."""
     expected = whole.shown.value
-    if expected is None or whole.reach > 1:  # a count has no scale to pool on
+    if expected is None or whole.reach >= sys.float_info.max:  # a count has no scale to pool on
         return tuple(slices)
     scale = 2 * whole.reach
     own = [
@@ -388,16 +402,21 @@ def _outcome(found: RunComparison) -> ComparisonOutcome:
     )
 
 
-def _corrected(series: PairedSeries, level: float, *, clustered: bool) -> Estimate | None:
+def _corrected(
+    series: PairedSeries, settings: ComparisonSettings, *, clustered: bool
+) -> Estimate | None:
     """PPI++ of the paired difference; of texts that differ, since people say the same of one text
-    in both runs.
+    in both runs. Where it is looked at often, the labels alone.
     """
     if not series.other_texts or len(series.labelled) < LEAST_LABELS:
         return None
-    groups = series.groups if clustered else (None, None)
-    found = corrected_difference(
-        series.labelled, series.judged, series.rest, level=level, clusters=groups
-    )
+    if settings.sequential:
+        found = _labels_looked_at_often(series, settings.level)
+    else:
+        groups = series.groups if clustered else (None, None)
+        found = corrected_difference(
+            series.labelled, series.judged, series.rest, level=settings.level, clusters=groups
+        )
     if found.lower is None:
         return None
     ends = [
@@ -405,6 +424,14 @@ def _corrected(series: PairedSeries, level: float, *, clustered: bool) -> Estima
         for one in (found.value, found.lower, found.upper)
     ]
     return replace(found, value=ends[0], lower=ends[1], upper=ends[2])
+
+
+def _labels_looked_at_often(series: PairedSeries, level: float) -> Estimate:
+    """Labels of one unit count as their mean."""
+    scores = PairedScores()
+    for _, own in groupby(zip(series.groups[0], series.labelled, strict=True), lambda one: one[0]):
+        scores.add((label, 0.0) for _, label in own)
+    return scores.looked_at_often(level=level).estimate
 
 
 def _notes(
@@ -502,7 +529,7 @@ def _spread(one: RunComparison) -> tuple[float, float, int]:
     """The middle of the interval that is shown, its standard error, and the degrees of freedom."""
     shown = one.shown
     lower, upper = shown.lower or 0.0, shown.upper or 0.0
-    freedom = max(1, shown.count - 1 if one.corrected else one.difference.units + 1)
+    freedom = max(1, shown.count - 1 if one.corrected else one.difference.freedom)
     return (
         (lower + upper) / 2,
         (upper - lower) / 2 / t_quantile((1 + shown.level) / 2, freedom),

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from adjudge.domain.label import Label, LabelScale
 from adjudge.stats import FEWEST
 from adjudge.stats.correction import labels_only
+from adjudge.stats.sequence import confidence_sequence
 from adjudge.trust.measure import Measure, measure_of
 from adjudge.trust.rows import Answer, agreed_value, by_row
 
@@ -33,6 +34,10 @@ class SoFar(NamedTuple):
     """
     reach: float | None
     """None where there are too few."""
+    anytime: float | None
+    """The same where it is looked at after every label, as it is here: half of the sequential
+    interval, by which labelling may be stopped.
+    """
     soon: float | None
     """About what it will be with a few labels more."""
     close: float
@@ -55,11 +60,17 @@ def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
     size, count = measure.range[1] - measure.range[0], len(values)
     found = labels_only(values)
     if found.width is None or count < FEWEST:
-        return SoFar(count, None, None, CLOSE * size, None)
+        return SoFar(count, None, None, None, CLOSE * size, None)
     reach = found.width / 2
     more = max(0, math.ceil(count * (reach / CLOSE) ** 2) - count)
+    limits = confidence_sequence(values)
     return SoFar(
-        count, reach * size, reach * math.sqrt(count / (count + A_FEW)) * size, CLOSE * size, more
+        count,
+        reach * size,
+        (limits.upper - limits.lower) / 2 * size,
+        reach * math.sqrt(count / (count + A_FEW)) * size,
+        CLOSE * size,
+        more,
     )
 
 

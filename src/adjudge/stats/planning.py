@@ -1,0 +1,231 @@
+"""How many rows or labels a wanted precision or power takes, by drawing samples and computing what
+would be shown of them.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import accumulate
+from statistics import median, quantiles
+
+from adjudge.stats.correction import Stratum, post_stratified
+from adjudge.stats.difference import ComparisonOutcome, PairedScores
+from adjudge.stats.intervals import Interval, share_limits
+from adjudge.stats.refusal import too_few
+from adjudge.stats.sequence import Stream, sequential_interval
+
+DRAWS = 400
+"""Samples drawn at each size that is tried."""
+MOST = 100_000
+"""Larger plans are not searched."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeQuality:
+    """How often a judge passes what people pass, and fails what they fail."""
+
+    sensitivity: float
+    specificity: float
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSize:
+    """The least number that does, and what samples of it showed."""
+
+    count: int | None
+    """None where even the most that may be tried does not do."""
+    reached: float
+    """The median width, or the share of samples that were decided: at ``count``, or at the most."""
+    error: float
+    """The standard error of ``reached``, since it comes of draws."""
+    most: int
+
+
+def labels_for_width(
+    rate: float,
+    width: float,
+    *,
+    judge: JudgeQuality | None = None,
+    rows: int = MOST,
+    level: float = 0.95,
+    seed: int = 0,
+) -> SampleSize:
+    """How many labels make the median interval of a rate no wider than ``width``: of the labels
+    alone, or corrected by them where a judge has judged ``rows`` rows.
+    """
+
+    def draw(choice: random.Random, labels: int) -> float:
+        if judge is None:
+            found = share_limits(_hits(choice, labels, rate), labels, level=level)
+            return found.upper - found.lower
+        return _corrected_width(choice, rate, judge, labels, rows, level)
+
+    def measure(labels: int) -> tuple[float, float]:
+        choice = random.Random(f"{seed} {labels}")  # noqa: S311
+        widths = [draw(choice, labels) for _ in range(DRAWS // 4)]
+        lower, _, upper = quantiles(widths, n=4)
+        return median(widths), 1.25 * (upper - lower) / 1.35 / math.sqrt(len(widths))
+
+    return _least(measure, lambda found: found <= width, rows)
+
+
+def rows_for_gate(
+    rate: float,
+    bar: float,
+    *,
+    power: float = 0.8,
+    level: float = 0.95,
+    sequential: bool = False,
+    seed: int = 0,
+) -> SampleSize:
+    """How many rows a gate at ``bar`` needs to be decided, rightly, in ``power`` of runs whose true
+    rate is ``rate``.
+    """
+
+    def limits(hits: int, rows: int) -> Interval:
+        if sequential:
+            return sequential_interval([Stream(1.0, hits, rows - hits)], level=level)
+        return share_limits(hits, rows, level=level)
+
+    def right(hits: int, rows: int) -> bool:
+        found = limits(hits, rows)
+        return found.lower >= bar if rate >= bar else found.upper < bar
+
+    def measure(rows: int) -> tuple[float, float]:
+        hits = Binomial(rows, rate)
+        choice = random.Random(f"{seed} {rows}")  # noqa: S311
+        drawn = [hits.draw(choice) for _ in range(DRAWS)]
+        known = {one: right(one, rows) for one in set(drawn)}
+        return _share(sum(known[one] for one in drawn))
+
+    return _least(measure, lambda found: found >= power, MOST)
+
+
+def rows_for_comparison(
+    rate: float,
+    difference: float,
+    *,
+    discordant: float | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    seed: int = 0,
+) -> SampleSize:
+    """How many rows two systems must both answer for one to be called better in ``power`` of
+    comparisons, where they pass ``rate`` and ``rate + difference``.
+
+    ``discordant``: the share of rows that one passes and the other fails; None: as if it were by
+    chance which rows each of them passes.
+    """
+    other = rate + difference
+    apart = rate * (1 - other) + other * (1 - rate) if discordant is None else discordant
+    gains = (apart + difference) / 2
+
+    def measure(rows: int) -> tuple[float, float]:
+        choice = random.Random(f"{seed} {rows}")  # noqa: S311
+        differing, better = Binomial(rows, apart), ComparisonOutcome.BETTER
+        found = 0
+        for _ in range(DRAWS):
+            changed = differing.draw(choice)
+            won = _hits(choice, changed, gains / apart)
+            found += _comparison(rows, won, changed - won, level) is (
+                better if difference > 0 else ComparisonOutcome.WORSE
+            )
+        return _share(found)
+
+    return _least(measure, lambda found: found >= power, MOST)
+
+
+def _comparison(rows: int, won: int, lost: int, level: float) -> ComparisonOutcome:
+    scores = PairedScores(
+        rows=rows,
+        units=rows,
+        first=float(won),
+        second=float(lost),
+        squares=float(won + lost),
+        gains=won,
+        losses=lost,
+        least=-1.0 if lost else 0.0,
+        most=1.0 if won else 0.0,
+    )
+    return scores.compared(clustered=False, level=level).outcome
+
+
+def _corrected_width(
+    choice: random.Random, rate: float, judge: JudgeQuality, labels: int, rows: int, level: float
+) -> float:
+    """Of one sample: ``labels`` of ``rows`` rows have a label too. 1 where it would be refused."""
+    true = _hits(choice, labels, rate)
+    passed_good = _hits(choice, true, judge.sensitivity)
+    passed_bad = _hits(choice, labels - true, 1 - judge.specificity)
+    passes = rate * judge.sensitivity + (1 - rate) * (1 - judge.specificity)
+    passed = passed_good + passed_bad + _hits(choice, rows - labels, passes)
+    failed_good = true - passed_good
+    failed_bad = labels - true - passed_bad
+    strata = [
+        Stratum("FAIL", rows - passed, (1.0,) * failed_good + (0.0,) * failed_bad),
+        Stratum("PASS", passed, (1.0,) * passed_good + (0.0,) * passed_bad),
+    ]
+    held = [one for one in strata if one.rows]
+    if too_few(held):
+        return 1.0
+    return post_stratified(held, level=level).estimate.width or 1.0
+
+
+def _hits(choice: random.Random, count: int, share: float) -> int:
+    """A draw of a binomial distribution; of very many, of the normal one that it comes to."""
+    if count > 2000:
+        spread = math.sqrt(count * share * (1 - share))
+        return min(count, max(0, round(choice.gauss(count * share, spread))))
+    return sum(choice.random() < share for _ in range(count))
+
+
+class Binomial:
+    """Draws of a binomial distribution, from its table."""
+
+    def __init__(self, count: int, share: float) -> None:
+        if share in (0, 1):
+            self.steps = [0.0] * round(count * share) + [1.0]
+            return
+        logs = (
+            math.lgamma(count + 1)
+            - math.lgamma(k + 1)
+            - math.lgamma(count - k + 1)
+            + k * math.log(share)
+            + (count - k) * math.log1p(-share)
+            for k in range(count + 1)
+        )
+        self.steps = list(accumulate(math.exp(value) for value in logs))
+
+    def draw(self, choice: random.Random) -> int:
+        """One draw."""
+        return min(bisect_left(self.steps, choice.random()), len(self.steps) - 1)
+
+
+def _share(hits: int) -> tuple[float, float]:
+    share = hits / DRAWS
+    return share, math.sqrt(max(share * (1 - share), 1 / DRAWS) / DRAWS)
+
+
+def _least(
+    measure: Callable[[int], tuple[float, float]], enough: Callable[[float], bool], most: int
+) -> SampleSize:
+    """By doubling, then by halving, to within a hundredth: the draws leave more open than that."""
+    known: dict[int, tuple[float, float]] = {}
+
+    def try_out(count: int) -> bool:
+        known.setdefault(count, measure(count))
+        return enough(known[count][0])
+
+    low, high = 0, min(8, most)
+    while not try_out(high):
+        if high == most:
+            return SampleSize(None, *known[high], most)
+        low, high = high, min(2 * high, most)
+    while high - low > max(1, high // 100):
+        middle = (low + high) // 2
+        low, high = (low, middle) if try_out(middle) else (middle, high)
+    return SampleSize(high, *known[high], most)
