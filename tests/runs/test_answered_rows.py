@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adjudge.runs.folder import run_info
 from support.commands import adjudge
 
 APP = """
@@ -78,6 +79,18 @@ def test_each_row_is_answered_once_and_a_failure_is_a_reason(project: Path) -> N
     assert sorted(asked(project)) == ["boom 5", "nothing", "what is 4", "what is 6"]
     assert rows(project, CHECKS) == found
     assert sorted(asked(project)[4:]) == ["boom 5", "nothing"], "only what failed is tried again"
+
+
+def test_answers_that_a_changed_file_reuses_are_counted(project: Path) -> None:
+    """Seen: the run that went on counted the judge's votes alone, and none of the target's."""
+    rows(project, CHECKS)
+    rows(project, CHECKS.replace("most: 6", "most: 7"))
+    first, second = (run_info(project / "runs" / name) for name in ("eval", "eval-2"))
+    assert (first.votes, first.failed_votes) == (second.votes, second.failed_votes) == (4, 2)
+    (project / "rows.csv").write_text("".join(ROWS.splitlines(keepends=True)[:2]))
+    rows(project, CHECKS.replace("most: 6", "most: 8"), code=0)
+    third = run_info(project / "runs" / "eval-3")
+    assert (third.votes, third.failed_votes) == (1, 0), "what nothing rests on is not counted"
 
 
 def test_what_is_expected_is_not_shown_to_the_target(project: Path) -> None:
