@@ -222,7 +222,7 @@ def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, 
     width = 2 * KEY_BYTES
     used = {
         keys[place : place + width]
-        for ballots, asked in connection.execute(f"SELECT ballots, {answers} FROM judgments")
+        for ballots, asked in connection.execute(f"SELECT ballots, {answers} FROM judgments")  # noqa: S608
         for keys in (ballots.hex(), str(asked))
         for place in range(0, len(keys), width)
     }
