@@ -316,7 +316,41 @@ def test_two_runs_pair_each_system_with_itself(two_systems: Path) -> None:
     answered(two_systems, text, "--run", "one", code=3)
     answered(two_systems, text, "--run", "two", "--not-worse-than", "one", code=5)
     done = adjudge("runs", "diff", "one", "two", "--json", cwd=two_systems)
-    (found,) = json.loads(done.stdout)["comparisons"]
-    assert found["means"] == [pytest.approx(12 / 19)] * 2
-    assert found["independent"] == 10, "answers to one row are one unit"
-    assert found["difference"]["value"] == 0
+    good, bad = json.loads(done.stdout)["comparisons"]
+    assert (good["system"], good["means"], good["rows"]) == ("good", [1.0, 1.0], 10)
+    assert (bad["system"], bad["means"], bad["rows"]) == ("bad", [pytest.approx(2 / 9)] * 2, 9)
+    assert good["difference"]["value"] == bad["difference"]["value"] == 0
+
+
+def test_a_gate_against_another_run_holds_each_system_to_itself(two_systems: Path) -> None:
+    """Seen: one system got worse, another better by as much, and together nothing had changed."""
+    text = TWO.replace("rows.csv", "{path: rows.csv, id: id}") + "checks: {contains: 'yes'}\n"
+    answered(two_systems, text, "--run", "one", code=3)
+    app = two_systems / "app.py"
+    swapped = app.read_text().replace("good", "x").replace("bad", "good").replace("x(", "bad(")
+    app.write_text(swapped)
+    flags = ("--run", "two", "--not-worse-than", "one")
+    gates = answered(two_systems, text, *flags, code=5)["gates"]
+    assert [(one["system"], one["verdict"]) for one in gates] == [
+        ("good", "inconclusive"),
+        ("bad", "holds"),
+    ]
+    shown = adjudge("runs", "diff", "one", "two", cwd=two_systems).stdout
+    assert "[good]" in shown and "[bad]" in shown
+
+
+def test_labels_correct_each_system_by_its_own(two_systems: Path) -> None:
+    text = TWO.replace("rows.csv", "{path: rows.csv, id: id}") + "checks: {contains: 'yes'}\n"
+    answered(two_systems, text, code=3)
+    rows = "".join(f"r{number} [good],ann,PASS\n" for number in range(1, 11))
+    (two_systems / "labels.csv").write_text("id,annotator,label\n" + rows)
+    done = adjudge(
+        "label", "runs/eval", "--import", "labels.csv", "--design", "random", cwd=two_systems
+    )
+    assert done.returncode == 0, done.stderr
+    done = adjudge("calibrate", "runs/eval", "--json", cwd=two_systems)
+    made = json.loads(done.stdout)["results"]
+    assert [(one["system"], one["rows"], one["labels"]["n"]) for one in made] == [
+        ("good", 10, 10),
+        ("bad", 10, 2),  # two of its answers are what the other one says, too
+    ]

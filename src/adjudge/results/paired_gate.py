@@ -54,8 +54,8 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     for one, upper in zip(compared, upper_limits(compared, setup.margin, level), strict=True):
         gate = _gate(one, setup.against, setup.margin, upper, len(compared))
         yield replace(gate, cluster=setup.cluster, stopped=setup.state not in ("", "complete"))
-    for judge, criteria in gone if compared else [("", "run")]:
-        yield _not_compared(setup, level, judge, criteria)
+    for judge, criteria, system in gone if compared else [("", "run", "")]:
+        yield replace(_not_compared(setup, level, judge, criteria), system=system)
 
 
 def compared_with_baseline(setup: Setup, folder: Path) -> tuple[RunComparison, ...]:
@@ -99,7 +99,8 @@ def _gate(
         among=among,
         same_judge=found.same_judge,
         pairing=found.pairing,
-        system=found.system,
+        system=found.system or found.answered_by,
+        of_wins=bool(found.system),
         reason=found.difference.estimate.reason or Message("no row has a number in both runs"),
     )
 

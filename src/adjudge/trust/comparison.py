@@ -15,7 +15,7 @@ from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration
-from adjudge.domain.judge_criterion import JudgeCriterion
+from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.label import Label
 from adjudge.domain.pairing import Pairing
 from adjudge.domain.verdict import TIE
@@ -91,7 +91,13 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """How far two scores can lie apart."""
     system: str = ""
     """Of compared responses: whose win rate it is."""
+    answered_by: str = ""
+    """Whose answers they are, where several targets answered: each is compared with itself."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return of_system(super().name, self.answered_by)
 
     @property
     def rows(self) -> int:
@@ -119,7 +125,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         return {
             "judge": self.judge,
             "criteria": self.criteria,
-            **({"system": self.system} if self.system else {}),
+            **({"system": system} if (system := self.system or self.answered_by) else {}),
             "outcome": self.outcome.value,
             "means": [self.first, self.second],
             "difference": self._data(self.difference.estimate),
@@ -298,7 +304,7 @@ def number_of(summary: JudgmentSummary) -> float | None:
 def _compared(
     line: str, found: RunDiff, sides: tuple[_Side, _Side], settings: ComparisonSettings
 ) -> RunComparison:
-    judge, criteria = json.loads(line)
+    judge, criteria, answered_by = json.loads(line)
     measure = sides[0].measures.get(criteria)
     known = [side.labels(criteria) for side in sides]
     series = _Series(*(measure.range if measure else (0.0, 1.0)), known if all(known) else ())
@@ -346,6 +352,7 @@ def _compared(
         margin=margin,
         reach=_reach(measure),
         system=system,
+        answered_by=answered_by,
         notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
     )
     return replace(made, outcome=_outcome(made))
