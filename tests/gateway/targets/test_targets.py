@@ -201,6 +201,31 @@ def test_an_answer_that_is_not_at_its_path_is_none() -> None:
         serve(handler, lambda url: http(url, answer="data.text").complete(asked()))
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (42, "42"),
+        (True, "true"),
+        ("Hello", "Hello"),
+        ([{"role": "assistant", "content": "Hi"}], "Hi"),
+        (None, None),
+        ([1], None),
+    ],
+)
+def test_an_endpoint_may_answer_without_an_object(said: object, text: str | None) -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.json_response(said)
+
+    def ask(url: str) -> Awaitable[Reply]:
+        return http(url).complete(asked())
+
+    if text is None:
+        with pytest.raises(NoAnswer, match="there is no answer"):
+            serve(handler, ask)
+    else:
+        assert TargetAnswer.of_json(serve(handler, ask).text).text == text
+
+
 def function(given: Callable[..., object]) -> FunctionTarget:
     return FunctionTarget(given, name="app", reference="app:answer", paths=AnswerPaths())
 
