@@ -25,7 +25,7 @@ def test_the_seeds_columns_are_known() -> None:
         "contexts": "Fragment Texts",
         "history": "Conversation History",
     }
-    assert len(rows.instances) == 8
+    assert len(rows.instances) == 12
     assert [row.id for row in rows.instances][-2:] == ["injection", "history"]
 
 
