@@ -125,7 +125,7 @@ def test_search_narrows_and_says_how_many(
     tmp_path: Path, browser: Browser, troubles: list[str]
 ) -> None:
     page = opened(browser, troubles, written(tmp_path))
-    assert len(visible(page)) == 8
+    assert len(visible(page)) == 12
     page.get_by_label("search").fill("INDOOR pool")
     assert visible(page) == ["8"]
     assert page.locator("#shown").inner_text() == "1"
@@ -133,7 +133,7 @@ def test_search_narrows_and_says_how_many(
     assert visible(page) == []
     assert page.locator("#nothing").is_visible()
     page.get_by_label("search").fill("")
-    assert len(visible(page)) == 8
+    assert len(visible(page)) == 12
     assert troubles == []
 
 
@@ -182,7 +182,7 @@ def test_printing_opens_every_entry_and_hides_the_tools(
     page = opened(browser, troubles, written(tmp_path))
     page.emulate_media(media="print")
     page.evaluate("dispatchEvent(new Event('beforeprint'))")
-    assert page.locator(".entry[open]").count() == 8
+    assert page.locator(".entry[open]").count() == 12
     assert not page.locator("#tools").is_visible()
     assert page.pdf()[:4] == b"%PDF"
     page.evaluate("dispatchEvent(new Event('afterprint'))")
@@ -192,7 +192,7 @@ def test_printing_opens_every_entry_and_hides_the_tools(
 def test_it_is_readable_without_script(tmp_path: Path, browser: Browser) -> None:
     page = browser.new_context(java_script_enabled=False).new_page()
     page.goto(written(tmp_path).as_uri())
-    assert page.locator(".entry").count() == 8
+    assert page.locator(".entry").count() == 12
     assert not page.locator("#tools").is_visible()
 
 
@@ -282,5 +282,5 @@ def test_pages_of_other_runs_fit_and_their_filters_work(
     assert page.locator("#shown").inner_text() == "6"
     page = opened(browser, troubles, tmp_path / "direct.html", width, scheme)
     page.get_by_label("criteria").select_option(label="Is it true?")
-    assert len(visible(page)) == 8
+    assert len(visible(page)) == 12
     assert troubles == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -367,7 +368,13 @@ def test_a_check_in_python_has_its_time(tmp_path: Path) -> None:
         "def forever(text, row):\n    while True:\n        pass\n"
         "def late(text, row):\n    raise TimeoutError('its own')\n"
     )
-    for code in ("'mine.py:forever'", "'sum(1 for _ in iter(int, 1))'"):
+    stuck = '\'__import__("re").match("(a+)+$", "a" * 40 + "!") is None\''
+    for code in (
+        "'mine.py:forever'",
+        "'sum(1 for _ in iter(int, 1))'",
+        "sum(range(10**12))",
+        stuck,
+    ):
         (one,) = (
             each.ready(tmp_path)
             for each in EXPECTATIONS.read(*_placed(f"python: {{code: {code}, timeout: 0.2}}"))
@@ -376,6 +383,25 @@ def test_a_check_in_python_has_its_time(tmp_path: Path) -> None:
         assert (found.passed, str(found.reason)) == (None, "it took longer than 0.2 s")
     (own,) = (each.ready(tmp_path) for each in EXPECTATIONS.read(*_placed("python: mine.py:late")))
     assert str(own.look(Instance({"response": "x"})).reason) == "TimeoutError: its own"
+
+
+def test_a_check_in_python_harms_nobody_else(tmp_path: Path) -> None:
+    """It prints, reads, changes the row's metadata, ends its process: the next one has its say."""
+    (tmp_path / "mine.py").write_text(
+        "import os, sys\n"
+        "def talks(text, row):\n    print('{}')\n    os.system('cat; echo {}')\n"
+        "    return sys.stdin.read() == '' and row.metadata['place'] == 'row 1' and row.id == 'a'\n"
+        "def ends(text, row):\n    os._exit(0)\n"
+    )
+    row = Instance({"response": "x"}, "a", {"place": "row 1", "odd": [date(2026, 1, 2)]})
+    found = []
+    for name in ("talks", "ends", "talks"):
+        (one,) = (
+            each.ready(tmp_path) for each in EXPECTATIONS.read(*_placed(f"python: mine.py:{name}"))
+        )
+        found.append(one.look(row))
+    assert [one.passed for one in found] == [True, None, True]
+    assert str(found[1].reason) == "it ended the process that it runs in"
 
 
 def _placed(text: str) -> tuple[object, Place]:

@@ -61,7 +61,7 @@ def test_a_csv_becomes_three_reports_and_a_table(tmp_path: Path) -> None:
     paths = reports(done.stdout)
     assert [path.suffix for path in paths] == [".md", ".csv", ".html"]
     assert all(path.is_file() and path.name.startswith("rag_evaluation_results_") for path in paths)
-    assert len(list(read_rows(paths[1]))) == 8
+    assert len(list(read_rows(paths[1]))) == 12
     assert "Answer relevance" in done.stdout
     assert "composite" in done.stdout
     assert "response = Assistant Answer" in done.stderr
@@ -306,7 +306,7 @@ def test_a_run_is_kept_stopped_by_its_budget_and_gone_on_with(tmp_path: Path) ->
     done = adjudge("resume", str(tmp_path / "run"), "--", "--max-calls", "1000")
     assert done.returncode == 0, done.stderr
     info = run_info(tmp_path / "run")
-    assert (info.votes, info.judges) == (48, {"RagEvaluator": {"scored": 8}})
+    assert (info.votes, info.judges) == (72, {"RagEvaluator": {"scored": 12}})
     assert set(info.judge_configurations["RagEvaluator"].dimensions or ()) >= {
         "clarity",
         "harmfulness",
@@ -332,7 +332,7 @@ def test_a_dry_run_counts_every_dimension(tmp_path: Path) -> None:
         "--output",
         str(tmp_path / "r"),
     )
-    assert "calls: 144 to 158" in done.stdout
+    assert "calls: 216 to 238" in done.stdout
     assert not (tmp_path / "r").exists()
 
 
@@ -367,8 +367,8 @@ def test_evidence_is_counted_before_anything_is_asked(command: Command) -> None:
         int(json.loads(done.stdout)["results"][0]["calls"]["lower"])
         for done in (plain, joint, each)
     ]
-    assert calls[0] == 8
-    assert calls[1] <= 8 < calls[2]
+    assert calls[0] == 12
+    assert calls[1] <= 12 < calls[2]
 
 
 def test_claims_without_a_model_that_looks_them_up_are_refused(command: Command) -> None:

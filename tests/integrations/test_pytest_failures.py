@@ -37,6 +37,23 @@ def test_a_failure_shows_the_criterion_and_the_texts(suite: Suite) -> None:
     )
 
 
+def test_assert_says_what_it_seems_to_say(suite: Suite) -> None:
+    """Seen: a judgment was true whatever it said, so that ``assert judge(…)`` never failed."""
+    suite.pytester.makepyfile(
+        """
+        def test_passes(judge):
+            assert judge("Is the reply polite?", "REC-00001-Y Please.")
+
+        def test_fails(judge):
+            assert judge("Is the reply polite?", "REC-00002-N Go away.")
+
+        def test_not(judge):
+            assert not judge("Is the reply polite?", "REC-00002-N Go away.")
+        """
+    )
+    suite.run().assert_outcomes(passed=2, failed=1)
+
+
 def test_a_failed_group_shows_its_worst_cases(suite: Suite) -> None:
     suite.group(20, 60)
     done = suite.run()

@@ -87,7 +87,7 @@ def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language
             judged_goldens("none.yaml")
 
         def test_text(judge):
-            judge("Is it polite?", 5)
+            judge("Is it polite?", None)
         """
     )
     done = suite.run("--tb=short")
@@ -102,7 +102,7 @@ def test_what_cannot_be_done_is_told_at_the_line_of_the_test_and_in_its_language
             "test_it.py:12: in test_file",
             "E   *none.yaml не удаётся прочитать: такого файла или папки нет",
             "test_it.py:15: in test_text",
-            "E   *в поле 'response' должен быть текст или список текстов, а не int",
+            "E   *в поле 'response' должен быть текст или список текстов, а не NoneType",
         ]
     )
     assert "adjudge/integrations" not in done.stdout.str()
@@ -129,7 +129,7 @@ def test_what_a_killed_process_spent_is_taken_off_what_the_others_may_spend(suit
 
 
 def test_what_is_no_text_fails_the_test_that_gave_it_and_not_the_group(suite: Suite) -> None:
-    wrong = "\n        if number == 3:\n            judged(5)\n"
+    wrong = "\n        if number == 3:\n            judged(None)\n"
     suite.group(30, 30)
     path = suite.pytester.path / "test_it.py"
     path.write_text(path.read_text(encoding="utf-8") + wrong, encoding="utf-8")
@@ -137,7 +137,7 @@ def test_what_is_no_text_fails_the_test_that_gave_it_and_not_the_group(suite: Su
     done.assert_outcomes(passed=3, failed=1)
     done.stdout.fnmatch_lines(
         [
-            "*SetupError: field 'response' must be a text or a list of texts, not int",
+            "*SetupError: field 'response' must be a text or a list of texts, not NoneType",
             "*Gate passed*",
         ]
     )

@@ -31,6 +31,7 @@ from adjudge import (
 )
 from adjudge.catalog.criteria import criteria as ready_made
 from adjudge.data.dataset import read_instances
+from adjudge.judges.inputs import as_instance
 
 NAN = float("nan")
 GROUNDED = Criteria(
@@ -335,7 +336,7 @@ def test_every_key_of_a_mapping_is_context_unless_the_criteria_name_some() -> No
     assert "RAIN" not in material(model.requests[1])
 
 
-@pytest.mark.parametrize("given", [7, None, object()])
+@pytest.mark.parametrize("given", [None, object()])
 def test_what_is_no_rows_at_all_is_named(given: object) -> None:
     with pytest.raises(SetupError, match="data frame"):
         DummyDirectJudge()(given, POLITE)  # type: ignore[arg-type]
@@ -541,3 +542,18 @@ def test_the_material_is_missed_in_comparisons_too() -> None:
     assert result.selected_option == 1
     (result,) = DummyPairwiseJudge()([Instance({"poems": ["a", "bb"]})], "Which is longer?")
     assert result.selected_option == 1
+
+
+@pytest.mark.parametrize(("given", "text"), [(42, "42"), (1.5, "1.5"), (True, "true"), (0, "0")])
+def test_a_number_is_its_text(given: object, text: str) -> None:
+    assert Instance({"response": given}).fields["response"] == text  # type: ignore[dict-item]
+    assert as_instance(given, "response").fields == {"response": text}
+    assert as_instance({"response": given}, "response").fields == {"response": text}
+
+
+@pytest.mark.parametrize("given", [None, float("nan"), float("inf"), b"42"])
+def test_what_is_no_number_is_no_text(given: object) -> None:
+    with pytest.raises(SetupError, match="must be a text"):
+        Instance({"response": given})  # type: ignore[dict-item]
+    with pytest.raises(SetupError, match="must be a text"):
+        as_instance(given, "response")

@@ -484,8 +484,8 @@ def test_a_failure_can_be_raised_or_stand_in_at_random() -> None:
         ([], "2 responses or more"),
         ({"response": "x", "question": "y"}, "2 responses or more"),
         ({"question": "x", "source": "y"}, "reads the field 'response'"),
-        ([1, 2], "must be a text or a list of texts"),
-        (7, "must be a text or a list of texts"),
+        ([1, None], "must be a text or a list of texts"),
+        (7, "2 responses or more"),
         ({"a", "b"}, "must be a text or a list of texts"),
     ],
 )

@@ -25,8 +25,8 @@ def test_the_seeds_columns_are_known() -> None:
         "contexts": "Fragment Texts",
         "history": "Conversation History",
     }
-    assert len(rows.instances) == 8
-    assert [row.id for row in rows.instances][-2:] == ["injection", "history"]
+    assert len(rows.instances) == 12
+    assert [row.id for row in rows.instances][6:8] == ["injection", "history"]
 
 
 @pytest.mark.parametrize(

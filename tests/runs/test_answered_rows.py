@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from adjudge.runs.folder import run_info
 from support.commands import adjudge
 
 APP = """
@@ -78,6 +79,18 @@ def test_each_row_is_answered_once_and_a_failure_is_a_reason(project: Path) -> N
     assert sorted(asked(project)) == ["boom 5", "nothing", "what is 4", "what is 6"]
     assert rows(project, CHECKS) == found
     assert sorted(asked(project)[4:]) == ["boom 5", "nothing"], "only what failed is tried again"
+
+
+def test_answers_that_a_changed_file_reuses_are_counted(project: Path) -> None:
+    """Seen: the run that went on counted the judge's votes alone, and none of the target's."""
+    rows(project, CHECKS)
+    rows(project, CHECKS.replace("most: 6", "most: 7"))
+    first, second = (run_info(project / "runs" / name) for name in ("eval", "eval-2"))
+    assert (first.votes, first.failed_votes) == (second.votes, second.failed_votes) == (4, 2)
+    (project / "rows.csv").write_text("".join(ROWS.splitlines(keepends=True)[:2]))
+    rows(project, CHECKS.replace("most: 6", "most: 8"), code=0)
+    third = run_info(project / "runs" / "eval-3")
+    assert (third.votes, third.failed_votes) == (1, 0), "what nothing rests on is not counted"
 
 
 def test_what_is_expected_is_not_shown_to_the_target(project: Path) -> None:
@@ -303,7 +316,41 @@ def test_two_runs_pair_each_system_with_itself(two_systems: Path) -> None:
     answered(two_systems, text, "--run", "one", code=3)
     answered(two_systems, text, "--run", "two", "--not-worse-than", "one", code=5)
     done = adjudge("runs", "diff", "one", "two", "--json", cwd=two_systems)
-    (found,) = json.loads(done.stdout)["comparisons"]
-    assert found["means"] == [pytest.approx(12 / 19)] * 2
-    assert found["independent"] == 10, "answers to one row are one unit"
-    assert found["difference"]["value"] == 0
+    good, bad = json.loads(done.stdout)["comparisons"]
+    assert (good["system"], good["means"], good["rows"]) == ("good", [1.0, 1.0], 10)
+    assert (bad["system"], bad["means"], bad["rows"]) == ("bad", [pytest.approx(2 / 9)] * 2, 9)
+    assert good["difference"]["value"] == bad["difference"]["value"] == 0
+
+
+def test_a_gate_against_another_run_holds_each_system_to_itself(two_systems: Path) -> None:
+    """Seen: one system got worse, another better by as much, and together nothing had changed."""
+    text = TWO.replace("rows.csv", "{path: rows.csv, id: id}") + "checks: {contains: 'yes'}\n"
+    answered(two_systems, text, "--run", "one", code=3)
+    app = two_systems / "app.py"
+    swapped = app.read_text().replace("good", "x").replace("bad", "good").replace("x(", "bad(")
+    app.write_text(swapped)
+    flags = ("--run", "two", "--not-worse-than", "one")
+    gates = answered(two_systems, text, *flags, code=5)["gates"]
+    assert [(one["system"], one["verdict"]) for one in gates] == [
+        ("good", "inconclusive"),
+        ("bad", "holds"),
+    ]
+    shown = adjudge("runs", "diff", "one", "two", cwd=two_systems).stdout
+    assert "[good]" in shown and "[bad]" in shown
+
+
+def test_labels_correct_each_system_by_its_own(two_systems: Path) -> None:
+    text = TWO.replace("rows.csv", "{path: rows.csv, id: id}") + "checks: {contains: 'yes'}\n"
+    answered(two_systems, text, code=3)
+    rows = "".join(f"r{number} [good],ann,PASS\n" for number in range(1, 11))
+    (two_systems / "labels.csv").write_text("id,annotator,label\n" + rows)
+    done = adjudge(
+        "label", "runs/eval", "--import", "labels.csv", "--design", "random", cwd=two_systems
+    )
+    assert done.returncode == 0, done.stderr
+    done = adjudge("calibrate", "runs/eval", "--json", cwd=two_systems)
+    made = json.loads(done.stdout)["results"]
+    assert [(one["system"], one["rows"], one["labels"]["n"]) for one in made] == [
+        ("good", 10, 10),
+        ("bad", 10, 2),  # two of its answers are what the other one says, too
+    ]

@@ -409,3 +409,15 @@ def test_the_example_is_right_for_reader_and_editor() -> None:
 
 def test_rows_that_are_named_elsewhere_need_not_be_named_in_the_file(tmp_path: Path) -> None:
     assert parse_eval(JUDGE, data=tmp_path / "run").data.path == str(tmp_path / "run")
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("rows.csv", "question,answer\nq,a\n"), ("goldens.json", '[{"actual_output": "a"}]')],
+)
+def test_a_file_of_rows_is_not_an_eval_file(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SetupError, match="it holds rows, and is not an eval file") as caught:
+        load_eval(tmp_path / name)
+    for way in ("adjudge check --data", "adjudge rag --csv", "adjudge import", "adjudge init"):
+        assert way in str(caught.value)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
+import json
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from types import CodeType
 
-from adjudge.aio.threads import TookTooLong, call_within
+from adjudge.checks.calling import CheckCall
 from adjudge.checks.check import Check, Observation
+from adjudge.checks.side_process import ProcessEnded, SideProcess, TookTooLong
 from adjudge.checks.words import short
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
@@ -20,6 +23,8 @@ from adjudge.reading.types import Number, Text, key
 from adjudge.reading.user_code import beside, is_reference, load_code
 
 Function = Callable[[str, Instance], object]
+_SERVE = "import sys; sys.path[:] = sys.argv[1:]; from adjudge.checks.calling import serve; serve()"
+_CALLER = SideProcess(lambda: [sys.executable, "-c", _SERVE, *sys.path], shows_errors=True)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -60,15 +65,19 @@ class Python(Check):
         _ = self._function if is_reference(self.code) else self._expression
 
     def look(self, text: str, row: Instance) -> Observation:
+        code = beside(self.code, self.folder) if is_reference(self.code) else self.code
+        call = CheckCall(code, text, row, float(self.timeout))
         try:
-            said = call_within(lambda: self._said(text, row), self.timeout)
+            answer = json.loads(_CALLER.ask(call.to_line(), call.seconds))
         except TookTooLong:
-            late = Message("it took longer than {seconds:g} s", seconds=float(self.timeout))
+            late = Message("it took longer than {seconds:g} s", seconds=call.seconds)
             return Observation(None, late)
-        # somebody's own program: what it raises is no verdict
-        except (Exception, SystemExit) as error:  # noqa: BLE001
-            name = type(error).__name__
-            return Observation(None, Message("{name}: {error}", name=name, error=str(error)))
+        except ProcessEnded:
+            return Observation(None, Message("it ended the process that it runs in"))
+        if "raised" in answer:
+            raised = Message("{name}: {error}", name=answer["raised"], error=answer["error"])
+            return Observation(None, raised)
+        said = answer.get("said")
         if isinstance(said, bool):
             return Observation(said, Message("it says {said}", said=str(said)))
         if isinstance(said, int | float) and 0 <= said <= 1:
@@ -79,14 +88,9 @@ class Python(Check):
             None,
             Message(
                 "it says {said}, which is neither True or False nor a number from 0 to 1",
-                said=short(repr(said)),
+                said=short(answer.get("other", repr(said))),
             ),
         )
-
-    def _said(self, text: str, row: Instance) -> object:
-        if is_reference(self.code):
-            return self._function(text, row)
-        return eval(self._expression, {"text": text, "row": row, **row.fields})  # noqa: S307
 
     @cached_property
     def _expression(self) -> CodeType:

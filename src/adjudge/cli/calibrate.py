@@ -220,10 +220,10 @@ def calibrate(options: CalibrateOptions) -> int:
             "calibrations", {"calibrations": len(found)}, [one.to_dict() for one in found]
         )
     else:
-        shared = Counter(one.criteria for one in found)
+        shared = Counter((one.criteria, one.system) for one in found)
         screen = Screen(language(), soft_wrap=True)
         for one in found:
-            show_calibration(one, screen, name_judge=shared[one.criteria] > 1)
+            show_calibration(one, screen, name_judge=shared[one.criteria, one.system] > 1)
             for warning in one.panel.warnings if one.panel else ():
                 echo(warning, fg="yellow", err=True)
         useful = next((one.criteria for one in found if not one.refusal), None)

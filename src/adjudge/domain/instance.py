@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence, Set
@@ -182,15 +183,26 @@ def _together(fields: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequ
     return {**rest, "response": texts}
 
 
-def _field_value(name: str, value: object) -> FieldValue:
+def answer_text(value: object) -> str | None:
+    """A text as it is, and a number or a truth value as JSON writes it; None of anything else, of
+    NaN and infinity too.
+    """
     if isinstance(value, str):
         return value
+    is_scalar = isinstance(value, bool | int) or (isinstance(value, float) and math.isfinite(value))
+    return json.dumps(value) if is_scalar else None
+
+
+def _field_value(name: str, value: object) -> FieldValue:
+    if (text := answer_text(value)) is not None:
+        return text
     if isinstance(value, Iterable) and not isinstance(
         value, bytes | Mapping | Set
     ):  # a set has another order in each process
-        items = tuple(value)
-        if all(isinstance(item, str) for item in items):
-            return items
+        items = [answer_text(item) for item in value]
+        texts = tuple(item for item in items if item is not None)
+        if len(texts) == len(items):
+            return texts
     raise SetupError(
         "field {name!r} must be a text or a list of texts, not {value_name}",
         name=name,

@@ -5,6 +5,11 @@ from __future__ import annotations
 from adjudge.domain.light import light_dataclass
 
 
+def of_system(name: str, system: str) -> str:
+    """A name, with the system that it is about, as rows are named."""
+    return f"{name} [{system}]" if system else name
+
+
 @light_dataclass(frozen=True)
 class JudgeCriterion:
     """Something about one judge and one of its criteria."""

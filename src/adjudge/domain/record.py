@@ -373,6 +373,13 @@ class JudgmentRecord:
         return self.detail.choice
 
     @property
+    def answered_by(self) -> str:
+        """The target whose answer was judged; empty where a row has one answer alone, whatever
+        columns it has.
+        """
+        return str(self.input.get("system", "")) if "answered_row" in self.input else ""
+
+    @property
     def systems(self) -> tuple[str, ...]:
         """What compared responses are called; nothing where there is one response."""
         return self.detail.system_names if isinstance(self.detail, PairwiseDetail) else ()

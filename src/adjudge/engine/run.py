@@ -216,9 +216,9 @@ class RecordedVotes(LiveVotes):
 
     async def keep_judgment(self, number: int, result: Result, ballots: Sequence[Ballot]) -> None:
         """Keep what came of a row."""
-        await self._run.ledger.keep_judgment(
-            self._judge.label, number, result, [self._key(one) for one in ballots]
-        )
+        answers = [self._key(vote.ballot) for vote in result.made_by]
+        keys = [self._key(one) for one in ballots]
+        await self._run.ledger.keep_judgment(self._judge.label, number, result, keys, answers)
 
     async def finish(self, rows: int) -> None:
         await self._run.ledger.finish(self._judge.label, rows)

@@ -133,6 +133,8 @@ class Endpoint:
     """What else must not be shown of the headers."""
     hints: Mapping[int, Message] = field(default_factory=lambda: _HINTS, repr=False)
     """What to do about a status."""
+    any_json: bool = False
+    """Whether it may answer with something else than an object: that is put into one."""
 
     @cached_property
     def secrets(self) -> frozenset[str]:
@@ -311,6 +313,8 @@ def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> JsonDict:
                 "the server answered with something that is not JSON: {said}", said=_brief(raw)
             ),
         ) from None
+    if not isinstance(data, dict) and endpoint.any_json:
+        data = {"messages" if isinstance(data, list) else "response": data}
     if not isinstance(data, dict):
         raise endpoint.error(
             Unavailable, Message("the server answered with JSON that is not an object")

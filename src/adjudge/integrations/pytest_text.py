@@ -65,6 +65,12 @@ class JudgedText:
         ends = {self.result.criteria.name: (min(points), max(points))} if points else {}
         return passed(self.result.record(), ends)
 
+    def __bool__(self) -> bool:
+        """Whether it passes, so that ``assert judge(…)`` says what it seems to say."""
+        if (passed := self.passed) is None:
+            raise self._failure(str(self))
+        return passed
+
     def _failure(self, line: str) -> AssertionError:
         """With what was judged below it."""
         return AssertionError("\n".join((line, *_shown(self.result, self._render))))

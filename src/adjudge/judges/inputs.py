@@ -27,7 +27,7 @@ from adjudge.data.sources.open import is_data_file, is_table, refuse_document, t
 from adjudge.data.sources.row import Row
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.instance import Instance, PairwiseInstance
+from adjudge.domain.instance import Instance, PairwiseInstance, answer_text
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -57,7 +57,7 @@ class DataSet(Protocol):
 
 def is_one(given: object) -> bool:
     """Whether the caller gave one thing to judge rather than many."""
-    return isinstance(given, str | Path | Mapping | Instance)
+    return isinstance(given, str | Path | Mapping | Instance | int | float)
 
 
 def items_of(given: object, reader: str = "read_instances") -> list[Any]:
@@ -98,8 +98,8 @@ def as_instance(item: object, field: str) -> Instance:
         return row_instance(item)
     if isinstance(item, Mapping):
         return mapping_instance(item)
-    if isinstance(item, str):
-        return Instance(fields={field: item})
+    if (text := answer_text(item)) is not None:
+        return Instance(fields={field: text})
     raise SetupError(
         "what is judged must be a text, an Instance or a list of them, not {name}",
         name=type(item).__name__,

@@ -227,6 +227,11 @@ class BatchTable:
         await self.keep(known)
         return known
 
+    async def keep_spending(self, batch: Batch, spending: JsonObject) -> None:
+        """Store how far a batch is, with what was spent by then, in one commit."""
+        self._ledger.note_soon("spending", spending)
+        await self.keep(batch)
+
     async def answer(self, requests: Iterable[BatchBallot], spending: JsonObject) -> None:
         """Store what came of requests, with what was spent by then, in one commit."""
         statements: list[Statement] = [(_KEEP_BALLOT, one.row()) for one in requests]

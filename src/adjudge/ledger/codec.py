@@ -61,6 +61,7 @@ from adjudge.messages import Message
 from adjudge.reading.typed_json import WrongType, read_as
 
 T = TypeVar("T")
+ANSWERS = "answers"
 _KIND = "kind"
 """Under which key the kind of a result is kept. Exports leave it out: there the keys tell."""
 KINDS: tuple[type[Detail], ...] = (
@@ -153,16 +154,21 @@ class _KeptVote:
 
 
 _COMMON = frozenset(
-    {*(one.name for one in fields(_Kept)), "decided_by", "row", "votes", INPUT, _KIND}
+    {*(one.name for one in fields(_Kept)), "decided_by", "row", "votes", INPUT, _KIND, ANSWERS}
 )
 
 
-def judgment_row(record: JudgmentRecord, ballots: bytes) -> tuple[object, ...]:
-    """A judgment as the ledger has it; ``ballots``: the keys of its votes, one behind the other."""
+def judgment_row(
+    record: JudgmentRecord, ballots: bytes, answers: bytes = b""
+) -> tuple[object, ...]:
+    """A judgment as the ledger has it; ``ballots`` and ``answers``: the keys of its votes and of
+    what its targets said, one behind the other.
+    """
     kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
     kept |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
     kept |= message_parts(kept)
     kept |= {INPUT: kept_input(record.input, record.fields)} if record.input else {}
+    kept |= {ANSWERS: answers.hex()} if answers else {}
     return with_checksum(
         storable(record.judge),
         record.index,

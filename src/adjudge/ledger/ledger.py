@@ -184,9 +184,16 @@ class Ledger:
         self._maybe_known.add(key)
 
     async def keep_judgment(
-        self, judge: str, number: int, result: Result, keys: Sequence[bytes]
+        self,
+        judge: str,
+        number: int,
+        result: Result,
+        keys: Sequence[bytes],
+        answers: Sequence[bytes] = (),
     ) -> None:
-        """Store what came of a row, unless that is what is stored already."""
+        """Store what came of a row, unless that is what is stored already; ``answers``: what its
+        targets were asked.
+        """
         ballots, label, id = b"".join(keys), storable(judge), storable(result.instance.id)
         now = (
             ballots,
@@ -196,9 +203,8 @@ class Ledger:
         )  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        self._writer.put(
-            _KEEP_JUDGMENT, judgment_row(result.record(judge, number, votes=True), ballots)
-        )
+        record = result.record(judge, number, votes=True)
+        self._writer.put(_KEEP_JUDGMENT, judgment_row(record, ballots, b"".join(answers)))
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
 

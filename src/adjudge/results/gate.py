@@ -89,6 +89,8 @@ class GateResult:
     """Whose answers they are, where several systems answered the rows; where two runs are compared
     that compare responses, whose win rate must not be lower.
     """
+    of_wins: bool = False
+    """Whether it is held to that win rate."""
     reason: str = ""
     """Where two runs are compared: why they cannot be."""
     stopped: bool = False
@@ -364,7 +366,7 @@ class GateResult:
     def _of(self) -> str:
         """The criterion, with its judge where that has another name."""
         name: str = self.name or self.judge
-        if self.system and self.measure == "difference":
+        if self.of_wins:
             name = Message("win rate of {system} by {name}", system=self.system, name=self.name)
         elif self.system:
             name = f"{name} [{self.system}]"

@@ -67,8 +67,8 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
             sequential=setup.sequential,
             stopped=setup.state not in ("", "complete"),
         )
-    for judge, criteria in gone if compared else [("", "run")]:
-        yield _not_compared(setup, level, judge, criteria)
+    for judge, criteria, system in gone if compared else [("", "run", "")]:
+        yield replace(_not_compared(setup, level, judge, criteria), system=system)
 
 
 def compared_with_baseline(
@@ -114,7 +114,8 @@ def _gate(
         among=among,
         same_judge=found.same_judge,
         pairing=found.pairing,
-        system=found.system,
+        system=found.system or found.answered_by,
+        of_wins=bool(found.system),
         reason=found.difference.estimate.reason or Message("no row has a number in both runs"),
     )
 

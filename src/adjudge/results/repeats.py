@@ -68,13 +68,6 @@ def asked_row(one: JudgmentRecord) -> str | None:
     return None if found is None else str(found)
 
 
-def answered_by(one: JudgmentRecord) -> str:
-    """The system whose answer was judged; empty where a row has one answer alone, whatever columns
-    it has.
-    """
-    return str(one.input.get(SYSTEM, "")) if ROW in one.input else ""
-
-
 def task_of(one: JudgmentRecord) -> str | None:
     """The task of an agent's run that is one trial of several; None of any other row."""
     is_trial = one.detail.kind == "agent" and {TRIAL, TASK} <= one.input.keys()
@@ -108,7 +101,7 @@ class RepeatTally:
             counts[1] += 1
 
     def _add_answer(self, one: JudgmentRecord, row: str) -> None:
-        counts = self._rows.setdefault((answered_by(one), row), [0, 0, 0])
+        counts = self._rows.setdefault((one.answered_by, row), [0, 0, 0])
         counts[2] += 1
         if one.scored and one.detail.kind in ("aspect", "check"):
             counts[0] += one.verdict == "PASS"

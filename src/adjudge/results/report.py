@@ -18,7 +18,7 @@ from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_criterion import JudgeCriterion
+from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
@@ -30,7 +30,7 @@ from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
 from adjudge.results.rag_row import rule_of
-from adjudge.results.repeats import REPEAT, TRIAL, Repeats, RepeatTally, answered_by
+from adjudge.results.repeats import REPEAT, TRIAL, Repeats, RepeatTally
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.results.summary import GateConfidence, Summary, Tally
 
@@ -57,12 +57,7 @@ SectionKey = tuple[str, str, str]
 
 def key_of(one: JudgmentRecord, system: str | None = None) -> SectionKey:
     """What a judgment is counted under."""
-    return one.judge, one.criterion, answered_by(one) if system is None else system
-
-
-def of_system(name: str, system: str) -> str:
-    """A name, with the system that it is about, as rows are named."""
-    return f"{name} [{system}]" if system else name
+    return one.judge, one.criterion, one.answered_by if system is None else system
 
 
 @light_dataclass(frozen=True)
@@ -216,7 +211,7 @@ class Report(HtmlRepr):
 
     def section_of(self, one: JudgmentRecord) -> Section | None:
         """The section that a judgment is counted in."""
-        systems = ("", answered_by(one))
+        systems = ("", one.answered_by)
         return next(
             (found for key in systems if (found := self._by_key.get(key_of(one, key)))), None
         )

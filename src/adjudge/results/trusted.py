@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.domain.judge_criterion import of_system
 from adjudge.messages import Message, capitalize
 from adjudge.results.counts import count_labels
 from adjudge.results.numbers import figure, level_text
@@ -64,7 +65,7 @@ def trust_clause(one: Calibration) -> Message:
 
 def titled(one: Calibration) -> str:
     """The criteria, and which judge where several of the run judge by it."""
-    name = one.criteria or one.judge
+    name = of_system(one.criteria or one.judge, one.system)
     return (
         Message("{name} (judge {judge})", name=name, judge=one.judge)
         if one.one_of_several

@@ -131,7 +131,9 @@ class RunDiff:
             yield Change(*_two(values), bool(same))
 
     def lines(self) -> list[str]:
-        """The judges and criteria that both runs have, in the order of the first run."""
+        """The judges and criteria that both runs have, in the order of the first run; where several
+        targets answered, those of each by itself.
+        """
         both = (
             "SELECT line FROM judged GROUP BY line HAVING count(DISTINCT side) = 2 ORDER BY "
             "min(place)"
@@ -170,8 +172,8 @@ class RunDiff:
         )
         return one, two
 
-    def gone(self) -> list[tuple[str, str]]:
-        """The judges and criteria that only the first run has."""
+    def gone(self) -> list[tuple[str, str, str]]:
+        """The judges, criteria and systems that only the first run has."""
         first = "SELECT line FROM judged GROUP BY line HAVING max(side) = 0 ORDER BY min(place)"
         return [tuple(json.loads(line)) for (line,) in self._table.execute(first)]
 
@@ -261,6 +263,7 @@ def run_diff(
             raise SetupError(
                 "no row of {one} or {two} has anything in a column {id!r}", one=one, two=two, id=id
             )
+        _join_single_systems(table)
         _join_renamed_judges(table, renamed_judges(before, now))
         _pair(table)
         yield RunDiff(settings, table, by_column=cluster is not None, by=by)
@@ -339,7 +342,7 @@ def _values(
     keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
     said = (row.status, row.score, json.dumps(row.choice))
     together = row.input.get("answered_row") if cluster is None else _cluster(row, cluster)
-    line = json.dumps([row.judge, criterion])
+    line = json.dumps([row.judge, criterion, row.answered_by])
     compared = list(row.detail.systems) if isinstance(row.detail, PairwiseDetail) else []
     return (
         side,
@@ -391,26 +394,34 @@ def _cluster(row: JudgmentRecord, column: str) -> str:
         return Message("row {row} has none", row=row.row)
 
 
+def _join_single_systems(table: sqlite3.Connection) -> None:
+    """A system that answers alone in either run need not be called the same in both."""
+    count = "SELECT count(DISTINCT json_extract(line, '$[2]')) AS number FROM judged"
+    query = f"SELECT max(number) FROM ({count} GROUP BY side, judge, criteria)"  # noqa: S608
+    (most,) = table.execute(query).fetchone()
+    if (most or 0) < 2:
+        table.execute("UPDATE judged SET line = json_array(judge, criteria, '')")
+
+
 def _join_renamed_judges(table: sqlite3.Connection, renamed: Mapping[str, str]) -> None:
     """Criteria that one judge of each run has, and under another name: the judges are compared.
     ``renamed``: the judges that are only called otherwise, old name → new.
     """
     for old, new in renamed.items():
         table.execute(
-            "UPDATE judged SET line = json_array(?, CASE criteria WHEN ? THEN ? ELSE criteria END) "
-            "WHERE side = 1 AND judge = ?",
+            "UPDATE judged SET line = json_array(?, CASE criteria WHEN ? THEN ? ELSE criteria END, "
+            "json_extract(line, '$[2]')) WHERE side = 1 AND judge = ?",
             (old, new, old, new),
         )
     for (line,) in table.execute("SELECT DISTINCT line FROM judged").fetchall():
         plain = json.dumps(json.loads(line))  # as it is written elsewhere
         table.execute("UPDATE judged SET line = ? WHERE line = ?", (plain, line))
-    lines = table.execute("SELECT DISTINCT side, judge, criteria, line FROM judged").fetchall()
-    both = {line for side, _, _, line in lines if side == 0} & {
-        line for side, _, _, line in lines if side == 1
-    }
-    for _, _, criteria, line in [one for one in lines if one[0] == 0 and one[3] not in both]:
-        own = [one for one in lines if one[0] == 0 and one[2] == criteria and one[3] not in both]
-        others = [one for one in lines if one[0] == 1 and one[2] == criteria and one[3] not in both]
+    asked = "SELECT DISTINCT side, criteria, json_extract(line, '$[2]'), line FROM judged"
+    lines = table.execute(asked).fetchall()
+    both = {one[3] for one in lines if one[0] == 0} & {one[3] for one in lines if one[0] == 1}
+    left = [one for one in lines if one[3] not in both]
+    for _, *what, line in [one for one in left if one[0] == 0]:
+        own, others = ([one for one in left if one[:3] == (side, *what)] for side in (0, 1))
         if len(own) == len(others) == 1:
             table.execute(
                 "UPDATE judged SET line = ? WHERE side = 1 AND line = ?", (line, others[0][3])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 
 from adjudge.data.conversations import PER, Per
 from adjudge.data.dataset import FORMATS, STDIN
+from adjudge.data.sources.open import ROW_FILES
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
@@ -566,7 +567,10 @@ def load_eval(
     ``project``: the defaults for what the file leaves open. ``data``: the rows to judge where it
     names none.
     """
-    return parse_eval(text_in(Path(path)), path, project, data)
+    path = Path(path)
+    if path.is_file() and path.suffix.lower() in ROW_FILES and path.suffix.lower() != ".json":
+        raise _holds_rows(Place(str(path)))
+    return parse_eval(text_in(path), path, project, data)
 
 
 def parse_eval(
@@ -582,6 +586,8 @@ def parse_eval(
         place = load_yaml(content, Place(str(path)))
         if place.value is None:
             raise place.wrong("the file is empty: it needs data and judges")
+        if isinstance(place.value, list) and Path(path).suffix.lower() == ".json":
+            raise _holds_rows(Place(str(path)))
         _refuse_promptfoo(place)
         if (
             "&" in content and unfolded_size(place.value) > _MOST_VALUES
@@ -594,6 +600,15 @@ def parse_eval(
     said_language = isinstance(place.value, Mapping) and "language" in place.value
     return _completed(
         replace(found, path=Path(path)), project or Project(), said_language=said_language
+    )
+
+
+def _holds_rows(place: Place) -> SetupError:
+    return place.wrong(
+        "it holds rows, and is not an eval file. Judge them at once: adjudge check --data FILE "
+        "--criterion 'The answer …', or adjudge rag --csv FILE where sources were retrieved; bring "
+        "in what another tool said of them: adjudge import FILE --run RUN; or begin an eval file "
+        "with adjudge init and name them there as data"
     )
 
 

@@ -24,6 +24,7 @@ from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import Batch, batches_in, collectable
+from adjudge.ledger.codec import ANSWERS
 from adjudge.ledger.file import (
     FILE,
     LABEL_FILES,
@@ -217,13 +218,16 @@ def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, 
         counts = f"SELECT count(*), coalesce(sum(outcome = 'model_error'), 0) {newest}"
         votes, failed = connection.execute(counts).fetchone()
         return votes, failed
+    answers = f"coalesce(json_extract(result, '$.{ANSWERS}'), '')"
+    width = 2 * KEY_BYTES
     used = {
-        ballots[place : place + KEY_BYTES]
-        for (ballots,) in connection.execute("SELECT ballots FROM judgments")
-        for place in range(0, len(ballots), KEY_BYTES)
+        keys[place : place + width]
+        for ballots, asked in connection.execute(f"SELECT ballots, {answers} FROM judgments")  # noqa: S608
+        for keys in (ballots.hex(), str(asked))
+        for place in range(0, len(keys), width)
     }
     found = connection.execute(f"SELECT ballot, outcome = 'model_error' {newest}")
-    kept = [failed for ballot, failed in found if ballot in used]
+    kept = [failed for ballot, failed in found if ballot.hex() in used]
     return len(kept), sum(kept)
 
 

@@ -4,7 +4,7 @@ number.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from pathlib import Path
 from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_criterion import JudgeCriterion
+from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import PairwiseInstanceResult, Result
@@ -106,6 +106,14 @@ class Calibration(JudgeCriterion, HtmlRepr):
     """The number apart for each slice of the rows, where a column was named."""
     one_of_several: bool = False
     """Whether other judges of the run judge by the same criteria."""
+    system: str = ""
+    """Whose answers they are, where several targets answered: each is corrected by the labels of
+    its own.
+    """
+
+    @property
+    def name(self) -> str:
+        return of_system(super().name, self.system)
 
     @property
     def is_comparison(self) -> bool:
@@ -118,6 +126,7 @@ class Calibration(JudgeCriterion, HtmlRepr):
         return {
             "judge": self.judge,
             "criteria": self.criteria,
+            **({"system": self.system} if self.system else {}),
             "rate_of": self.measure.name,
             "scale": list(self.measure.range),
             "rows": self.rows,
@@ -242,8 +251,9 @@ def calibrate_run(
     given = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     wanted = [one for one in labelled_judges(folder, given, criteria) if judge in (None, one.judge)]
     found = [
-        replace(_of_judge(one, settings), one_of_several=len(one.scale.judges) > 1)
+        replace(made, one_of_several=len(one.scale.judges) > 1)
         for one in wanted
+        for made in _of_judge(one, settings)
     ]
     if judge is not None and judge not in (known := configurations(folder)):
         raise SetupError(
@@ -255,7 +265,8 @@ def calibrate_run(
     return found
 
 
-def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
+def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibration]:
+    """One, or one for each of several targets whose answers were judged."""
     used = one.used(settings)
     with reading(one.folder) as ledger:
         wanted = (
@@ -267,25 +278,39 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> Calibration:
 
         contestants = Contestants.of_judge(ledger, one.judge)
         labels = by_row(used.labels)
-        rows = Rows(
-            one.scale.scale,
-            labels,
-            settings.cluster,
-            settings.by,
-            votes,
-            _kept(settings),
-            contestants=contestants,
-            weighting=used.weighting,
-        )
-        in_votes = rows.weighting is not None and rows.weighting.reads_votes
+
+        def new_rows() -> Rows:
+            return Rows(
+                one.scale.scale,
+                labels,
+                settings.cluster,
+                settings.by,
+                votes,
+                _kept(settings),
+                contestants=contestants,
+                weighting=used.weighting,
+            )
+
+        by_system: defaultdict[str, Rows] = defaultdict(new_rows)
+        in_votes = used.weighting is not None and used.weighting.reads_votes
         beside = 0
         for record in records(ledger, judge=one.judge, votes=in_votes):
             if is_of_sample(record):
-                rows.add(record)
+                by_system[record.answered_by].add(record)
             else:
                 beside += 1
-    found = calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
-    return replace(found, notes=(*found.notes, *_taken_for_sure(beside)))
+    made = {
+        system: calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
+        for system, rows in (by_system or {"": new_rows()}).items()
+    }
+    return [
+        replace(
+            found,
+            system=name if len(made) > 1 else "",
+            notes=(*found.notes, *_taken_for_sure(beside)),
+        )
+        for name, found in made.items()
+    ]
 
 
 def _taken_for_sure(count: int) -> Iterator[Message]:

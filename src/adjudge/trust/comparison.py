@@ -16,7 +16,7 @@ from pathlib import Path
 from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_criterion import JudgeCriterion
+from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.pairing import Pairing
 from adjudge.domain.slices import SliceNames, slice_names
 from adjudge.messages import Message
@@ -89,6 +89,8 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """How far two scores can lie apart."""
     system: str = ""
     """Of compared responses: whose win rate it is."""
+    answered_by: str = ""
+    """Whose answers they are, where several targets answered: each is compared with itself."""
     notes: tuple[str, ...] = ()
     slice: str = ""
     """Of a slice of the rows: what it is called."""
@@ -100,6 +102,10 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """
     slicing: tuple[str, ...] = ()
     """What is said of how rows were told apart."""
+
+    @property
+    def name(self) -> str:
+        return of_system(super().name, self.answered_by)
 
     @property
     def rows(self) -> int:
@@ -127,7 +133,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         return {
             "judge": self.judge,
             "criteria": self.criteria,
-            **({"system": self.system} if self.system else {}),
+            **({"system": system} if (system := self.system or self.answered_by) else {}),
             "outcome": self.outcome.value,
             "means": [self.first, self.second],
             "difference": self._data(self.difference.estimate),
@@ -217,7 +223,7 @@ class _Line:
 
     def __init__(self, line: str, found: RunDiff, sides: tuple[ComparedRun, ComparedRun]) -> None:
         self._line, self._found, self._sides = line, found, sides
-        self._judge, self._criteria = json.loads(line)
+        self._judge, self._criteria, self._answered_by = json.loads(line)
         self._measure = sides[0].measures.get(self._criteria)
         self._labels = [side.labels(self._criteria) for side in sides]
         self._is_count = sides[1].counts(self._judge, self._criteria)
@@ -308,6 +314,7 @@ class _Line:
             margin=margin,
             reach=reach,
             system=system,
+            answered_by=self._answered_by,
             notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
         )
         if self._is_count:

@@ -173,7 +173,7 @@ def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
     if folder is not None:
         yield Message("Run"), str(folder)
     elif report.total > 1 and not ending.files:
-        yield Message("Rows"), Message("not kept: add -o rows.csv or --run FOLDER")
+        yield Message("Rows"), Message("not kept: add -o results.csv or --run FOLDER")
     if not ending.stopped:
         yield from ((Message("Next"), command) for command in _next_commands(ending))
 

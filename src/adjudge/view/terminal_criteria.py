@@ -42,7 +42,7 @@ def show_catalogue(entries: Sequence[CatalogEntry], screen: Screen) -> None:
 def show_entry(entry: CatalogEntry, screen: Screen) -> None:
     criteria, console = entry.criteria, screen.console
     known = " ".join(languages_of(criteria.name))
-    kind = screen.line(join(", ", (_KINDS[entry.kind], known)), "dim")
+    kind = screen.line(join(", ", filter(None, (_KINDS[entry.kind], known))), "dim")
     screen.show(Text.assemble((criteria.name, "bold"), "  ", kind))
     console.print(Text(criteria.description), end="\n\n")
     screen.show(_facts(entry, screen))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
+from adjudge.domain.judge_criterion import of_system
 from adjudge.messages import Message, join, plural, term
 from adjudge.results.counts import count_rows
 from adjudge.results.numbers import figure, limits, percent
-from adjudge.results.report import of_system
 from adjudge.results.summary import Summary
 from adjudge.results.trusted import trust_sentence
 from adjudge.view.terminal import Screen

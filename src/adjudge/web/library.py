@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.judge_configuration import judges_of
+from adjudge.domain.judge_criterion import of_system
 from adjudge.domain.numbers import number_of
 from adjudge.errors import AdjudgeError, RunError
 from adjudge.ledger.browse import judges_in
@@ -312,7 +313,7 @@ def _corrected(place: RunPlace) -> list[JsonDict]:
     return [
         {
             "judge": one.judge,
-            "criteria": one.criteria,
+            "criteria": of_system(one.criteria, one.system),
             "value": number.value,
             "lower": number.lower,
             "upper": number.upper,

@@ -161,7 +161,7 @@ def test_anything_that_can_be_gone_through_is_read_as_it_is_asked_for() -> None:
 
     def items() -> Iterator[Any]:
         for number, item in enumerate(
-            ["a text", {"answer": "b", "id": 7}, own, 3, b"x", {"answer": "c"}] * 50
+            ["a text", {"answer": "b", "id": 7}, own, None, b"x", {"answer": "c"}] * 50
         ):
             asked.append(number)
             yield item
@@ -171,7 +171,7 @@ def test_anything_that_can_be_gone_through_is_read_as_it_is_asked_for() -> None:
     assert [one.fields["response"] for one in found] == ["a text", "b", "mine", "c"]
     assert [one.id for one in found] == ["row 1", "7", "own", "row 6"]
     assert found[2] is own
-    assert [row.reason.rpartition(", ")[2] for row in bad] == ["not int", "not bytes"]
+    assert [row.reason.rpartition(", ")[2] for row in bad] == ["not NoneType", "not bytes"]
     assert len(asked) <= 100
 
 

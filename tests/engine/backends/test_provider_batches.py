@@ -42,7 +42,7 @@ from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
 from adjudge.prompts.render import render
 from adjudge.results.cost import cost_of
 from adjudge.results.run_report import report_of_run
-from adjudge.runs.folder import run_info
+from adjudge.runs.folder import run_info, spent_in
 from support.asking import marked, truth
 from support.batching import MODELS, QUICK, eval_run, exported, judged, news, results
 from support.fake_batches import BatchProvider, CutsAfterCreating
@@ -797,6 +797,24 @@ def test_a_list_that_is_later_than_anybody_waits_is_said_to_have_cost_money(
         .notes[-1]
         .startswith(f"requests to {api} that may have been paid twice: 6;")
     )
+
+
+def test_what_may_have_been_paid_twice_counts_against_the_limit(
+    tmp_path: Path, batches: BatchProvider
+) -> None:
+    """Both times, as if the first had been paid; where the second does not fit, nothing is sent,
+    and a resume that may spend more goes on.
+    """
+    batches.list_lag, batches.create_faults = inf, [CutsAfterCreating()]
+    for _ in range(2):
+        with pytest.raises(BudgetSpent, match="max_calls=11"):
+            judged(eval_run(tmp_path, batches), budget=Budget(max_calls=11))
+    assert sizes(batches) == [6]
+    seen = judged(eval_run(tmp_path, batches), budget=Budget(max_calls=12))
+    assert sizes(batches) == [6, 6] and len(results(seen)) == 6
+    assert spent_in(tmp_path / "run").calls == 12
+    with pytest.raises(BudgetSpent, match="not one more request fits"):
+        judged(eval_run(tmp_path, batches, rows=7), budget=Budget(max_calls=12))
 
 
 def test_nobody_waits_for_a_list_that_has_had_its_time(

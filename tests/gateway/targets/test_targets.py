@@ -201,6 +201,31 @@ def test_an_answer_that_is_not_at_its_path_is_none() -> None:
         serve(handler, lambda url: http(url, answer="data.text").complete(asked()))
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        (42, "42"),
+        (True, "true"),
+        ("Hello", "Hello"),
+        ([{"role": "assistant", "content": "Hi"}], "Hi"),
+        (None, None),
+        ([1], None),
+    ],
+)
+def test_an_endpoint_may_answer_without_an_object(said: object, text: str | None) -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.json_response(said)
+
+    def ask(url: str) -> Awaitable[Reply]:
+        return http(url).complete(asked())
+
+    if text is None:
+        with pytest.raises(NoAnswer, match="there is no answer"):
+            serve(handler, ask)
+    else:
+        assert TargetAnswer.of_json(serve(handler, ask).text).text == text
+
+
 def function(given: Callable[..., object]) -> FunctionTarget:
     return FunctionTarget(given, name="app", reference="app:answer", paths=AnswerPaths())
 
@@ -277,7 +302,7 @@ def test_places_are_filled_once_and_braces_stay() -> None:
         ('[{"role": "user"}', "JSON that cannot be read"),
         ('{"answer": null}', "there is no answer at a usual place"),
         ('{"status": "ok"}', r'in \{"status": "ok"\}: say with answer where it stands'),
-        ('{"answer": 4}', "the answer is not a text: 4"),
+        ('{"answer": NaN}', "the answer is not a text: NaN"),
         ('{"answer": {"a": 1}}', "the answer is not a text"),
         ('{"answer": " "}', "the answer is empty"),
         ("", "the answer is empty"),
@@ -288,6 +313,16 @@ def test_what_is_not_an_answer_is_said_and_not_judged(
 ) -> None:
     with pytest.raises(NoAnswer, match=why):
         answer(command(tmp_path, f"print({printed!r})"))
+
+
+@pytest.mark.parametrize(
+    ("said", "text"), [("4", "4"), ("4.5", "4.5"), ("true", "true"), ("0", "0"), ("false", "false")]
+)
+def test_a_number_is_an_answer(tmp_path: Path, said: str, text: str) -> None:
+    for place in ("answer", "data"):
+        printed = json.dumps({place: json.loads(said)})
+        assert answer(command(tmp_path, f"print({printed!r})", answer=place)).text == text
+    assert AnswerPaths().read(json.loads(said), "app").text == text
 
 
 @pytest.mark.parametrize("printed", ["[1] says so", "{name} is a place", "12", "true", "nullify"])

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 from adjudge.data.sources.row import AS_SHOWN, FileFormat, Origin, Row, Rows, numbered
 from adjudge.data.sources.text import PeekableText, open_text
 from adjudge.data.sources.traces import refusal_of, trace_of
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import Instance, answer_text
 from adjudge.errors import WrongData
 from adjudge.messages import Message, reason_of
 
@@ -65,9 +65,9 @@ def item_rows(items: Iterable[object], field: str, origin: Origin) -> Rows:
     for number, item in enumerate(items, 1):
         if isinstance(item, Row):
             yield item
-        elif isinstance(item, str):
+        elif (text := answer_text(item)) is not None:
             place = origin.place(number)
-            yield Row(number, Instance({field: item}, place, {"place": place}))
+            yield Row(number, Instance({field: text}, place, {"place": place}))
         elif isinstance(item, Mapping | Instance):
             yield Row(number, item)
         else:

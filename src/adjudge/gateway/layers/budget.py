@@ -235,6 +235,20 @@ class OpenBudget(Haltable):
         if self.lease:
             self.lease.add(1 if usage is None else usage.calls)
 
+    def write_off(self, amount: Spent, *, sent_again: bool) -> None:
+        """Count what may have been paid and brought no answer. BudgetSpent, and nothing is
+        counted, where what is set aside to be sent again does not fit beside it.
+        """
+        limit = self._passed(self.spent + amount + self._in_batches)
+        if sent_again and limit:
+            spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
+            self.halt(spent)
+            raise spent
+        self.account.lost += amount
+        self._spent = None
+        if self.lease:
+            self.lease.add(amount.calls)
+
     def over(self) -> str | None:
         """The limit that is passed already."""
         return self._passed(self.spent)

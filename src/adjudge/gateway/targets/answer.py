@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Self
 
+from adjudge.domain.instance import answer_text
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import ModelError
@@ -54,8 +55,9 @@ class AnswerPaths:
 
     def read(self, said: JsonValue, target: str) -> TargetAnswer:
         """The answer in what an application said; NoAnswer where there is none."""
-        if isinstance(said, str) and self.answer is None:
-            return _checked(TargetAnswer(said), target)
+        whole = answer_text(said) if self.answer is None else None
+        if whole is not None:
+            return _checked(TargetAnswer(whole), target)
         if said is None:
             raise NoAnswer(Message("it answered with nothing (null)"), model=target)
         messages = _messages_in(said) if self.answer is None else None
@@ -74,7 +76,7 @@ class AnswerPaths:
                 places=", ".join(_TEXTS),
                 said=_short(said),
             )
-        if not isinstance(text, str) and not _parts(text):
+        if answer_text(text) is None and not _parts(text):
             raise NoAnswer("the answer is not a text: {said}", model=target, said=_short(text))
         return _checked(TargetAnswer(_text(text), _texts(contexts), calls), target)
 

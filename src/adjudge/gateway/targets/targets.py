@@ -230,6 +230,7 @@ class HttpTarget(Target):
             self._headers.over({"Content-Type": "application/json"}),
             private=self._headers.secrets,
             hints=_HINTS,
+            any_json=True,
         )
         if self.asked.method == "GET":
             return self.reply(await get_json(endpoint), started)

@@ -110,11 +110,16 @@ class SharedLedger(Ledger):
             self._scratch.cleanup()
 
     async def keep_judgment(
-        self, judge: str, number: int, result: Result, keys: Sequence[bytes]
+        self,
+        judge: str,
+        number: int,
+        result: Result,
+        keys: Sequence[bytes],
+        answers: Sequence[bytes] = (),
     ) -> None:
         """Store what came of a row."""
         row, nth = self._places[number]
-        values = judgment_row(result.record(judge), b"".join(keys))
+        values = judgment_row(result.record(judge), b"".join(keys), b"".join(answers))
         await self._add(StoredJudgment(row, nth, time.time(), values), wait=False)
 
     async def finish(self, judge: str, rows: int) -> None:

@@ -102,14 +102,16 @@ class BatchBook:
         self, batch: Batch, why: str, fitting: Sequence[str] = (), requests: int | None = None
     ) -> Batch:
         """It is sent again, or some of it asked again, and may have been paid before: that is said,
-        and kept.
+        kept, and counted as if it had been. BudgetSpent where the second time does not fit.
         """
         many = batch.requests if requests is None else requests
+        before = part_of(reserved_by(batch), many, batch.requests)
+        self.budget.write_off(before, sent_again=batch.state is BatchState.INTENDED)
         self.tell(BatchNews("twice", batch.provider, requests=many, text=why))
         again = batch.with_more(
             twice=list(fitting) or [batch.remote_id or batch.id], again=batch.paid_twice + many
         )
-        await self.table.keep(again)
+        await self.table.keep_spending(again, self.budget.account.to_dict())
         return again
 
     async def finish(self, batch: Batch, said: str) -> None:
@@ -133,6 +135,13 @@ def reserved_by(batch: Batch) -> Spent:
     """What was set aside for a batch."""
     amounts: Any = batch.more.get("reserved")
     return Spent(*amounts) if isinstance(amounts, list | tuple) else Spent()
+
+
+def part_of(amount: Spent, requests: int, of: int) -> Spent:
+    """What so many of the requests may have taken, for which ``amount`` was set aside."""
+    share = requests / max(1, of)
+    unpriced = round(amount.unpriced * share)
+    return Spent(requests, round(amount.tokens * share), amount.usd * share, unpriced)
 
 
 def candidates_of(batch: Batch) -> list[str]:

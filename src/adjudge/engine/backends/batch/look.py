@@ -11,7 +11,7 @@ from adjudge.engine.backends.batch.book import BatchBook, candidates_of, unusabl
 from adjudge.engine.backends.batch.collect import Collector, Key
 from adjudge.engine.backends.batch.send import Sender
 from adjudge.engine.backends.batch.settings import BatchNews
-from adjudge.errors import ModelError, ModelUnusable, RunError
+from adjudge.errors import BudgetSpent, ModelError, ModelUnusable, RunError
 from adjudge.gateway.batches.api import BatchApi, Phase, Remote
 from adjudge.ledger.batches import Batch, BatchState
 from adjudge.messages import Message
@@ -37,7 +37,7 @@ class Watcher:
         api = self._book.api_of(batch)
         try:
             return await self._looked_at(batch, api)
-        except ModelUnusable:
+        except (BudgetSpent, ModelUnusable):
             raise
         except ModelError as error:
             if error.retryable:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from adjudge.engine.backends.batch.book import BatchBook, unusable
 from adjudge.engine.backends.batch.request_file import is_whole
 from adjudge.engine.backends.batch.settings import BatchNews
-from adjudge.errors import ModelError, RunError, Unreachable
+from adjudge.errors import BudgetSpent, ModelError, RunError, Unreachable
 from adjudge.gateway.batches.api import BatchApi, Remote, error_data
 from adjudge.gateway.http import account_told, clock_ahead
 from adjudge.gateway.layers.retry import wait_before_retry
@@ -50,6 +50,8 @@ class Sender:
                     batch = missing
                     await self._create(batch)
                 return
+            except BudgetSpent:
+                raise  # it stays as it is, for a resume that may spend more
             except ModelError as error:
                 if _is_too_large(error):
                     await self._take_apart(batch, error)

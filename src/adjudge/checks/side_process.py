@@ -1,0 +1,87 @@
+"""Work in a process of its own, a line in and a line out, which is killed where a line takes too
+long: whatever library it is stuck in, nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from selectors import EVENT_READ, DefaultSelector
+
+from adjudge.messages import Message
+
+
+class TookTooLong(Exception):
+    """There was no line in time."""
+
+
+class ProcessEnded(Exception):
+    """The process is gone, and said nothing."""
+
+
+class SideProcess:
+    """The process, started when it is needed; it says that it is there by an empty line."""
+
+    def __init__(self, command: Callable[[], Sequence[str]], *, shows_errors: bool) -> None:
+        self._command, self._shows_errors = command, shows_errors
+        self._process: subprocess.Popen[str] | None = None
+        self._owner = 0
+        self._one_at_a_time = threading.Lock()
+        atexit.register(self.stop)
+
+    def ask(self, asked: str, seconds: float) -> str:
+        """The line that answers this one."""
+        with self._one_at_a_time:
+            process = self._running()
+            if process.stdin is None or process.stdout is None:
+                raise RuntimeError(Message("the process has no pipes"))
+            feeder = threading.Thread(target=_feed, args=(process, asked), daemon=True)
+            feeder.start()
+            with DefaultSelector() as ready:
+                ready.register(process.stdout, EVENT_READ)
+                in_time = ready.select(seconds)
+            line = process.stdout.readline() if in_time else ""
+            if not line:
+                self.stop()
+                raise ProcessEnded if in_time else TookTooLong
+            return line
+
+    def _running(self) -> subprocess.Popen[str]:
+        if self._owner != os.getpid():  # after a fork it is the parent's
+            self._process, self._owner = None, os.getpid()
+        if self._process is None or self._process.poll() is not None:
+            self._process = subprocess.Popen(  # noqa: S603 - our own program
+                self._command(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=None if self._shows_errors else subprocess.DEVNULL,
+                text=True,
+                encoding="utf-8",
+            )
+            if self._process.stdout is not None:
+                self._process.stdout.readline()  # its start is not the time of what is asked
+        return self._process
+
+    def stop(self) -> None:
+        if self._process is None or self._owner != os.getpid():
+            return
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
+        self._process = None
+
+
+def _feed(process: subprocess.Popen[str], asked: str) -> None:
+    try:
+        if process.stdin is not None:
+            process.stdin.write(asked + "\n")
+            process.stdin.flush()
+    except (BrokenPipeError, ValueError):
+        return  # it was stopped: who waits for it is told
