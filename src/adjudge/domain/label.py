@@ -68,6 +68,8 @@ class Label:
     """
     id: str | None = None
     """What the run calls the row: for people, no key."""
+    step: int | None = None
+    """Of what an agent did: the step where it went wrong."""
 
     def __post_init__(self) -> None:
         for name, value in (
@@ -92,6 +94,10 @@ class Label:
                 state=self.state,
                 wanted=wanted,
                 count=len(answers),
+            )
+        if self.step is not None and (type(self.step) is not int or self.step < 1):
+            raise SetupError(
+                "the step of a label must be a number from 1, not {step!r}", step=self.step
             )
         if self.score is not None and not math.isfinite(self.score):
             raise SetupError(

@@ -14,6 +14,7 @@ from statistics import median
 from typing import NamedTuple
 
 from adjudge.domain.label import Answer, Kind, Label, State
+from adjudge.domain.steps import STEPS
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.queue import FIRST, Queue, QueuedRow, row_index
 from adjudge.labels.scales import JudgedScale, label_scale
@@ -128,22 +129,41 @@ class Labelling:
         return self._shown(self._plan[open_rows[0]]) if open_rows else None
 
     def answer(
-        self, shown: ShownRow, answer: Answer, note: str = "", *, judge_visible: bool = False
+        self,
+        shown: ShownRow,
+        answer: Answer,
+        note: str = "",
+        *,
+        judge_visible: bool = False,
+        step: int | None = None,
     ) -> Label:
         """Keep an answer; of compared responses, by the place where they were shown.
 
-        ``judge_visible``: the annotator has seen the judge's verdict on this row.
+        ``judge_visible``: the annotator has seen the judge's verdict on this row. ``step``: of an
+        agent's, the one where it went wrong.
         """
         winner = answer.winner
         if isinstance(winner, int):
             winner = shown.order[winner]
         return self._keep(
-            shown, "given", note, replace(answer, winner=winner), judge_visible=judge_visible
+            shown,
+            "given",
+            note,
+            replace(answer, winner=winner),
+            judge_visible=judge_visible,
+            step=step,
         )
 
-    def unsure(self, shown: ShownRow, note: str = "", *, judge_visible: bool = False) -> Label:
+    def unsure(
+        self,
+        shown: ShownRow,
+        note: str = "",
+        *,
+        judge_visible: bool = False,
+        step: int | None = None,
+    ) -> Label:
         """The annotator cannot say: that is a label, too."""
-        return self._keep(shown, "unsure", note, judge_visible=judge_visible)
+        return self._keep(shown, "unsure", note, judge_visible=judge_visible, step=step)
 
     def skip(self, shown: ShownRow, note: str = "") -> Label:
         """Leave the row for later."""
@@ -173,8 +193,11 @@ class Labelling:
         answer: Answer = _NOTHING,
         *,
         judge_visible: bool = False,
+        step: int | None = None,
     ) -> Label:
         row = shown.queued
+        if step is not None and not 1 <= step <= len(shown.fields.get(STEPS, ())):
+            raise SetupError("the row has no step {step}", step=step)
         label = Label(
             row=row.identity,
             id=row.id,
@@ -193,6 +216,7 @@ class Labelling:
             seed=self._draw.seed if row.design != "chosen" else None,
             drawn_at=self._draw.at if row.design != "chosen" else None,
             drawn_under=self.judged.identity if row.design == "random_within_verdict" else None,
+            step=step,
         )
         self._store.add(label)
         self._again = None

@@ -31,7 +31,9 @@ from adjudge.ledger.file import (
 from adjudge.ledger.rows import checksum, columns_in
 from adjudge.messages import Message, reason_of
 
-_VERSION = 1
+_VERSION = 2
+"""2: labels name the step of an agent where it went wrong."""
+_WITHOUT_STEPS = 1
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
 _REALS = ("score", "at", "drawn_at")
@@ -41,6 +43,8 @@ _WHICH = (
     "(:criteria IS NULL OR criteria = :criteria) AND (:annotator IS NULL OR annotator = :annotator)"
 )
 _SELECT = f"SELECT {_NAMES}, checksum FROM labels WHERE {_WHICH}"  # noqa: S608 - names of ours
+_NO_STEP = f"(SELECT *, NULL AS {_COLUMNS[-1]} FROM labels)"  # noqa: S608 - names of ours
+"""What a file of an earlier version is read from."""
 _OF_EACH_ROW = "ORDER BY criteria, row, annotator, number"
 
 
@@ -165,6 +169,7 @@ class LabelStore:
                 score=None,
                 winner=None,
                 note="",
+                step=None,
                 judge_visible=judge_visible,
             )
         )
@@ -207,8 +212,10 @@ class LabelStore:
         if not self.path.is_file():
             return
         with self._connected(writable=False) as connection:
-            if not columns_in(connection, "labels"):
+            if not (columns := columns_in(connection, "labels")):
                 return  # it is being made at this moment
+            if _COLUMNS[-1] not in columns:
+                query = query.replace("FROM labels", f"FROM {_NO_STEP}")
             for row in connection.execute(query, {"criteria": criteria, "annotator": annotator}):
                 yield _label(row)
 
@@ -250,7 +257,11 @@ class LabelStore:
 
 def _make(connection: sqlite3.Connection) -> None:
     connection.execute("BEGIN IMMEDIATE")
-    execute_file(connection, "labels.sql")
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    if version == _WITHOUT_STEPS:
+        connection.execute("ALTER TABLE labels ADD COLUMN step INTEGER")
+    else:
+        execute_file(connection, "labels.sql")
     connection.execute(f"PRAGMA user_version = {_VERSION}")
     connection.execute("COMMIT")
 
@@ -303,7 +314,12 @@ def _blind(label: Label, history: Sequence[Label]) -> Label:
 
 def _row(label: Label) -> tuple[object, ...]:
     values = [_storable(name, value) for name, value in label.to_dict().items()]
-    return (*values, checksum(*values))
+    return (*values, _checksum(values))
+
+
+def _checksum(values: Sequence[object]) -> int:
+    """A label without a step has the checksum that it had before there were any."""
+    return checksum(*(values if values[-1] is not None else values[:-1]))
 
 
 def _storable(name: str, value: object) -> object:
@@ -319,7 +335,7 @@ def _storable(name: str, value: object) -> object:
 
 def _label(row: Sequence[object]) -> Label:
     *values, kept = row
-    if checksum(*values) != kept:
+    if _checksum(values) != kept:
         raise sqlite3.DatabaseError(
             Message("the label of row {row!r} is not what was written", row=str(row[0])[:40])
         )

@@ -20,22 +20,27 @@ def records(
     votes: bool = False,
     judge: str | None = None,
     index: int | None = None,
+    trajectory: bool = True,
 ) -> Iterator[JudgmentRecord]:
     """Every judgment, by judge and row; on request with its votes, of one ``judge``, and of that
-    the one at ``index``.
+    the one at ``index``; without the ``trajectory`` of an agent where nobody looks at it.
     """
     return (
-        record_in(ledger, row, votes=votes)
+        record_in(ledger, row, votes=votes, trajectory=trajectory)
         for row in judgment_rows(ledger, judge=judge, index=index)
     )
 
 
 def record_in(
-    ledger: sqlite3.Connection, row: Sequence[object], *, votes: bool = False
+    ledger: sqlite3.Connection,
+    row: Sequence[object],
+    *,
+    votes: bool = False,
+    trajectory: bool = True,
 ) -> JudgmentRecord:
     """The judgment that a row holds."""
     cast = votes_on(ledger, row[4]) if votes else None
-    found = judgment_of(row, cast)
+    found = judgment_of(row, cast, trajectory=trajectory)
     if found.scored or found.reason is not None:
         return found
     known = (

@@ -31,6 +31,7 @@ from adjudge.web.pages import (
     run,
     runs,
     start,
+    steps,
     trust,
 )
 from adjudge.web.site import THEME_COOKIE, THEMES, Site, assets, site_of
@@ -39,6 +40,7 @@ _PAGES = (
     runs,
     run,
     row,
+    steps,
     label,
     trust,
     jobs,

@@ -12,9 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.record import Fields, JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.domain.steps import STEPS
 from adjudge.errors import RunError
 from adjudge.ledger.browse import judges_in, neighbours, same_text
 from adjudge.ledger.file import FILE, read_meta
@@ -23,8 +25,10 @@ from adjudge.rag.dimensions import kept_dimensions
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.results.shown_prompts import ShownPrompt, shown_prompts
+from adjudge.results.trajectories import KeptSteps, measures_of_row, steps_of
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
+from adjudge.web.pages.steps import StepsPlace, is_long, steps_data, trials_of
 from adjudge.web.people import people_said
 from adjudge.web.rendered import render_text
 from adjudge.web.site import Site, site_of
@@ -42,7 +46,13 @@ _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,30
 _OF_A_VOTE = ("model", "outcome", "option", "explanation", "reason", "persona")
 _OF_EVIDENCE = ("judge", "row", "fields", "evidence")
 _OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
+_MOST_RUNS = 200
+_OF_STEPS = ("steps", "contexts", "tools", "trajectory")
+"""Fields that the list of steps shows."""
+_OF_A_MEASURE = ("row", "criterion", "status", "score", "verdict")
 _SHOWN_APART = (
+    "trajectory",
+    "place",
     "fields",
     "votes",
     "judge",
@@ -77,6 +87,7 @@ def show(request: Request) -> Response:
         "judge": judge,
         "judges": judges,
         "chosen": row_data(site, place, judge, request.path_params["row"], whole=whole),
+        **row_steps(site, request, place, judge, request.path_params["row"]),
     }
     template = "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja"
     return site.answer(
@@ -87,7 +98,7 @@ def show(request: Request) -> Response:
 def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord | None:
     """The same judgment as its record, for what is drawn of it."""
     with reading(place.folder) as connection:
-        return next(records(connection, judge=judge, index=row - 1), None)
+        return next(records(connection, judge=judge, index=row - 1, trajectory=False), None)
 
 
 def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> JsonDict:
@@ -96,7 +107,9 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
     That its verdict was shown is remembered: who labels the row later was not blind.
     """
     with reading(place.folder) as connection:
-        found = next(records(connection, judge=judge, index=row - 1, votes=True), None)
+        found = next(
+            records(connection, judge=judge, index=row - 1, votes=True, trajectory=False), None
+        )
         if found is None:
             raise RunError(
                 "the run {name} has no row {row} of judge {judge!r}",
@@ -107,12 +120,18 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         judges = judges_of(read_meta(connection).get("configuration"))
         configuration = judges.get(judge, JudgeConfiguration())
         before, behind = neighbours(connection, judge, row)
-        prompts = shown_prompts(connection, judge, row - 1)
+        is_agent = isinstance(found.detail, AgentDetail)
+        prompts = (
+            [None] * len(found.votes or ())  # of steps as they were shortened: not made again
+            if is_agent
+            else shown_prompts(connection, judge, row - 1)
+        )
         same = (
             same_text(connection, judge, row - 1)
-            if (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
+            if (place.folder / FILE).stat().st_size < _LOOKED_THROUGH and not is_agent
             else []
         )
+        measures = measures_of_row(connection, found) if is_agent else []
     site.sessions.saw(place, row - 1)
     votes = found.votes or ()
     explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
@@ -136,6 +155,7 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         "fields": [
             one
             for name in _in_reading_order(found.fields)
+            if name not in _OF_STEPS or (STEPS not in found.fields and not is_agent)
             for one in _texts(name, found.fields[name], quotes, systems, whole=whole)
         ],
         "more": {
@@ -150,7 +170,25 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         **_looked_into(found, shown, configuration),
         "python": as_python(place, judge, row),
         "same": same,
+        "row_measures": [{name: getattr(one, name) for name in _OF_A_MEASURE} for one in measures],
+        "trials": trials_of(site.library, place, found) if is_agent else [],
     }
+
+
+def row_steps(site: Site, request: Request, place: RunPlace, judge: str, row: int) -> JsonDict:
+    """Of a trajectory: its first steps, or where they come from where they are many."""
+    with reading(place.folder) as connection:
+        found = next(records(connection, judge=judge, index=row - 1, trajectory=False), None)
+        if found is None or not (isinstance(found.detail, AgentDetail) or STEPS in found.fields):
+            return {"steps": None}
+        long = is_long(connection, found)
+        kept = None if long else steps_of(connection, found)
+    shown = StepsPlace(place, found, kept or KeptSteps(()))
+    runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:_MOST_RUNS]]
+    if long:
+        later = {"address": shown.address(request.scope["root_path"]), "later": True}
+        return {"steps": later, "runs_beside": runs}
+    return {**steps_data(site, request, shown), "runs_beside": runs} if kept else {"steps": None}
 
 
 def _looked_into(

@@ -38,7 +38,8 @@ from adjudge.runs.folder import reading
 from adjudge.web.forms import whole
 from adjudge.web.library import RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
-from adjudge.web.pages.row import row_data, row_record
+from adjudge.web.pages.row import row_data, row_record, row_steps
+from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
 from adjudge.web.people import STANDS, PeopleSaid, people_by_row
 from adjudge.web.site import Site, site_of
 
@@ -62,7 +63,13 @@ def show(request: Request) -> Response:
         known = judges_of(facts.get("configuration"))
         configuration = known.get(judge, JudgeConfiguration())
         people = people_by_row(site.library, place, judge)
-        filters = _in_good_order(filters_of(asked, judge, people), is_large=large)
+        picks = step_filters(dict(asked))
+        facts = {} if large and not picks else facts_by_row(site.library, place, judge)
+        filters = filters_of(asked, judge, people)
+        if picks.keys() - {"criteria"}:
+            fit = rows_that_fit(facts, picks)
+            filters = replace(filters, rows=fit if filters.rows is None else fit & filters.rows)
+        filters = _in_good_order(filters, is_large=large)
         page = page_of(
             connection,
             filters,
@@ -92,6 +99,7 @@ def show(request: Request) -> Response:
         "figures": None if large or part else figures_data(site, place, judge),
         "rows": [_line_data(line, people) for line in page.lines],
         "people": dict(Counter(one.stand for one in people.values())),
+        "of_steps": facets(facts, picks) if facts else None,
         "next": page.next,
         "looked_at": page.looked_at,
         "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
@@ -101,6 +109,11 @@ def show(request: Request) -> Response:
         "chosen": row_data(site, place, judge, int(chosen), whole=False)
         if chosen is not None
         else None,
+        **(
+            {"steps": None}
+            if chosen is None
+            else row_steps(site, request, place, judge, int(chosen))
+        ),
     }
     if part:
         return site.answer(request, "run_list.html.jinja", data)
