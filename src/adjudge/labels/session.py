@@ -19,7 +19,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.labels.queue import FIRST, Queue, QueuedRow, row_index
 from adjudge.labels.scales import JudgedScale, label_scale
 from adjudge.labels.store import Draw, LabelStore
-from adjudge.ledger.records import records
+from adjudge.ledger.records import records, row_checksum
 from adjudge.runs.folder import reading
 
 _NOTHING = Answer()
@@ -92,6 +92,8 @@ class Labelling:
         self._known: tuple[object, list[Label]] | None = None
         """The labels there are, and until which."""
         self._began = time.time()
+        self._read: tuple[object, Mapping[str, str | Sequence[str]]] | None = None
+        """The row that was read last, and its texts."""
 
     @property
     def draw(self) -> Draw:
@@ -287,14 +289,19 @@ class Labelling:
         )
 
     def _fields(self, row: QueuedRow) -> Mapping[str, str | Sequence[str]]:
+        """Read once while its row is the one that is shown: a trajectory is long."""
         with reading(self._store.folder) as ledger:
-            found = next(records(ledger, judge=row.judge, index=row.number), None)
+            known = row_checksum(ledger, row.judge, row.number)
+            if self._read and self._read[0] == (row, known):
+                return self._read[1]
+            found = next(records(ledger, judge=row.judge, index=row.number, trajectory=False), None)
         if found is None or found.identity != row.identity:
             raise RunError(
                 "the rows of {folder} changed meanwhile: start again; every label until now "
                 "is kept",
                 folder=self._store.folder,
             )
+        self._read = (row, known), found.fields
         return found.fields
 
 

@@ -46,6 +46,7 @@ _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
 _MOST_ANSWERS = 300
 """Kinds of answers of which a picture is drawn."""
+_MOST_BEGINNINGS = 8
 _BETWEEN = " | "
 """Stands between the beginnings of compared responses."""
 _HAS_WORDS = (
@@ -326,7 +327,8 @@ _LINE = (
     "SELECT id, status, score, verdict, flags, criterion, "  # noqa: S608 - texts of ours
     "json_extract(result, '$.votes_valid', '$.votes_requested', '$.scores', '$.composite.rule'), "
     f"(SELECT CASE type WHEN 'array' THEN (SELECT group_concat(substr(value, 1, {_PREVIEW // 2}), "
-    f"'{_BETWEEN}') FROM json_each(own.value)) ELSE substr(value, 1, {_PREVIEW}) END "
+    f"'{_BETWEEN}') FROM (SELECT value FROM json_each(own.value) LIMIT {_MOST_BEGINNINGS})) "
+    f"ELSE substr(value, 1, {_PREVIEW}) END "
     "FROM json_each(instance) AS own ORDER BY key = :field DESC LIMIT 1) "
     "FROM judgments WHERE judge = :judge AND number = :number"
 )

@@ -11,7 +11,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -99,14 +99,27 @@ class StepCounts:
 class RowMeasure(NamedTuple):
     """What one measure says of a row, for the marks at its steps."""
 
-    row: int
     criterion: str
-    status: str
-    score: float | None
     verdict: str | None
     evidence: tuple[KeptCitation, ...]
     parts: tuple[MeasuredPart, ...]
     place: KeptPlace | None
+
+
+class JudgedTrajectory(NamedTuple):
+    """A judgment of a trajectory, without its texts."""
+
+    judge: str
+    index: int
+    id: str | None
+    criterion: str
+    status: str
+    score: float | None
+    verdict: str | None
+
+    @property
+    def row(self) -> int:
+        return self.index + 1
 
 
 class TrajectoryFacts(NamedTuple):
@@ -116,19 +129,36 @@ class TrajectoryFacts(NamedTuple):
     steps: int
     errors: int
     tools: frozenset[str]
-    id: str | None
-    task: str | None
-    """The column ``task_id``: trials of one task share it."""
 
 
-def steps_of(connection: sqlite3.Connection, record: JudgmentRecord) -> KeptSteps | None:
+def judged_row(connection: sqlite3.Connection, judge: str, index: int) -> JudgedTrajectory | None:
+    """What a list says of a judgment, without its texts; None where there is none."""
+    query = (
+        "SELECT id, criterion, status, score, verdict FROM judgments WHERE judge = ? AND number = ?"
+    )
+    found = connection.execute(query, (judge, index)).fetchone()
+    return None if found is None else JudgedTrajectory(judge, index, *found)
+
+
+def steps_of(connection: sqlite3.Connection, judge: str, index: int) -> KeptSteps | None:
     """The steps behind a judgment; None where its row is no trajectory."""
-    if isinstance(record.detail, AgentDetail):
-        for kept in _results_of_row(connection, record):
-            if trajectory := object_in(object_in(kept).get("trajectory")):
-                steps = trajectory.get(STEPS)
-                return KeptSteps(steps if isinstance(steps, list) else (), trajectory)
-    return steps_in(record.fields)
+    query = (
+        "SELECT id, result FROM judgments WHERE judge = ? AND number <= ? "
+        "ORDER BY number DESC LIMIT ?"
+    )
+    own = None
+    for place, (id, result) in enumerate(connection.execute(query, (judge, index, _MOST_MEASURES))):
+        own = id if place == 0 else own
+        kept = object_in(json.loads(result))
+        if id != own or kept.get("kind") != AgentDetail.kind:
+            break
+        if trajectory := object_in(kept.get("trajectory")):
+            steps = trajectory.get(STEPS)
+            return KeptSteps(steps if isinstance(steps, list) else (), trajectory)
+    query = "SELECT json_extract(instance, '$.steps') FROM judgments WHERE judge = ? AND number = ?"
+    texts = (connection.execute(query, (judge, index)).fetchone() or (None,))[0]
+    found = json.loads(texts) if isinstance(texts, str) and texts.startswith("[") else None
+    return steps_in({STEPS: found}) if found else None
 
 
 def steps_in(fields: Fields) -> KeptSteps | None:
@@ -137,39 +167,52 @@ def steps_in(fields: Fields) -> KeptSteps | None:
     return KeptSteps(tuple(texts)) if texts and not isinstance(texts, str) else None
 
 
-def _results_of_row(connection: sqlite3.Connection, record: JudgmentRecord) -> Iterator[JsonValue]:
-    """What is kept of the judgments of a row, from this one back to the row's first."""
+def row_group(connection: sqlite3.Connection, judge: str, index: int) -> list[JudgedTrajectory]:
+    """The judgments of one row by all measures of the judge, in their order: neighbours of the same
+    id, each by another criterion.
+    """
     query = (
-        "SELECT id, result FROM judgments WHERE judge = ? AND number <= ? "
-        "ORDER BY number DESC LIMIT ?"
-    )
-    found = connection.execute(query, (record.judge, record.index, _MOST_MEASURES))
-    for id, result in found:
-        if id != record.id:
-            return
-        yield json.loads(result)
-
-
-def measures_of_row(connection: sqlite3.Connection, record: JudgmentRecord) -> list[RowMeasure]:
-    """What every measure of the judge says of the same row, in their order."""
-    query = (
-        "SELECT number, id, criterion, status, score, verdict, json_type(result, '$.trajectory'), "
-        "json_extract(result, '$.evidence', '$.parts', '$.place') FROM judgments "
+        "SELECT number, id, criterion, status, score, verdict FROM judgments "
         "WHERE judge = ? AND number BETWEEN ? AND ? ORDER BY number"
     )
-    around = (record.judge, record.index - _MOST_MEASURES, record.index + _MOST_MEASURES)
-    found: list[RowMeasure] = []
-    for number, id, criterion, status, score, verdict, trajectory, said in connection.execute(
-        query, around
-    ):
-        begins = id != record.id or trajectory is not None
-        if begins and number > record.index:
-            break
-        found = [] if begins else found
-        if id == record.id:
-            told = _said(json.loads(said))
-            found.append(RowMeasure(number + 1, criterion, status, score, verdict, *told))
-    return found
+    around = (judge, index - _MOST_MEASURES, index + _MOST_MEASURES)
+    found: list[JudgedTrajectory] = []
+    for number, *rest in connection.execute(query, around):
+        one = JudgedTrajectory(judge, number, *rest)
+        if found and (
+            one.id != found[-1].id or one.criterion in {each.criterion for each in found}
+        ):
+            if number > index:
+                break
+            found = []
+        found.append(one)
+    return found if any(one.index == index for one in found) else []
+
+
+def measures_of_row(connection: sqlite3.Connection, judge: str, index: int) -> list[RowMeasure]:
+    """What every measure of the judge says of the same row, in their order."""
+    group = row_group(connection, judge, index)
+    query = (
+        "SELECT json_extract(result, '$.evidence', '$.parts', '$.place') FROM judgments "
+        "WHERE judge = ? AND number = ?"
+    )
+    said = (connection.execute(query, (judge, one.index)).fetchone()[0] for one in group)
+    return [
+        RowMeasure(one.criterion, one.verdict, *_said(json.loads(kept)))
+        for one, kept in zip(group, said, strict=True)
+    ]
+
+
+def trials_in(connection: sqlite3.Connection, own: JudgedTrajectory) -> list[JudgedTrajectory]:
+    """Other rows of the same task (``task_id``) by the same criterion, up to 20."""
+    query = (
+        "SELECT number, id, criterion, status, score, verdict FROM judgments WHERE judge = :judge "
+        "AND criterion = :criterion AND number <> :number "
+        "AND json_extract(result, '$.input.task_id') = (SELECT json_extract(result, "
+        "'$.input.task_id') FROM judgments WHERE judge = :judge AND number = :number) LIMIT 20"
+    )
+    values = {"judge": own.judge, "criterion": own.criterion, "number": own.index}
+    return [JudgedTrajectory(own.judge, *one) for one in connection.execute(query, values)]
 
 
 def _said(
@@ -197,14 +240,14 @@ def facts_in(connection: sqlite3.Connection, judge: str) -> dict[int, Trajectory
     if first is None or first == (None, None):
         return {}
     query = (
-        "SELECT number, id, criterion, json_extract(result, '$.input.task_id'), "
-        "json_extract(result, '$.trajectory.steps'), CASE WHEN json_extract(result, '$.kind') "
-        "IS 'agent' THEN NULL ELSE json_extract(instance, '$.steps') END "
+        "SELECT number, id, criterion, json_extract(result, '$.trajectory.steps'), "
+        "CASE WHEN json_extract(result, '$.kind') IS 'agent' THEN NULL "
+        "ELSE json_extract(instance, '$.steps') END "
         "FROM judgments WHERE judge = ? ORDER BY number"
     )
     found: dict[int, TrajectoryFacts] = {}
     id_before, counts = None, _counts(())
-    for number, id, criterion, task, steps, texts in connection.execute(query, (judge,)):
+    for number, id, criterion, steps, texts in connection.execute(query, (judge,)):
         if (held := steps or texts) is not None:
             counts = _counts(json.loads(held))
         elif id != id_before:
@@ -215,8 +258,6 @@ def facts_in(connection: sqlite3.Connection, judge: str) -> dict[int, Trajectory
             counts.steps,
             len(counts.errors),
             frozenset(counts.tools),
-            id,
-            None if task is None else str(task),
         )
     return found
 
@@ -313,7 +354,7 @@ def common_beginning(one: KeptSteps, other: KeptSteps) -> int:
     """
     most = min(len(one), len(other))
     for place in range(most):
-        if _deed(one.at(place)) != _deed(other.at(place)):
+        if one.kept[place] != other.kept[place] and _deed(one.at(place)) != _deed(other.at(place)):
             return place
     return most
 

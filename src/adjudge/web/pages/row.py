@@ -25,10 +25,10 @@ from adjudge.rag.dimensions import kept_dimensions
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.results.shown_prompts import ShownPrompt, shown_prompts
-from adjudge.results.trajectories import KeptSteps, measures_of_row, steps_of
+from adjudge.results.trajectories import KeptSteps, judged_row, row_group, steps_of, trials_in
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
-from adjudge.web.pages.steps import StepsPlace, is_long, steps_data, trials_of
+from adjudge.web.pages.steps import StepsPlace, is_long, steps_data
 from adjudge.web.people import people_said
 from adjudge.web.rendered import render_text
 from adjudge.web.site import Site, site_of
@@ -49,7 +49,6 @@ _OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
 _MOST_RUNS = 200
 _OF_STEPS = ("steps", "contexts", "tools", "trajectory")
 """Fields that the list of steps shows."""
-_OF_A_MEASURE = ("row", "criterion", "status", "score", "verdict")
 _SHOWN_APART = (
     "trajectory",
     "place",
@@ -82,61 +81,59 @@ def show(request: Request) -> Response:
         judges = judges_in(connection)
     judge = asked.get("judge") or (judges[0] if judges else "")
     whole = asked.get("whole") == "1"
+    record = row_record(place, judge, request.path_params["row"])
     data = {
         "run": {"id": place.id, "name": place.name},
         "judge": judge,
         "judges": judges,
-        "chosen": row_data(site, place, judge, request.path_params["row"], whole=whole),
-        **row_steps(site, request, place, judge, request.path_params["row"]),
+        "chosen": row_data(site, place, record, whole=whole),
+        **row_steps(site, request, place, record),
     }
     template = "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja"
-    return site.answer(
-        request, template, data, record=row_record(place, judge, request.path_params["row"])
-    )
+    return site.answer(request, template, data, record=record)
 
 
-def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord | None:
-    """The same judgment as its record, for what is drawn of it."""
-    with reading(place.folder) as connection:
-        return next(records(connection, judge=judge, index=row - 1, trajectory=False), None)
-
-
-def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) -> JsonDict:
-    """A judgment as the page shows it.
-
-    That its verdict was shown is remembered: who labels the row later was not blind.
-    """
+def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord:
+    """The judgment with its votes; a RunError where there is none."""
     with reading(place.folder) as connection:
         found = next(
             records(connection, judge=judge, index=row - 1, votes=True, trajectory=False), None
         )
-        if found is None:
-            raise RunError(
-                "the run {name} has no row {row} of judge {judge!r}",
-                name=place.name,
-                row=row,
-                judge=judge,
-            )
+    if found is None:
+        raise RunError(
+            "the run {name} has no row {row} of judge {judge!r}",
+            name=place.name,
+            row=row,
+            judge=judge,
+        )
+    return found
+
+
+def row_data(site: Site, place: RunPlace, found: JudgmentRecord, *, whole: bool) -> JsonDict:
+    """A judgment as the page shows it.
+
+    That its verdict was shown is remembered: who labels the row later was not blind.
+    """
+    judge, row, is_agent = found.judge, found.row, isinstance(found.detail, AgentDetail)
+    with reading(place.folder) as connection:
         judges = judges_of(read_meta(connection).get("configuration"))
         configuration = judges.get(judge, JudgeConfiguration())
         before, behind = neighbours(connection, judge, row)
-        is_agent = isinstance(found.detail, AgentDetail)
+        small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
         prompts = (
             [None] * len(found.votes or ())  # of steps as they were shortened: not made again
             if is_agent
             else shown_prompts(connection, judge, row - 1)
         )
-        same = (
-            same_text(connection, judge, row - 1)
-            if (place.folder / FILE).stat().st_size < _LOOKED_THROUGH and not is_agent
-            else []
-        )
-        measures = measures_of_row(connection, found) if is_agent else []
+        same = same_text(connection, judge, row - 1) if small and not is_agent else []
+        group = row_group(connection, judge, found.index) if is_agent else []
+        own = next((one for one in group if one.index == found.index), None)
+        trials = trials_in(connection, own) if own and small else []
     site.sessions.saw(place, row - 1)
     votes = found.votes or ()
     explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
-    shown = replace(found, votes=None).to_dict()
+    shown = replace(found, votes=None, fields={} if is_agent else found.fields).to_dict()
     people = people_said(place, found)
     systems = found.detail.system_names if isinstance(found.detail, PairwiseDetail) else ()
     return {
@@ -170,20 +167,21 @@ def row_data(site: Site, place: RunPlace, judge: str, row: int, *, whole: bool) 
         **_looked_into(found, shown, configuration),
         "python": as_python(place, judge, row),
         "same": same,
-        "row_measures": [{name: getattr(one, name) for name in _OF_A_MEASURE} for one in measures],
-        "trials": trials_of(site.library, place, found) if is_agent else [],
+        "row_measures": [one._asdict() | {"row": one.row} for one in group],
+        "trials": [{"row": one.row, "id": one.id} for one in trials],
     }
 
 
-def row_steps(site: Site, request: Request, place: RunPlace, judge: str, row: int) -> JsonDict:
+def row_steps(site: Site, request: Request, place: RunPlace, found: JudgmentRecord) -> JsonDict:
     """Of a trajectory: its first steps, or where they come from where they are many."""
+    if not (isinstance(found.detail, AgentDetail) or STEPS in found.fields):
+        return {"steps": None}
     with reading(place.folder) as connection:
-        found = next(records(connection, judge=judge, index=row - 1, trajectory=False), None)
-        if found is None or not (isinstance(found.detail, AgentDetail) or STEPS in found.fields):
-            return {"steps": None}
-        long = is_long(connection, found)
-        kept = None if long else steps_of(connection, found)
-    shown = StepsPlace(place, found, kept or KeptSteps(()))
+        long = is_long(connection, found.judge, found.index)
+        kept = None if long else steps_of(connection, found.judge, found.index)
+        own = judged_row(connection, found.judge, found.index)
+    assert own is not None
+    shown = StepsPlace(place, own, kept or KeptSteps(()))
     runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:_MOST_RUNS]]
     if long:
         later = {"address": shown.address(request.scope["root_path"]), "later": True}

@@ -17,6 +17,7 @@ from starlette.routing import Route
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.record import FLAGS, Flag
+from adjudge.domain.steps import STEPS
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
 from adjudge.ledger.browse import (
@@ -78,6 +79,7 @@ def show(request: Request) -> Response:
             patience=_PATIENCE if part else PATIENCE,
         )
     chosen = None if part else _number(asked, "row")
+    record = None if chosen is None else row_record(place, judge, int(chosen))
     data: JsonDict = {
         "run": {
             "id": place.id,
@@ -106,18 +108,11 @@ def show(request: Request) -> Response:
         "total": total,
         "sort": filters.sort,
         "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
-        "chosen": row_data(site, place, judge, int(chosen), whole=False)
-        if chosen is not None
-        else None,
-        **(
-            {"steps": None}
-            if chosen is None
-            else row_steps(site, request, place, judge, int(chosen))
-        ),
+        "chosen": None if record is None else row_data(site, place, record, whole=False),
+        **({"steps": None} if record is None else row_steps(site, request, place, record)),
     }
     if part:
         return site.answer(request, "run_list.html.jinja", data)
-    record = row_record(place, judge, int(chosen)) if chosen is not None else None
     return site.answer(request, "run.html.jinja", data, record=record)
 
 
@@ -278,7 +273,7 @@ def _judged_field(configuration: JudgeConfiguration) -> str:
     """The field whose text the list shows: what the judge's criteria judge."""
     asked = configuration.criteria
     named = asked[0].get("to_evaluate_field") if asked else None
-    return str(named or "response")
+    return "response" if named in (None, STEPS) else str(named)
 
 
 ROUTES = (Route("/run/{run}", show), Route("/run/{run}/figures", show_figures))

@@ -4,6 +4,7 @@ trajectories side by side from where they part.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,18 +16,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
-from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.browse import find_row, judges_in
-from adjudge.ledger.records import records
+from adjudge.ledger.file import holds_labels
 from adjudge.messages import Message
 from adjudge.results.trajectories import (
+    JudgedTrajectory,
     KeptSteps,
     TrajectoryFacts,
     common_beginning,
     facts_in,
+    judged_row,
     measures_of_row,
+    row_group,
     step_data,
     steps_of,
 )
@@ -34,7 +39,6 @@ from adjudge.runs.folder import reading
 from adjudge.view.steps import StepMark, StepsFrame, marks_of, raw_json, steps_html
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace
-from adjudge.web.people import people_said
 from adjudge.web.site import Site, site_of
 
 WINDOW = 50
@@ -45,14 +49,13 @@ LONG = 300_000
 """Characters of a row from which on its steps come in a request of their own."""
 _MOST_NAMED = 40
 """Steps with errors that are named above a list."""
-_MOST_TRIALS = 20
 
 
 class StepsPlace(NamedTuple):
     """Whose steps."""
 
     place: RunPlace
-    record: JudgmentRecord
+    record: JudgedTrajectory
     steps: KeptSteps
 
     def address(self, root: str, step: int | None = None, **more: object) -> str:
@@ -62,11 +65,14 @@ class StepsPlace(NamedTuple):
         return f"{root}/run/{self.place.id}/row/{self.record.row}/steps?{urlencode(asked)}{at}"
 
 
-def is_long(connection: sqlite3.Connection, record: JudgmentRecord) -> bool:
+def is_long(connection: sqlite3.Connection, judge: str, index: int) -> bool:
     """Whether the steps of a row are so much text that its own page does not wait for them."""
-    query = "SELECT length(instance) + length(result) FROM judgments WHERE judge = ? AND number = ?"
-    (own,) = connection.execute(query, (record.judge, record.index)).fetchone()
-    return bool(own > LONG)
+    query = (
+        "SELECT max(length(instance) + length(result)) FROM judgments "
+        "WHERE judge = ? AND number BETWEEN ? AND ?"
+    )
+    (most,) = connection.execute(query, (judge, max(0, index - 1), index)).fetchone()
+    return bool((most or 0) > LONG)
 
 
 def show(request: Request) -> Response:
@@ -128,11 +134,22 @@ def _of_one(root: str, found: StepsPlace, number: int) -> str:
 
 
 def _marks(found: StepsPlace) -> dict[int, list[StepMark]]:
+    own = found.record
     with reading(found.place.folder) as connection:
-        marks = marks_of(measures_of_row(connection, found.record), found.record.criterion)
-    people = people_said(found.place, found.record)
-    for one in people.said if people else ():
-        if one.step is not None:
+        marks = marks_of(measures_of_row(connection, own.judge, own.index), own.criterion)
+    if not holds_labels(found.place.folder):
+        return marks
+    named = [
+        one for one in LabelStore(found.place.folder).current(own.criterion) if one.step is not None
+    ]
+    if not named:
+        return marks
+    with reading(found.place.folder) as connection:
+        query = "SELECT instance FROM judgments WHERE judge = ? AND number = ?"
+        (kept,) = connection.execute(query, (own.judge, own.index)).fetchone()
+    identity = Instance(json.loads(kept)).identity
+    for one in named:
+        if one.row == identity and one.step is not None:
             said = StepMark("person", f"{one.annotator}: {one.answer}", one.note)
             marks.setdefault(one.step, []).append(said)
     return marks
@@ -189,8 +206,8 @@ def _find(site: Site, request: Request) -> StepsPlace:
 def find_steps(place: RunPlace, judge: str, row: int) -> StepsPlace:
     """The steps behind a judgment; a RunError where there are none."""
     with reading(place.folder) as connection:
-        record = next(records(connection, judge=judge, index=row - 1, trajectory=False), None)
-        steps = None if record is None else steps_of(connection, record)
+        record = judged_row(connection, judge, row - 1)
+        steps = None if record is None else steps_of(connection, judge, row - 1)
     if record is None or steps is None:
         raise RunError(
             "row {row} of judge {judge!r} in the run {name} holds no trajectory",
@@ -230,7 +247,8 @@ def show_beside(request: Request) -> Response:
     results = [
         place + 1
         for place in range(min(same, 1000))
-        if one.steps.at(place).body != other.steps.at(place).body
+        if one.steps.kept[place] != other.steps.kept[place]
+        and one.steps.at(place).body != other.steps.at(place).body
     ]
     longest = max(len(one.steps), len(other.steps))
     query = {**dict(asked), "judge": one.record.judge, "from": first + WINDOW}
@@ -269,7 +287,7 @@ def _side(
     }
 
 
-def _other(place: RunPlace, record: JudgmentRecord, judge: str, wanted: str) -> StepsPlace:
+def _other(place: RunPlace, record: JudgedTrajectory, judge: str, wanted: str) -> StepsPlace:
     """The row that is named, else the one of the same id; by the same criterion where the other
     judge asks several.
     """
@@ -283,8 +301,7 @@ def _other(place: RunPlace, record: JudgmentRecord, judge: str, wanted: str) -> 
                 name=place.name,
                 wanted=wanted or record.id or str(record.row),
             )
-        own = next(records(connection, judge=judge, index=found - 1, trajectory=False))
-        measures = measures_of_row(connection, own)
+        measures = row_group(connection, judge, found - 1)
     row = next((one.row for one in measures if one.criterion == record.criterion), found)
     return find_steps(place, judge, found if wanted.isdecimal() else row)
 
@@ -304,20 +321,6 @@ def facts_by_row(library: Library, place: RunPlace, judge: str) -> dict[int, Tra
             return facts_in(connection, judge)
 
     return library.kept(place, f"steps {judge}", make)
-
-
-def trials_of(library: Library, place: RunPlace, record: JudgmentRecord) -> list[JsonDict]:
-    """Other rows of the same task by the same criterion: where to look beside."""
-    facts = facts_by_row(library, place, record.judge)
-    own = facts.get(record.row)
-    if own is None or own.task is None:
-        return []
-    found = [
-        {"row": row, "id": one.id}
-        for row, one in facts.items()
-        if one.task == own.task and one.criterion == own.criterion and row != record.row
-    ]
-    return found[:_MOST_TRIALS]
 
 
 Picks = Callable[[TrajectoryFacts], bool]
