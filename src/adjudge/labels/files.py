@@ -321,6 +321,7 @@ class _RowReader:
             "seed": self._as(_integer, "seed", None),
             "drawn_at": self._as(_float, "drawn_at", None),
             "drawn_under": self._text("drawn_under"),
+            "step": self._as(_integer, "step", None),
         }
         self.column = None
         return Label(**values)  # what is wrong with them, it says

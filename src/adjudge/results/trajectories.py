@@ -20,7 +20,7 @@ from adjudge.domain.agent_record import AgentDetail, MeasuredPart
 from adjudge.domain.frozen import NOTHING, plain
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.numbers import number_of
-from adjudge.domain.record import Fields, JudgmentRecord
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.steps import STEPS
 from adjudge.domain.trajectory import Step, StepKind, ToolCall, ToolDefinition, Trajectory
 from adjudge.domain.verdict import KeptCitation, KeptPlace
@@ -106,7 +106,8 @@ class RowMeasure(NamedTuple):
     place: KeptPlace | None
 
 
-class JudgedTrajectory(NamedTuple):
+@dataclass(frozen=True)
+class JudgedTrajectory:
     """A judgment of a trajectory, without its texts."""
 
     judge: str
@@ -161,7 +162,7 @@ def steps_of(connection: sqlite3.Connection, judge: str, index: int) -> KeptStep
     return steps_in({STEPS: found}) if found else None
 
 
-def steps_in(fields: Fields) -> KeptSteps | None:
+def steps_in(fields: Mapping[str, str | Sequence[str]]) -> KeptSteps | None:
     """The steps that stand in the fields of a row as texts; None where there are none."""
     texts = fields.get(STEPS)
     return KeptSteps(tuple(texts)) if texts and not isinstance(texts, str) else None
@@ -284,7 +285,7 @@ def _counts(kept: Sequence[JsonValue]) -> StepCounts:
 
 def _tokens(usage: object) -> int:
     """Of the model call that made a step; 0 where nothing was recorded."""
-    kept = object_in(usage)
+    kept = usage if isinstance(usage, Mapping) else {}
     found = (number_of(kept.get(name)) for name in ("prompt_tokens", "completion_tokens"))
     return int(sum(one or 0 for one in found))
 

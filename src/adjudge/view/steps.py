@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, NamedTuple
@@ -18,11 +18,12 @@ import jinja2
 from markupsafe import Markup
 
 from adjudge.domain.agent_record import AgentDetail
+from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.trajectory import Step
 from adjudge.domain.verdict import CitationFound
 from adjudge.messages import Message, term
 from adjudge.reading.quotes import find_quote
-from adjudge.results.trajectories import RowMeasure, StepCounts, step_data
+from adjudge.results.trajectories import RowMeasure, StepCounts, step_data, trajectory_of
 from adjudge.traces.values import as_text
 from adjudge.view.template import environment
 
@@ -31,6 +32,15 @@ SHOWN = 1_200
 _LONGEST_CALL = 300
 _LOOKED_INTO = 400_000
 """Characters in which base64 is looked for, and quotes."""
+EVIDENCE = "evidence-"
+"""How the ids of evidence begin."""
+_SHOWN_IN_REPORT = 600
+_IN_REPORT = 40
+"""Steps of one trajectory that a report shows."""
+_ROOM = 2_000_000
+"""Characters of steps that one report holds, about; of further trajectories it says how many steps
+they have.
+"""
 _MOST_MARKS = 12
 _MOST_PARTS = 50
 _DEEPEST = 6
@@ -141,12 +151,98 @@ def steps_html(steps: Sequence[Step], frame: StepsFrame, language: str) -> Marku
 
 
 def cited_html(
-    detail: AgentDetail, explanation: str | None, language: str, link: Callable[[int], str]
+    detail: AgentDetail,
+    explanation: str | None,
+    language: str,
+    link: Callable[[int], str],
+    at: str = EVIDENCE,
 ) -> Markup:
     """Why a measure says what it says: its explanation, its evidence and its parts, each with a
-    link to its step.
+    link to its step. ``at``: how their ids begin.
     """
-    return _drawn(language, "why", detail, linked(explanation, link), link)
+    return _drawn(language, "why", detail, linked(explanation, link), link, at)
+
+
+class StepsOfReport:
+    """Draws trajectories for a page that holds many, as long as there is room."""
+
+    def __init__(self, language: str) -> None:
+        self._language = language
+        self._room = _ROOM
+
+    def draw(self, one: JudgmentRecord) -> Markup:
+        """The evidence of a judgment and its steps: all of them, or the first, the last, the
+        failed and the cited ones; nothing of what is no trajectory.
+        """
+        trajectory, detail = trajectory_of(one), one.detail
+        at = f"j{one.judge}-{one.row}-".replace(" ", "_")
+        why = (
+            cited_html(
+                detail,
+                one.explanation,
+                self._language,
+                lambda number: f"#{at}step-{number}",
+                f"{at}{EVIDENCE}",
+            )
+            if isinstance(detail, AgentDetail)
+            else Markup("")
+        )
+        if trajectory is None or not trajectory.steps:
+            return why
+        steps = trajectory.steps
+        if self._room <= 0:
+            return why + self._list([self._gap(len(steps))])
+        drawn = self._list(self._stretches(one, steps, at))
+        self._room -= len(drawn)
+        return why + drawn
+
+    def _stretches(self, one: JudgmentRecord, steps: Sequence[Step], at: str) -> Iterator[Markup]:
+        detail = one.detail
+        measures = (
+            [RowMeasure(one.criterion, one.verdict, detail.evidence, detail.parts, detail.place)]
+            if isinstance(detail, AgentDetail)
+            else []
+        )
+        marks = marks_of(measures, one.criterion, f"{at}{EVIDENCE}")
+        usages = [_tokens(step) for step in steps]
+        agents = tuple(dict.fromkeys(step.actor for step in steps if step.actor != "user"))
+        seconds = max(step.seconds or 0.0 for step in steps)
+        counts = StepCounts(len(steps), (), {}, agents, max(usages), seconds)
+        frame = StepsFrame(
+            marks=marks, counts=counts, prefix=f"{at}step-", longest=_SHOWN_IN_REPORT
+        )
+        last = -1
+        for place in _picked(steps, marks):
+            if place > last + 1:
+                yield self._gap(place - last - 1)
+            yield steps_html([steps[place]], frame, self._language)
+            last = place
+        if last + 1 < len(steps):
+            yield self._gap(len(steps) - last - 1)
+
+    def _gap(self, count: int) -> Markup:
+        return steps_html((), StepsFrame(left=count), self._language)
+
+    def _list(self, items: Iterable[Markup]) -> Markup:
+        return Markup('<ol class="steps">{}</ol>').format(Markup("").join(items))
+
+
+def _picked(steps: Sequence[Step], marks: Mapping[int, object]) -> list[int]:
+    """The places of the steps that a report shows."""
+    places = range(len(steps))
+    if len(steps) <= _IN_REPORT:
+        return list(places)
+    telling = [
+        place
+        for place in places
+        if steps[place].number in marks or ((call := steps[place].call) and call.error is not None)
+    ]
+    wanted = (*places[: _IN_REPORT // 2], *places[-_IN_REPORT // 8 :], *telling)
+    return sorted(list(dict.fromkeys(wanted))[:_IN_REPORT])
+
+
+def _tokens(step: Step) -> int:
+    return step.usage.prompt_tokens + step.usage.completion_tokens if step.usage else 0
 
 
 def linked(text: str | None, link: Callable[[int], str]) -> tuple[ShownPiece, ...]:
@@ -162,7 +258,7 @@ def linked(text: str | None, link: Callable[[int], str]) -> tuple[ShownPiece, ..
 
 
 def marks_of(
-    measures: Sequence[RowMeasure], own: str, evidence: str = "evidence-"
+    measures: Sequence[RowMeasure], own: str, evidence: str = EVIDENCE
 ) -> dict[int, list[StepMark]]:
     """Step → what the measures of its row say of it; what ``own`` says leads to where it says
     it.
@@ -211,8 +307,7 @@ def _shown(step: Step, frame: StepsFrame) -> ShownStep:
     said = None if call is None else visible(call.line)
     error = None if call is None else call.error
     result = None if call is None or call.result == error else call.result
-    usage = step.usage
-    tokens = usage.prompt_tokens + usage.completion_tokens if usage else 0
+    tokens = _tokens(step)
     several = counts is None or len(counts.agents) > 1
     classes = [step.kind.replace(" ", "-"), *(("failed",) if error is not None else ())]
     classes += [mark.kind for mark in marks]

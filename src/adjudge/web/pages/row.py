@@ -47,6 +47,7 @@ _OF_A_VOTE = ("model", "outcome", "option", "explanation", "reason", "persona")
 _OF_EVIDENCE = ("judge", "row", "fields", "evidence")
 _OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
 _MOST_RUNS = 200
+_OF_A_MEASURE = ("row", "criterion", "status", "score", "verdict")
 _OF_STEPS = ("steps", "contexts", "tools", "trajectory")
 """Fields that the list of steps shows."""
 _SHOWN_APART = (
@@ -167,7 +168,7 @@ def row_data(site: Site, place: RunPlace, found: JudgmentRecord, *, whole: bool)
         **_looked_into(found, shown, configuration),
         "python": as_python(place, judge, row),
         "same": same,
-        "row_measures": [one._asdict() | {"row": one.row} for one in group],
+        "row_measures": [{name: getattr(one, name) for name in _OF_A_MEASURE} for one in group],
         "trials": [{"row": one.row, "id": one.id} for one in trials],
     }
 
@@ -184,7 +185,7 @@ def row_steps(site: Site, request: Request, place: RunPlace, found: JudgmentReco
     shown = StepsPlace(place, own, kept or KeptSteps(()))
     runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:_MOST_RUNS]]
     if long:
-        later = {"address": shown.address(request.scope["root_path"]), "later": True}
+        later: JsonDict = {"address": shown.address(request.scope["root_path"]), "later": True}
         return {"steps": later, "runs_beside": runs}
     return {**steps_data(site, request, shown), "runs_beside": runs} if kept else {"steps": None}
 

@@ -65,10 +65,10 @@ def show(request: Request) -> Response:
         configuration = known.get(judge, JudgeConfiguration())
         people = people_by_row(site.library, place, judge)
         picks = step_filters(dict(asked))
-        facts = {} if large and not picks else facts_by_row(site.library, place, judge)
+        trajectories = {} if large and not picks else facts_by_row(site.library, place, judge)
         filters = filters_of(asked, judge, people)
         if picks.keys() - {"criteria"}:
-            fit = rows_that_fit(facts, picks)
+            fit = rows_that_fit(trajectories, picks)
             filters = replace(filters, rows=fit if filters.rows is None else fit & filters.rows)
         filters = _in_good_order(filters, is_large=large)
         page = page_of(
@@ -101,7 +101,7 @@ def show(request: Request) -> Response:
         "figures": None if large or part else figures_data(site, place, judge),
         "rows": [_line_data(line, people) for line in page.lines],
         "people": dict(Counter(one.stand for one in people.values())),
-        "of_steps": facets(facts, picks) if facts else None,
+        "of_steps": facets(trajectories, picks) if trajectories else None,
         "next": page.next,
         "looked_at": page.looked_at,
         "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
