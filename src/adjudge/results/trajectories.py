@@ -223,8 +223,8 @@ def _said(
     try:
         evidence, parts, place = kept
         return (
-            read_as(tuple[KeptCitation, ...], evidence or ()),
-            read_as(tuple[MeasuredPart, ...], parts or ()),
+            read_as(tuple[KeptCitation, ...], evidence or []),
+            read_as(tuple[MeasuredPart, ...], parts or []),
             read_as(KeptPlace, place) if place else None,
         )
     except (WrongType, ValueError):
