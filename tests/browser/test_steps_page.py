@@ -101,8 +101,10 @@ def test_the_step_under_the_cursor_is_kept_with_the_label(
     browser: Browser, server: Server, root: Path
 ) -> None:
     page, said = at(browser, server, f"{server.run('agents')}/label?annotator=ann&criteria=goal")
-    for key in ("j", "j", "k", "j", "f"):
+    for key, step in (("j", 1), ("j", 2), ("k", 1), ("j", 2)):
         page.keyboard.press(key)
+        page.locator(f"#step-{step}.here").wait_for()
+    page.keyboard.press("f")
     assert page.locator("#fault-said b").inner_text() == "2"
     page.keyboard.press("f")
     assert page.locator("#fault-said").is_hidden()
