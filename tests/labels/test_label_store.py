@@ -312,3 +312,23 @@ def test_a_row_that_was_only_skipped_before_has_no_other_label(store: LabelStore
     seen = label(option="FAIL", design="random", judge_visible=True)
     store.add(label(option=None, state="skipped", design="random"), seen)
     assert list(store.of_each_copy()) == [seen]
+
+
+def test_labels_of_the_version_without_steps_are_read_and_taken_along(store: LabelStore) -> None:
+    kept = label(option="PASS")
+    store.add(kept)
+    with sqlite3.connect(store.path) as connection:
+        connection.execute("ALTER TABLE labels DROP COLUMN step")
+        connection.execute("PRAGMA user_version = 1")
+    assert list(store.current()) == list(store.history()) == [kept]
+    assert store.last("dates", "ann", chosen=True) == kept
+    with_step = label(option="FAIL", step=7)
+    store.add(with_step)
+    assert list(store.history()) == [kept, with_step]
+    assert store.last("dates", "ann", chosen=True) == with_step
+
+
+@pytest.mark.parametrize("step", [0, -1, True, 2.0])
+def test_a_step_is_a_number_from_one(step: object) -> None:
+    with pytest.raises(SetupError, match="step of a label"):
+        label(step=step)

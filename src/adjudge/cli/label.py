@@ -16,7 +16,7 @@ from click import UsageError
 from adjudge.cli.inputs import as_usage_error, check_criteria
 from adjudge.cli.json_text import Document, print_results
 from adjudge.cli.keys import Keys, Lines, WholeLines, keyboard, latin
-from adjudge.cli.label_screen import screen
+from adjudge.cli.label_screen import screen, step_lines
 from adjudge.cli.options import (
     FROM_ONE,
     FROM_ZERO,
@@ -40,6 +40,7 @@ from adjudge.messages import Message, join, render
 from adjudge.prompts.render import check_language
 from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.exit_code import ExitCode
+from adjudge.results.trajectories import KeptSteps, steps_in
 from adjudge.runs.folder import reading
 from adjudge.view.ending import show_next
 from adjudge.view.terminal import Screen, clean
@@ -255,10 +256,15 @@ class _Session:
         self._keys = keys
         self._notes: dict[str, str] = {}
         """Row → note: one that was typed stays when its row comes back."""
+        self._faults: dict[str, int] = {}
+        """Row → the step where it went wrong."""
+        self._at = -1
+        """The step under the cursor, from 0."""
 
     def work(self) -> Message:
         while (shown := self._work.next()) is not None:
             click.echo(screen(shown, self._work.judged.scale, self._work.progress(), language()))
+            self._at = -1
             if self._note_on(shown):
                 self._say(_NOTE_KEPT)
             if not self._answered(shown):
@@ -285,6 +291,8 @@ class _Session:
                 return False
             if command == "n":
                 self._take_note(shown, rest)
+            elif command in ("j", "k", "e", "f") and (steps := steps_in(shown.fields)):
+                self._look(shown, steps, command, rest.strip())
             elif self._done(shown, text, command):
                 return True
         return False
@@ -296,12 +304,12 @@ class _Session:
             self._work.skip(shown, self._note_on(shown))
             return self._say(Message("skipped; it comes back in the next session"))
         if command == "?":
-            self._work.unsure(shown, self._note_on(shown))
+            self._work.unsure(shown, self._note_on(shown), step=self._fault_on(shown))
             return self._say(Message("unsure"))
         answer = self._answer(shown, text)
         if answer is None:
             return False
-        self._work.answer(shown, answer, self._note_on(shown))
+        self._work.answer(shown, answer, self._note_on(shown), step=self._fault_on(shown))
         return True
 
     def _answer(self, shown: ShownRow, text: str) -> Answer | None:
@@ -323,6 +331,33 @@ class _Session:
             self._say(Message("There is nothing to undo."))
             return False
         return self._say(Message("The last label is taken back; here is its row again."))
+
+    def _look(self, shown: ShownRow, steps: KeptSteps, command: str, given: str) -> None:
+        """Go to another step and show it, or name the one under the cursor as the fault; a number
+        behind the key names any.
+        """
+        if given:
+            at = steps.place_of(int(given)) if given.isdecimal() and len(given) < 9 else None
+        elif command == "e":
+            failed = [number - 1 for number in steps.counts.errors]
+            at = next((place for place in failed if place > self._at), None)
+        else:
+            by = {"j": 1, "k": -1, "f": 0}[command]
+            at = self._at + by if 0 <= self._at + by < len(steps) else None
+        if at is None:
+            self._say(Message("There is no such step."))
+            return
+        self._at = at
+        if command == "f":
+            self._faults[shown.queued.identity] = at + 1
+            self._say(
+                Message("The fault is at step {number}: kept with your answer.", number=at + 1)
+            )
+        else:
+            click.echo("\n".join(step_lines(steps, at, language())))
+
+    def _fault_on(self, shown: ShownRow) -> int | None:
+        return self._faults.get(shown.queued.identity)
 
     def _note_on(self, shown: ShownRow) -> str:
         return self._notes.get(shown.queued.identity, "")
@@ -437,6 +472,13 @@ def _list_conflicts(run: Path, criteria: str | None, by: str | None, *, as_json:
     for one in found:
         answers = (
             Message("{annotator} {answer}", annotator=each.annotator, answer=_answer(each))
+            if each.step is None
+            else Message(
+                "{annotator} {answer} (step {step})",
+                annotator=each.annotator,
+                answer=_answer(each),
+                step=each.step,
+            )
             for each in one.labels
         )
         echo(

@@ -14,10 +14,15 @@ from adjudge.domain.label import LabelScale, labels
 from adjudge.domain.verdict import TIE
 from adjudge.labels.scales import keys_of, read_fields
 from adjudge.labels.session import LabelProgress, ShownRow
-from adjudge.messages import Message, render
+from adjudge.messages import Message, plural, render
+from adjudge.results.trajectories import KeptSteps, steps_in
 from adjudge.view.terminal import clean
 
 _NARROWEST, _WIDEST = 40, 100
+_FIRST_STEPS = 30
+"""Steps of a trajectory that a screen shows at once; the others come by key."""
+_LONGEST_BODY = 2_000
+_OF_STEPS = ("steps", "contexts", "tools")
 _BAR = "| "
 """Before every line of a row's text, so that none of it can pass for ours."""
 
@@ -30,7 +35,7 @@ def width() -> int:
 
 
 def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language: str) -> str:
-    """The row, the question and the keys."""
+    """The row, the question and the keys; of many steps the first ones."""
     lines = [
         "-" * width(),
         render(
@@ -40,14 +45,44 @@ def screen(shown: ShownRow, scale: LabelScale, progress: LabelProgress, language
         "",
     ]
     lines += _wrapped(scale.criteria.titled)
+    steps = steps_in(shown.fields)
     for name, value in read_fields(shown.fields, scale):
-        lines += ["", *_field(name, value, scale, language)]
-    lines += [
-        "",
-        *_keys(scale, len(shown.order), language),
-        render(Message("? unsure   s skip   n note   u undo   q quit"), language),
-    ]
+        if steps is None or name not in _OF_STEPS:
+            lines += ["", *_field(name, value, scale, language)]
+    if steps is not None:
+        lines += [
+            line
+            for at in range(min(len(steps), _FIRST_STEPS))
+            for line in step_lines(steps, at, language)
+        ]
+        if (left := len(steps) - _FIRST_STEPS) > 0:
+            more = plural("{count} more step", "{count} more steps", left)
+            lines += ["", render(more, language)]
+    lines += ["", *_keys(scale, len(shown.order), language)]
+    if steps is not None:
+        keys = Message("j k next and previous step   e next failed step   f the fault is at it")
+        lines += [render(keys, language)]
+    lines += [render(Message("? unsure   s skip   n note   u undo   q quit"), language)]
     return "\n".join(lines)
+
+
+def step_lines(steps: KeptSteps, place: int, language: str) -> list[str]:
+    """One step, from place 0 on: who did what, and what came of it, cut."""
+    step = steps.at(place)
+    title = Message("step {number} of {count}", number=step.number, count=len(steps))
+    body = step.body
+    if len(body) > _LONGEST_BODY:
+        left = len(body) - _LONGEST_BODY
+        between = Message(
+            "… {left:,} of {total:,} characters left out …", left=left, total=len(body)
+        )
+        head = _LONGEST_BODY * 3 // 5
+        tail = body[len(body) - (_LONGEST_BODY - head) :]
+        body = f"{body[:head]}\n{render(between, language)}\n{tail}"
+    failed = step.call is not None and step.call.error is not None
+    sign = "✗ " if failed else ""
+    header = step.header[:_LONGEST_BODY]
+    return ["", f"{sign}{render(title, language)}", *_quoted(f"{header}\n{body}".rstrip())]
 
 
 def _field(

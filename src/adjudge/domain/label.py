@@ -74,6 +74,8 @@ class Label:
     """
     chance: float | None = None
     """The share of the rows of its kind that the queue takes: how likely it was to be drawn."""
+    step: int | None = None
+    """Of what an agent did: the step where it went wrong."""
 
     def __post_init__(self) -> None:
         for name, value in (
@@ -100,6 +102,10 @@ class Label:
                 count=len(answers),
             )
         self._check_chance()
+        if self.step is not None and (type(self.step) is not int or self.step < 1):
+            raise SetupError(
+                "the step of a label must be a number from 1, not {step!r}", step=self.step
+            )
         if self.score is not None and not math.isfinite(self.score):
             raise SetupError(
                 "the score of a label must be a finite number, not {score}", score=self.score

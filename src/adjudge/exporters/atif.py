@@ -10,19 +10,14 @@ from pathlib import Path
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.trajectory import Step, StepKind, ToolCall, ToolDefinition, Trajectory
+from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.errors import SetupError
 from adjudge.exporters.files import text_file
+from adjudge.results.trajectories import trajectory_of
 from adjudge.runs.rows_again import places_of_run
-from adjudge.traces.values import arguments_of
 
 VERSION = "ATIF-v1.7"
 _UNSAFE = re.compile(r"[^\w.-]+")
-_HEADER = re.compile(
-    r"(?P<actor>.+?) (?P<kind>said|called|handed over|thought|retrieved|noted)"
-    r"(?: (?P<name>[^\s(]+)\((?P<arguments>.*)\))?"
-)
-_ERROR = "error: "
 
 
 def to_atif(run: Path, target: Path) -> int:
@@ -34,7 +29,7 @@ def to_atif(run: Path, target: Path) -> int:
         said.setdefault(place, []).append(_judgment(record))
     written: set[tuple[str, int]] = set()
     for record, place in places_of_run(run):
-        if place in written or (trajectory := _trajectory(record)) is None:
+        if place in written or (trajectory := trajectory_of(record)) is None:
             continue
         target.mkdir(parents=True, exist_ok=True)
         written.add(place)
@@ -57,48 +52,6 @@ def _judgment(record: JudgmentRecord) -> JsonValue:
         "score": record.score,
         "explanation": record.explanation,
     }
-
-
-def _trajectory(record: JudgmentRecord) -> Trajectory | None:
-    """The whole, where the run keeps it; else what the texts of its steps tell."""
-    kept = getattr(record.detail, "trajectory", None)
-    if isinstance(kept, Trajectory):
-        return kept
-    steps = record.fields.get("steps")
-    if not steps or isinstance(steps, str):
-        return None
-    goal, answer, system = (
-        value if isinstance(value := record.fields.get(name, ""), str) else ""
-        for name in ("user_input", "response", "system")
-    )
-    tools = record.fields.get("tools", ())
-    named = [_tool(text) for text in tools] if not isinstance(tools, str) else []
-    read = tuple(_step(text, number) for number, text in enumerate(steps, 1))
-    return Trajectory(goal, read, answer or None, system, tuple(named))
-
-
-def _tool(text: str) -> ToolDefinition:
-    name, _, rest = text.partition(": ")
-    described, _, schema = rest.partition("\n")
-    found = arguments_of(schema) if schema else None
-    return ToolDefinition(name, described, found if not isinstance(found, str) else None)
-
-
-def _step(text: str, number: int) -> Step:
-    """A step from its canonical text."""
-    header, _, body = text.partition("\n")
-    said = _HEADER.fullmatch(header)
-    if said is None:
-        return Step(number, "assistant", "said", text)
-    kind: StepKind = said["kind"]  # type: ignore[assignment]
-    if said["name"] is None:
-        return Step(number, said["actor"], kind, body)
-    error, result = None, body or None
-    if body.startswith(_ERROR):
-        error, _, rest = body.removeprefix(_ERROR).partition("\n")
-        result = rest or None
-    call = ToolCall(said["name"], arguments_of(said["arguments"]), result, error)
-    return Step(number, said["actor"], kind, "", call)
 
 
 def atif_of(

@@ -323,6 +323,7 @@ class _RowReader:
             "drawn_under": self._text("drawn_under"),
             "drawn_by": self._text("drawn_by"),
             "chance": self._as(_float, "chance", None),
+            "step": self._as(_integer, "step", None),
         }
         self.column = None
         return Label(**values)  # what is wrong with them, it says

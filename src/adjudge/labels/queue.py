@@ -223,7 +223,10 @@ def row_index(
     ):  # a file that is gone with the process
         table.execute(_TABLE)
         for judge in judged.judges:
-            for result in records(ledger, judge=judge, votes=votes):
+            named = criterion_of_rows(ledger, judge, judged.name)
+            for result in records(
+                ledger, judge=judge, votes=votes, criterion=named, trajectory=False
+            ):
                 if (verdict := verdict_of(result, judged.name)) is not None:
                     identity, decided = result.identity, verdict != FAILED
                     place = (judge, result.index, result.id)
@@ -260,6 +263,17 @@ def _check_kinds(kinds: Collection[str], weighting: Weighting) -> None:
             count=len(kinds),
             most=MOST_KINDS,
         )
+
+
+def criterion_of_rows(ledger: sqlite3.Connection, judge: str, criterion: str) -> str | None:
+    """The criterion, where rows of the judge are filed under it, so that those of its other
+    measures need not be read; None where they are not (dimensions of one answer).
+    """
+    query = (
+        "SELECT 1 FROM (SELECT criterion FROM judgments WHERE judge = ? ORDER BY number LIMIT 64) "
+        "WHERE criterion = ? LIMIT 1"
+    )
+    return criterion if ledger.execute(query, (judge, criterion)).fetchone() else None
 
 
 def verdict_of(result: JudgmentRecord, criterion: str) -> str | None:

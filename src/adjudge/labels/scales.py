@@ -44,7 +44,9 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
         comparing = {
             judge
             for judge, _ in judges
-            if any(one.systems for one in records(connection, judge=judge, index=0))
+            if any(
+                one.systems for one in records(connection, judge=judge, index=0, trajectory=False)
+            )
         }
     return [
         (judge, scale, judge_identity(one, scale.name))
@@ -131,6 +133,8 @@ def scales_of(judge: JudgeConfiguration, *, compares: bool) -> Iterator[LabelSca
     for one in dimensions.values():
         yield LabelScale(kept_criteria(object_in(object_in(one).get("criteria"))), by_parts=several)
     for asked in judge.criteria:
+        if judge.kind == "AgentEvaluator" and not asked.get("options"):
+            continue  # what a rule counts, nobody is asked
         yield LabelScale(
             kept_criteria(asked),
             compares=compares,

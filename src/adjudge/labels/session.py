@@ -14,12 +14,13 @@ from statistics import median
 from typing import NamedTuple
 
 from adjudge.domain.label import Answer, Kind, Label, State
+from adjudge.domain.steps import STEPS
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.queue import FIRST, Queue, QueuedRow, RowIndex, is_drawn, row_index
 from adjudge.labels.scales import JudgedScale, label_scale
 from adjudge.labels.store import Draw, LabelStore
 from adjudge.labels.weighting import WEIGHTED, WeightedQueue, Weighting
-from adjudge.ledger.records import records
+from adjudge.ledger.records import records, row_checksum
 from adjudge.runs.folder import reading
 
 _NOTHING = Answer()
@@ -96,6 +97,8 @@ class Labelling:
         self._known: tuple[object, list[Label]] | None = None
         """The labels there are, and until which."""
         self._began = time.time()
+        self._read: tuple[object, Mapping[str, str | Sequence[str]]] | None = None
+        """The row that was read last, and its texts."""
 
     @property
     def draw(self) -> Draw:
@@ -135,22 +138,41 @@ class Labelling:
         return self._shown(self._plan[open_rows[0]]) if open_rows else None
 
     def answer(
-        self, shown: ShownRow, answer: Answer, note: str = "", *, judge_visible: bool = False
+        self,
+        shown: ShownRow,
+        answer: Answer,
+        note: str = "",
+        *,
+        judge_visible: bool = False,
+        step: int | None = None,
     ) -> Label:
         """Keep an answer; of compared responses, by the place where they were shown.
 
-        ``judge_visible``: the annotator has seen the judge's verdict on this row.
+        ``judge_visible``: the annotator has seen the judge's verdict on this row. ``step``: of an
+        agent's, the one where it went wrong.
         """
         winner = answer.winner
         if isinstance(winner, int):
             winner = shown.order[winner]
         return self._keep(
-            shown, "given", note, replace(answer, winner=winner), judge_visible=judge_visible
+            shown,
+            "given",
+            note,
+            replace(answer, winner=winner),
+            judge_visible=judge_visible,
+            step=step,
         )
 
-    def unsure(self, shown: ShownRow, note: str = "", *, judge_visible: bool = False) -> Label:
+    def unsure(
+        self,
+        shown: ShownRow,
+        note: str = "",
+        *,
+        judge_visible: bool = False,
+        step: int | None = None,
+    ) -> Label:
         """The annotator cannot say: that is a label, too."""
-        return self._keep(shown, "unsure", note, judge_visible=judge_visible)
+        return self._keep(shown, "unsure", note, judge_visible=judge_visible, step=step)
 
     def skip(self, shown: ShownRow, note: str = "") -> Label:
         """Leave the row for later."""
@@ -180,8 +202,11 @@ class Labelling:
         answer: Answer = _NOTHING,
         *,
         judge_visible: bool = False,
+        step: int | None = None,
     ) -> Label:
         row = shown.queued
+        if step is not None and not 1 <= step <= len(shown.fields.get(STEPS, ())):
+            raise SetupError("the row has no step {step}", step=step)
         label = Label(
             row=row.identity,
             id=row.id,
@@ -204,6 +229,7 @@ class Labelling:
             else None,
             drawn_by=self._drawn_by if row.chance else None,
             chance=row.chance,
+            step=step,
         )
         self._store.add(label)
         self._again = None
@@ -289,14 +315,19 @@ class Labelling:
         )
 
     def _fields(self, row: QueuedRow) -> Mapping[str, str | Sequence[str]]:
+        """Read once while its row is the one that is shown: a trajectory is long."""
         with reading(self._store.folder) as ledger:
-            found = next(records(ledger, judge=row.judge, index=row.number), None)
+            known = row_checksum(ledger, row.judge, row.number)
+            if self._read and self._read[0] == (row, known):
+                return self._read[1]
+            found = next(records(ledger, judge=row.judge, index=row.number, trajectory=False), None)
         if found is None or found.identity != row.identity:
             raise RunError(
                 "the rows of {folder} changed meanwhile: start again; every label until now "
                 "is kept",
                 folder=self._store.folder,
             )
+        self._read = (row, known), found.fields
         return found.fields
 
 

@@ -35,11 +35,12 @@ _VERSION = 2
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
 _REALS = ("score", "at", "drawn_at", "chance")
-_SECOND = ("drawn_by", "chance")
+_SECOND = ("drawn_by", "chance", "step")
 """Columns that the first version of the file lacks; rows without them have its checksum."""
 _TO_SECOND = (
     "ALTER TABLE labels ADD COLUMN drawn_by TEXT",
     "ALTER TABLE labels ADD COLUMN chance REAL",
+    "ALTER TABLE labels ADD COLUMN step INTEGER",
     "ALTER TABLE draws ADD COLUMN drawn_by TEXT",
 )
 _MARKS = ",".join("?" * (len(_COLUMNS) + 1))
@@ -174,6 +175,7 @@ class LabelStore:
                 score=None,
                 winner=None,
                 note="",
+                step=None,
                 judge_visible=judge_visible,
             )
         )
@@ -348,7 +350,7 @@ def _row(label: Label) -> tuple[object, ...]:
 def _checksum(values: Sequence[object]) -> int:
     """Of what the first version of the file had, where the row has no more than that."""
     first = len(values) - len(_SECOND)
-    return checksum(*(values[:first] if values[first:] == [None, None] else values))
+    return checksum(*(values[:first] if values[first:] == [None] * len(_SECOND) else values))
 
 
 def _storable(name: str, value: object) -> object:

@@ -40,6 +40,7 @@ _PREVIEW = 160
 _CASEFOLD = "casefolded"
 _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
+_MOST_BEGINNINGS = 8
 _BETWEEN = " | "
 """Stands between the beginnings of compared responses."""
 _HAS_WORDS = (
@@ -336,8 +337,8 @@ _LINE = (
     "json_extract(result, '$.votes_valid', '$.votes_requested', '$.scores', '$.composite.rule'), "
     "(SELECT json_group_object(key, "
     f"CASE type WHEN 'array' THEN (SELECT group_concat(substr(value, 1, {_PREVIEW // 2}), "
-    f"'{_BETWEEN}') FROM json_each(own.value)) ELSE substr(value, 1, {_PREVIEW}) END) "
-    "FROM json_each(instance) AS own) "
+    f"'{_BETWEEN}') FROM (SELECT value FROM json_each(own.value) LIMIT {_MOST_BEGINNINGS})) "
+    f"ELSE substr(value, 1, {_PREVIEW}) END) FROM json_each(instance) AS own) "
     "FROM judgments WHERE judge = :judge AND number = :number"
 )
 

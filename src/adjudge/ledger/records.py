@@ -20,22 +20,29 @@ def records(
     votes: bool = False,
     judge: str | None = None,
     index: int | None = None,
+    criterion: str | None = None,
+    trajectory: bool = True,
 ) -> Iterator[JudgmentRecord]:
     """Every judgment, by judge and row; on request with its votes, of one ``judge``, and of that
-    the one at ``index``.
+    the one at ``index``, or those by one ``criterion``; without the ``trajectory`` of an agent
+    where nobody looks at it.
     """
     return (
-        record_in(ledger, row, votes=votes)
-        for row in judgment_rows(ledger, judge=judge, index=index)
+        record_in(ledger, row, votes=votes, trajectory=trajectory)
+        for row in judgment_rows(ledger, judge=judge, index=index, criterion=criterion)
     )
 
 
 def record_in(
-    ledger: sqlite3.Connection, row: Sequence[object], *, votes: bool = False
+    ledger: sqlite3.Connection,
+    row: Sequence[object],
+    *,
+    votes: bool = False,
+    trajectory: bool = True,
 ) -> JudgmentRecord:
     """The judgment that a row holds."""
     cast = votes_on(ledger, row[4]) if votes else None
-    found = judgment_of(row, cast)
+    found = judgment_of(row, cast, trajectory=trajectory)
     if found.scored or found.reason is not None:
         return found
     known = (
@@ -45,15 +52,25 @@ def record_in(
 
 
 def judgment_rows(
-    ledger: sqlite3.Connection, *, judge: str | None = None, index: int | None = None
+    ledger: sqlite3.Connection,
+    *,
+    judge: str | None = None,
+    index: int | None = None,
+    criterion: str | None = None,
 ) -> Iterator[tuple[object, ...]]:
     """The rows of the same, as they are kept."""
     if index is not None and not 0 <= index <= LARGEST:
         return iter(())
-    wanted = {"judge": judge, "number": index}
+    wanted = {"judge": judge, "number": index, "criterion": criterion}
     which = " AND ".join(f"{name} = :{name}" for name, value in wanted.items() if value is not None)
     query = f"{select('judgments')} WHERE {which or 'TRUE'} ORDER BY judge, number"
     return (checked("judgments", row) for row in ledger.execute(query, wanted))
+
+
+def row_checksum(ledger: sqlite3.Connection, judge: str, index: int) -> object:
+    """Another when a judgment was written anew; None where there is none."""
+    query = "SELECT checksum FROM judgments WHERE judge = ? AND number = ?"
+    return (ledger.execute(query, (judge, index)).fetchone() or (None,))[0]
 
 
 def votes_on(ledger: sqlite3.Connection, ballots: object) -> tuple[VoteRecord, ...]:

@@ -9,7 +9,8 @@ from itertools import islice
 import jinja2
 from markupsafe import Markup
 
-from adjudge.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.domain.record import Fields, JudgmentRecord, PairwiseDetail
+from adjudge.domain.steps import STEPS
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message, abridge, capitalize, join, plural, render, term
 from adjudge.rag.dimensions import Dimension, Gate
@@ -42,6 +43,7 @@ from adjudge.view.markdown import quoted
 from adjudge.view.measure_titles import measure_title, yes_or_no
 from adjudge.view.plots import distribution, histogram
 from adjudge.view.slices import slice_headings, slice_lines, slice_rows, slice_title
+from adjudge.view.steps import StepsOfReport
 from adjudge.view.template import environment
 from adjudge.view.terms import STATUSES, field_title, parameter_title, rule_title
 
@@ -79,6 +81,7 @@ def html_parts(report: Report, judgments: Iterable[JudgmentRecord] | None) -> It
     values = {
         **_values(report),
         "rest": rest,
+        "steps_of": StepsOfReport(report.language).draw,
         "more": judgments is not None and report.total > len(report.entries),
     }
     return (
@@ -237,9 +240,20 @@ def _fired(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> str | None:
     return rule if rule in {gate.rule for each in dimensions for gate in each.gates} else None
 
 
+def without_steps(fields: Fields) -> Fields:
+    """The fields of a row; of a trajectory, without those that its list of steps shows."""
+    if STEPS not in fields and "trajectory" not in fields:
+        return fields
+    return {
+        name: value
+        for name, value in fields.items()
+        if name not in (STEPS, "contexts", "tools", "trajectory")
+    }
+
+
 def _texts(one: JudgmentRecord) -> list[tuple[str, list[str]]]:
     """(field, its texts): those that most rows have first, then further ones."""
-    fields = one.fields
+    fields = without_steps(one.fields)
     order = [
         *(name for name in _FIRST_FIELDS if name in fields),
         *(name for name in fields if name not in _FIRST_FIELDS),

@@ -35,6 +35,7 @@ from adjudge.web.pages import (
     run_rows,
     runs,
     start,
+    steps,
     trust,
     watch,
 )
@@ -46,6 +47,7 @@ _PAGES = (
     run_rows,
     row,
     row_more,
+    steps,
     label,
     trust,
     watch,

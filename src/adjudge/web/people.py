@@ -36,6 +36,8 @@ class PersonSaid(NamedTuple):
     annotator: str
     answer: str
     note: str
+    step: int | None = None
+    """Where it went wrong."""
 
 
 class PeopleSaid(NamedTuple):
@@ -123,9 +125,11 @@ def _of_record(labels: Labels, record: JudgmentRecord) -> PeopleSaid | None:
     given = labels.get((record.criterion, record.identity), ())
     if not given:
         return None
-    said = tuple(PersonSaid(one.annotator, _answer(one, record), one.note) for one in given)
+    said = tuple(
+        PersonSaid(one.annotator, _answer(one, record), one.note, one.step) for one in given
+    )
     answers = Counter(
-        answer for one, (_, answer, _) in zip(given, said, strict=True) if one.state == "given"
+        shown.answer for one, shown in zip(given, said, strict=True) if one.state == "given"
     )
     return PeopleSaid(said, _stand(answers, record))
 

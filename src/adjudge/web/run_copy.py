@@ -275,8 +275,8 @@ def _lines(judge: _CopiedJudge, most: int) -> Iterator[JudgmentLine]:
 
 def _body(judge: _CopiedJudge, row: int, settings: CopySettings) -> Markup:
     """One row with its votes, as the page shows it beside the list."""
-    data = row_data(judge.place, judge.name, row, prompts=settings.prompts, elsewhere=False)
-    drawn = data["evidence"] or data["measures"]
+    record = row_record(judge.place, judge.name, row)
+    data = row_data(judge.place, record, prompts=settings.prompts, elsewhere=False)
     return Markup(  # noqa: S704 - escaped by the template
         templates(settings.language)
         .get_template("row_part.html.jinja")
@@ -284,7 +284,8 @@ def _body(judge: _CopiedJudge, row: int, settings: CopySettings) -> Markup:
             run={"id": judge.place.id, "name": judge.place.name},
             judge=judge.name,
             chosen={**data, "python": None, "people": _nameless(data["people"])},
-            record=row_record(judge.place, judge.name, row) if drawn else None,
+            record=record,
+            steps=None,
             **_surroundings(),
         )
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -20,6 +20,7 @@ from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
@@ -38,6 +39,7 @@ from adjudge.view.plots import (
     reliability,
     step_class,
 )
+from adjudge.view.steps import cited_html, steps_style
 from adjudge.view.terms import field_title, rule_title
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
 from adjudge.web.jobs import Jobs
@@ -82,6 +84,7 @@ def assets() -> Mapping[str, Asset]:
         "copy.js",
         "page.css",
         "page.js",
+        "steps.js",
         "playground.css",
         "playground.js",
         "vendor/htmx.min.js",
@@ -89,7 +92,7 @@ def assets() -> Mapping[str, Asset]:
     )
     contents = {
         **{name: (static / name).read_bytes() for name in names},
-        "drawing.css": (plot_style() + evidence_style()).encode(),
+        "drawing.css": (plot_style() + evidence_style() + steps_style()).encode(),
     }
     return {name: Asset.of(name, content) for name, content in contents.items()}
 
@@ -212,6 +215,8 @@ def templates(language: str) -> jinja2.Environment:
         number=lambda value, digits=2: say(figure(value, digits)),
         share=lambda value: say(percent(float(value))),
         asset=_asset_address,
+        cited=cited_html,
+        step_link=_step_link,
         query=_query,
         day=_day,
         distribution=distribution,
@@ -227,6 +232,18 @@ def templates(language: str) -> jinja2.Environment:
         measures=measures_html,
     )
     return made
+
+
+def _step_link(steps: JsonObject | None) -> Callable[[int], str]:
+    """Where a step is: on the page, or in the stretch of the list that holds it."""
+
+    def link(number: int) -> str:
+        first, last = (int(str((steps or {}).get(name, 0))) for name in ("first", "last"))
+        if not steps or first <= number <= last:
+            return f"#step-{number}"
+        return f"{steps['address']}&step={number}#step-{number}"
+
+    return link
 
 
 def _section(request: Request) -> str:

@@ -8,6 +8,7 @@ import getpass
 from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
+from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
@@ -18,21 +19,27 @@ from starlette.routing import Route
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import LabelScale, labels
+from adjudge.domain.steps import STEPS
 from adjudge.errors import SetupError
 from adjudge.labels.criteria_notes import add_note
 from adjudge.labels.queue import FIRST, QUEUES, is_drawn
 from adjudge.labels.scales import keys_of, label_scales, read_fields
 from adjudge.labels.session import Annotator, Labelling, ShownRow
 from adjudge.messages import Message
+from adjudge.results.trajectories import steps_in
 from adjudge.trust.labels_so_far import labels_so_far
+from adjudge.view.steps import StepsFrame, steps_html
 from adjudge.web.forms import form_of, whole
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import LONGEST
+from adjudge.web.pages.steps import WINDOW
 from adjudge.web.site import Site, site_of
 
 ANNOTATOR_COOKIE = "adjudge_annotator"
 _LONGEST_NAME = 100
 _MOST_ROWS = 5_000
+_OF_STEPS = ("steps", "contexts", "tools")
+"""Fields that the list of steps shows."""
 
 
 class _Desk(NamedTuple):
@@ -59,7 +66,9 @@ def show(request: Request) -> Response:
     }
     if asked.get("annotator"):
         desk = _desk(place, asked, names)
-        data |= _work_data(site, desk, site.sessions.work(*desk), whole=asked.get("whole") == "1")
+        work = site.sessions.work(*desk)
+        data |= _work_data(site, desk, work, whole=asked.get("whole") == "1")
+        data |= _steps_data(site, request, work)
     answer = site.answer(request, "label.html.jinja", data)
     if asked.get("annotator"):
         answer.set_cookie(
@@ -93,6 +102,7 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
             "run": {"id": place.id, "name": place.name},
             "asked": dict(asked),
             **_work_data(site, desk, work, said),
+            **_steps_data(site, request, work),
         }
     return site.answer(request, "label_part.html.jinja", data)
 
@@ -116,18 +126,19 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> Mes
         given.get("note", "").strip(),
         site.sessions.has_seen(desk.place, shown.queued.number),
     )
+    step = whole(fault) if (fault := given.get("fault", "")) else None
     if given.get("do") == "skip":
         work.skip(shown, note)
         return Message("Skipped: it comes again at the end.")
     if given.get("do") == "unsure":
-        work.unsure(shown, note, judge_visible=seen)
+        work.unsure(shown, note, judge_visible=seen, step=step)
         site.sessions.labelled(*desk, shown)
         return Message("Kept as unsure.")
     try:
         answer = work.judged.scale.read(given.get("choice", ""), len(shown.order) or None)
     except ValueError as error:
         raise SetupError(str(error)) from error
-    work.answer(shown, answer, note, judge_visible=seen)
+    work.answer(shown, answer, note, judge_visible=seen, step=step)
     site.sessions.labelled(*desk, shown)
     return Message("Kept.")
 
@@ -188,11 +199,11 @@ def _so_far(work: Labelling) -> JsonDict:
     return {**found._asdict(), "too_few_rows": too_few_rows}
 
 
-def _others(work: Labelling, shown: ShownRow) -> list[dict[str, str]]:
+def _others(work: Labelling, shown: ShownRow) -> list[JsonDict]:
     """What people said of a row on which they differ; of compared responses, by the places where
     they are shown now.
     """
-    found = []
+    found: list[JsonDict] = []
     for one in work.given(shown):
         winner = one.winner
         said = (
@@ -200,7 +211,9 @@ def _others(work: Labelling, shown: ShownRow) -> list[dict[str, str]]:
             if isinstance(winner, int)
             else str(one.answer)
         )
-        found.append({"annotator": one.annotator, "answer": said, "note": one.note})
+        found.append(
+            {"annotator": one.annotator, "answer": said, "note": one.note, "step": one.step}
+        )
     return found
 
 
@@ -217,6 +230,7 @@ def _row_data(shown: ShownRow, scale: LabelScale, *, whole: bool) -> JsonDict:
                 "left_out": 0 if whole else max(0, len(text) - LONGEST),
             }
             for name, value in read_fields(shown.fields, scale)
+            if name not in _OF_STEPS or STEPS not in shown.fields
             for mark, text in _texts(name, value, scale)
         ],
         "keys": [
@@ -225,6 +239,46 @@ def _row_data(shown: ShownRow, scale: LabelScale, *, whole: bool) -> JsonDict:
         ],
         "range": list(scale.range) if scale.range else None,
         "compares": scale.compares,
+    }
+
+
+def show_steps(request: Request) -> Response:
+    """Further steps of the row that is labelled now."""
+    site, asked = site_of(request), request.query_params
+    place = site.library.find(request.path_params["run"])
+    desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
+    with site.sessions.lock:
+        data = _steps_data(site, request, site.sessions.work(*desk))
+    return site.answer(request, "label_steps.html.jinja", data)
+
+
+def _steps_data(site: Site, request: Request, work: Labelling) -> JsonDict:
+    """Of a trajectory: a stretch of its steps, by its texts alone; nothing a judge said is in
+    it.
+    """
+    shown, asked = work.next(), request.query_params
+    kept = steps_in(shown.fields) if shown else None
+    if shown is None or kept is None:
+        return {"steps": None}
+    is_this = asked.get("of", "") in ("", shown.queued.identity)
+    first = (whole(asked.get("from", "")) or 0) if is_this else 0
+    steps = kept.window(first, WINDOW)
+    beyond = {**dict(asked), "from": first + len(steps), "of": shown.queued.identity}
+    root, path = request.scope["root_path"], str(request.url.path)
+    address = f"{root}{path.removeprefix(root).removesuffix('/steps')}/steps"
+    frame = StepsFrame(
+        counts=kept.counts,
+        pick=True,
+        more=f"{address}?{urlencode(beyond)}",
+        left=max(0, len(kept) - first - len(steps)),
+    )
+    return {
+        "steps": {
+            "count": len(kept),
+            "first": first + 1,
+            "failed": len(kept.counts.errors),
+            "drawn": steps_html(steps, frame, site.language_of(request)),
+        }
     }
 
 
@@ -319,4 +373,8 @@ def _login() -> str:
         return ""  # a container may have users without a name
 
 
-ROUTES = (Route("/run/{run}/label", show), Route("/run/{run}/label", keep, methods=["POST"]))
+ROUTES = (
+    Route("/run/{run}/label", show),
+    Route("/run/{run}/label/steps", show_steps),
+    Route("/run/{run}/label", keep, methods=["POST"]),
+)

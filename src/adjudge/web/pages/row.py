@@ -12,9 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.record import Fields, JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.domain.steps import STEPS
 from adjudge.errors import RunError
 from adjudge.ledger.browse import judges_in, neighbours, same_text
 from adjudge.ledger.file import FILE, read_meta
@@ -23,11 +25,13 @@ from adjudge.rag.dimensions import kept_dimensions
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.results.shown_prompts import ShownPrompt, shown_prompts
+from adjudge.results.trajectories import KeptSteps, judged_row, row_group, steps_of, trials_in
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
+from adjudge.web.pages.steps import StepsPlace, is_long, steps_data
 from adjudge.web.people import people_said
 from adjudge.web.rendered import render_text
-from adjudge.web.site import site_of
+from adjudge.web.site import Site, site_of
 
 _LOOKED_THROUGH = 20_000_000
 """Bytes of a ledger that is looked through for rows of equal content: no index holds them."""
@@ -42,7 +46,13 @@ _QUOTES = re.compile(r'"([^"\n]{4,300})"|“([^”\n]{4,300})”|«([^»\n]{4,30
 _OF_A_VOTE = ("model", "outcome", "option", "explanation", "reason", "persona")
 _OF_EVIDENCE = ("judge", "row", "fields", "evidence")
 _OF_MEASURES = ("judge", "row", "fields", "measures", "parts", "blame")
+_MOST_RUNS = 200
+_OF_A_MEASURE = ("row", "criterion", "status", "score", "verdict")
+_OF_STEPS = ("steps", "contexts", "tools", "trajectory")
+"""Fields that the list of steps shows."""
 _SHOWN_APART = (
+    "trajectory",
+    "place",
     "fields",
     "votes",
     "judge",
@@ -72,27 +82,38 @@ def show(request: Request) -> Response:
         judges = judges_in(connection)
     judge = asked.get("judge") or (judges[0] if judges else "")
     row, whole = request.path_params["row"], asked.get("whole") == "1"
+    record = row_record(place, judge, row)
     data = {
         "run": {"id": place.id, "name": place.name},
         "judge": judge,
         "judges": judges,
-        "chosen": row_data(place, judge, row, whole=whole),
+        "chosen": row_data(place, record, whole=whole),
+        **row_steps(site, request, place, record),
     }
     template = "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja"
     site.sessions.saw(place, row - 1)
-    return site.answer(request, template, data, record=row_record(place, judge, row))
+    return site.answer(request, template, data, record=record)
 
 
-def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord | None:
-    """The same judgment as its record, for what is drawn of it."""
+def row_record(place: RunPlace, judge: str, row: int) -> JudgmentRecord:
+    """The judgment with its votes; a RunError where there is none."""
     with reading(place.folder) as connection:
-        return next(records(connection, judge=judge, index=row - 1), None)
+        found = next(
+            records(connection, judge=judge, index=row - 1, votes=True, trajectory=False), None
+        )
+    if found is None:
+        raise RunError(
+            "the run {name} has no row {row} of judge {judge!r}",
+            name=place.name,
+            row=row,
+            judge=judge,
+        )
+    return found
 
 
 def row_data(
     place: RunPlace,
-    judge: str,
-    row: int,
+    found: JudgmentRecord,
     *,
     whole: bool = False,
     prompts: bool = True,
@@ -103,28 +124,26 @@ def row_data(
 
     ``prompts``: with what was sent; ``elsewhere``: with rows of the same text.
     """
+    judge, row, is_agent = found.judge, found.row, isinstance(found.detail, AgentDetail)
     with reading(place.folder) as connection:
-        found = next(records(connection, judge=judge, index=row - 1, votes=True), None)
-        if found is None:
-            raise RunError(
-                "the run {name} has no row {row} of judge {judge!r}",
-                name=place.name,
-                row=row,
-                judge=judge,
-            )
         judges = judges_of(read_meta(connection).get("configuration"))
         configuration = judges.get(judge, JudgeConfiguration())
         before, behind = neighbours(connection, judge, row)
+        small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
         votes = found.votes or ()
-        sent = shown_prompts(connection, judge, row - 1) if prompts else [None] * len(votes)
-        same = (
-            same_text(connection, judge, row - 1)
-            if elsewhere and (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
-            else []
+        sent = (
+            [None] * len(votes)  # of steps as they were shortened: not made again
+            if is_agent or not prompts
+            else shown_prompts(connection, judge, row - 1)
         )
+        alike = elsewhere and small and not is_agent
+        same = same_text(connection, judge, row - 1) if alike else []
+        group = row_group(connection, judge, found.index) if is_agent else []
+        own = next((one for one in group if one.index == found.index), None)
+        trials = trials_in(connection, own) if own and small else []
     explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
-    shown = replace(found, votes=None).to_dict()
+    shown = replace(found, votes=None, fields={} if is_agent else found.fields).to_dict()
     people = people_said(place, found)
     systems = found.detail.system_names if isinstance(found.detail, PairwiseDetail) else ()
     return {
@@ -143,6 +162,7 @@ def row_data(
         "fields": [
             one
             for name in _in_reading_order(found.fields)
+            if name not in _OF_STEPS or (STEPS not in found.fields and not is_agent)
             for one in _texts(name, found.fields[name], quotes, systems, whole=whole)
         ],
         "more": {
@@ -157,7 +177,26 @@ def row_data(
         **_looked_into(found, shown, configuration),
         "python": as_python(place, judge, row),
         "same": same,
+        "row_measures": [{name: getattr(one, name) for name in _OF_A_MEASURE} for one in group],
+        "trials": [{"row": one.row, "id": one.id} for one in trials],
     }
+
+
+def row_steps(site: Site, request: Request, place: RunPlace, found: JudgmentRecord) -> JsonDict:
+    """Of a trajectory: its first steps, or where they come from where they are many."""
+    if not (isinstance(found.detail, AgentDetail) or STEPS in found.fields):
+        return {"steps": None}
+    with reading(place.folder) as connection:
+        long = is_long(connection, found.judge, found.index)
+        kept = None if long else steps_of(connection, found.judge, found.index)
+        own = judged_row(connection, found.judge, found.index)
+    assert own is not None
+    shown = StepsPlace(place, own, kept or KeptSteps(()))
+    runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:_MOST_RUNS]]
+    if long:
+        later: JsonDict = {"address": shown.address(request.scope["root_path"]), "later": True}
+        return {"steps": later, "runs_beside": runs}
+    return {**steps_data(site, request, shown), "runs_beside": runs} if kept else {"steps": None}
 
 
 def _looked_into(

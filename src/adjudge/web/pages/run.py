@@ -17,6 +17,7 @@ from starlette.routing import Route
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.record import FLAGS, Flag
+from adjudge.domain.steps import STEPS
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
 from adjudge.ledger.browse import (
@@ -37,7 +38,8 @@ from adjudge.runs.folder import reading
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
-from adjudge.web.pages.row import row_data, row_record
+from adjudge.web.pages.row import row_data, row_record, row_steps
+from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
 from adjudge.web.people import STANDS, PeopleSaid, people_by_row
 from adjudge.web.site import site_of
 
@@ -62,7 +64,13 @@ def show(request: Request) -> Response:
         known = judges_of(facts.get("configuration"))
         configuration = known.get(judge, JudgeConfiguration())
         people = people_by_row(site.library, place, judge)
-        filters = _in_good_order(filters_of(asked, judge, people), is_large=large)
+        picks = step_filters(dict(asked))
+        trajectories = {} if large and not picks else facts_by_row(site.library, place, judge)
+        filters = filters_of(asked, judge, people)
+        if picks.keys() - {"criteria"}:
+            fit = rows_that_fit(trajectories, picks)
+            filters = replace(filters, rows=fit if filters.rows is None else fit & filters.rows)
+        filters = _in_good_order(filters, is_large=large)
         page = page_of(
             connection,
             filters,
@@ -71,8 +79,9 @@ def show(request: Request) -> Response:
             patience=_PATIENCE if part else PATIENCE,
         )
     chosen = None if part else _number(asked, "row")
-    if chosen is not None:
-        site.sessions.saw(place, int(chosen) - 1)
+    record = None if chosen is None else row_record(place, judge, int(chosen))
+    if record is not None:
+        site.sessions.saw(place, record.row - 1)
     data: JsonDict = {
         "run": {
             "id": place.id,
@@ -94,6 +103,7 @@ def show(request: Request) -> Response:
         "figures": None if large or part else figures_data(site.library, place, judge),
         "rows": [line_data(line, people) for line in page.lines],
         "people": dict(Counter(one.stand for one in people.values())),
+        "of_steps": facets(trajectories, picks) if trajectories else None,
         "next": page.next,
         "looked_at": page.looked_at,
         "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
@@ -101,11 +111,11 @@ def show(request: Request) -> Response:
         "sort": filters.sort,
         "columns": columns_of(asked, page.lines),
         "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
-        "chosen": row_data(place, judge, int(chosen)) if chosen is not None else None,
+        "chosen": None if record is None else row_data(place, record),
+        **({"steps": None} if record is None else row_steps(site, request, place, record)),
     }
     if part:
         return site.answer(request, "run_list.html.jinja", data)
-    record = row_record(place, judge, int(chosen)) if chosen is not None else None
     return site.answer(request, "run.html.jinja", data, record=record)
 
 
@@ -282,7 +292,7 @@ def judged_field(configuration: JudgeConfiguration) -> str:
     """The field whose text the list shows: what the judge's criteria judge."""
     asked = configuration.criteria
     named = asked[0].get("to_evaluate_field") if asked else None
-    return str(named or "response")
+    return "response" if named in (None, STEPS) else str(named)
 
 
 ROUTES = (Route("/run/{run}", show), Route("/run/{run}/figures", show_figures))

@@ -1,0 +1,154 @@
+"""What an agent did, on the page: steps, marks, filters, two side by side, labels with a step."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adjudge.labels.store import LabelStore
+from support.agent_runs import agent_run
+from support.page import Page, served
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("runs")
+    agent_run(found / "agents")
+    agent_run(found / "others", other=True)
+    agent_run(found / "long", (5000,), measures=("steps", "goal"))
+    return found
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> Iterator[Page]:
+    with served(root) as found:
+        yield found
+
+
+def text(page: Page, path: str) -> str:
+    answer = page.get(path)
+    assert answer.status == 200, answer.text[-500:]
+    return answer.text
+
+
+def steps_in(html: str) -> list[int]:
+    return [int(found) for found in re.findall(r'data-step="(\d+)"', html)]
+
+
+def test_every_measure_of_a_row_shows_its_steps(page: Page) -> None:
+    run = page.run("agents")
+    for row in (1, 2, 3, 4):
+        assert steps_in(text(page, f"{run}/row/{row}")) == list(range(1, 10))
+    shown = text(page, f"{run}/row/3")
+    assert re.search(r'id="step-3" class="step called failed (part )?cited (part )?blamed', shown)
+    assert "✗ error" in shown and "Planner" in shown and "1,020 tokens" not in shown
+    assert shown.count('<svg viewBox="0 0 100 8"') > 5
+
+
+def test_evidence_and_steps_lead_to_each_other(page: Page) -> None:
+    shown = text(page, f"{page.run('agents')}/row/3")
+    for id in ("evidence-1", "evidence-2", "evidence-3", "step-3"):
+        assert f'id="{id}"' in shown
+    assert 'href="#step-3"' in shown and 'href="#evidence-1"' in shown
+    assert "<mark>order not found</mark>" in shown
+    assert "the quote stands in no step" in shown and "a confirmation" in shown
+    assert "See <a" in shown and "&lt;b&gt;not&lt;/b&gt;" in shown
+    blame = text(page, f"{page.run('agents')}/row/4")
+    assert 'id="evidence-place"' in blame and 'href="#evidence-place"' in blame
+
+
+def test_what_a_tool_returned_is_text_and_nothing_else(page: Page) -> None:
+    run = page.run("agents")
+    for path in (f"{run}/row/7", f"{run}/row/7/step/4", f"{run}/row/7/steps"):
+        shown = text(page, path)
+        assert "<script>document" not in shown and "<img src=x" not in shown
+        assert "\x1b" not in shown and "\u202e" not in shown and "⟨U+202E⟩" in shown
+        assert "iVBORw0KGgo1iVBORw0KGgo1" not in shown and "kB, image/png]" in shown
+
+
+def test_many_steps_come_a_stretch_at_a_time(page: Page) -> None:
+    run = page.run("agents")
+    first = text(page, f"{run}/row/11/steps")
+    assert steps_in(first) == list(range(1, 51)) and "10 more steps" in first
+    more = text(page, f"{run}/row/11/steps?from=50&part=more")
+    assert steps_in(more) == list(range(51, 61)) and "more step" not in more
+    assert 58 in steps_in(text(page, f"{run}/row/11/steps?step=58"))
+    assert page.get(f"{run}/row/11/step/61").status == 404
+    assert page.data(f"{run}/row/11/step/60")["data"]["text"] == "Order 4711 is cancelled."
+
+
+def test_a_row_without_steps_says_so(page: Page) -> None:
+    answer = page.get(f"{page.run('agents')}/row/999/steps")
+    assert answer.status == 400 and "holds no trajectory" in answer.text
+
+
+def test_two_trajectories_part_where_they_part(page: Page) -> None:
+    run, other = page.run("agents"), page.run("others").removeprefix("/run/")
+    shown = text(page, f"{run}/row/3/beside?other={other}&row2=t0")
+    assert "The first 4 steps are the same; they part at step 5." in shown
+    assert 'id="a-step-5"' in shown and 'id="b-step-5"' in shown
+    assert 'id="a-step-4"' not in shown
+    data = page.data(f"{run}/row/3/beside?row2=7")
+    assert data["same"] == 4 and data["other_results"] == [4]
+    assert data["sides"][1]["row"]["criteria"] == "goal"
+    same = text(page, f"{run}/row/3/beside?row2=3")
+    assert "Both took the same steps." in same
+    assert page.get(f"{run}/row/3/beside?row2=nothing").status == 400
+    assert "row2=7" in text(page, f"{run}/row/3")
+
+
+def test_filters_count_and_combine(page: Page) -> None:
+    run = page.run("agents")
+    data = page.data(run)
+    assert data["of_steps"]["errors"] == {"yes": 12, "no": 0}
+    assert data["of_steps"]["steps"] == {"6-10": 4, "11-20": 4, "51-100": 4}
+    assert data["of_steps"]["tools"] == {"cancel_order": 12, "get_order": 12, "search": 12}
+    some = page.data(f"{run}?steps=6-10&tool=search&criteria=goal")
+    assert [line["id"] for line in some["rows"]] == ["t0"]
+    assert some["of_steps"]["steps"] == {"6-10": 1, "11-20": 1, "51-100": 1}
+    assert page.data(f"{run}?errors=no")["rows"] == []
+    assert page.data(f"{run}?tool=nothing")["rows"] == []
+    for wrong in ("errors=perhaps", "steps=few", "steps=3-x"):
+        assert page.get(f"{run}?{wrong}").status == 400
+
+
+def test_a_label_keeps_the_step_of_the_fault(tmp_path: Path) -> None:
+    agent_run(tmp_path / "agents", (9,))
+    with served(tmp_path) as page:
+        run = page.run("agents")
+        address = f"{run}/label?annotator=ann&criteria=goal"
+        shown = text(page, address)
+        assert steps_in(shown) == list(range(1, 10)) and 'data-fault="3"' in shown
+        assert "evidence-" not in shown and "not</b> found" not in shown and "❝" not in shown
+        row = page.data(address)["work"]["row"]["identity"]
+        wrong = page.post(address, do="answer", row=row, choice="Reached", fault="99")
+        assert wrong.status == 400 and "no step 99" in wrong.text
+        page.post(address, do="answer", row=row, choice="Not reached", fault="3")
+        (label,) = LabelStore(tmp_path / "agents").current("goal")
+        assert (label.option, label.step) == ("Not reached", 3)
+        row_page = text(page, f"{run}/row/3")
+        assert "☝ ann: Not reached" in row_page
+        names = page.data(f"{run}/label")["criteria_names"]
+        assert names == ["goal", "blame"], "nobody is asked what a rule counts"
+
+
+def test_five_thousand_steps_do_not_stall(page: Page) -> None:
+    """Each request sends a bounded page, and takes a bounded part of reading the row whole."""
+    run = page.run("long")
+    desk = f"{run}/label?annotator=ann&criteria=goal"
+    paths = (f"{run}/row/2", f"{run}/row/2/steps?step=2500", desk, f"{run}?row=2", run)
+    for path in paths:
+        page.get(path)
+    began = time.process_time()
+    sizes = [len(page.get(path).body) for path in paths]
+    spent = time.process_time() - began
+    assert max(sizes) < 150_000
+    assert spent < 5 * 0.5, "far above the 0.1 s that each takes on a quiet machine"
+    assert 2500 in steps_in(text(page, paths[1]))
+    assert steps_in(text(page, f"{run}/label/steps?annotator=ann&criteria=goal&from=4950")) == list(
+        range(4951, 5001)
+    )
