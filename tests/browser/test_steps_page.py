@@ -52,7 +52,7 @@ def server(root: Path) -> Iterator[Server]:
 
 
 def at(browser: Browser, server: Server, path: str, **how: object) -> tuple[Page, list[str]]:
-    page = browser.new_context(**how).new_page()  # type: ignore[arg-type]
+    page = browser.new_context(**how).new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))

@@ -49,7 +49,7 @@ def _script(request: Request) -> str:
         {"step": 5, "quote": "never written anywhere", "absent": None},
         {"step": None, "quote": None, "absent": "a confirmation"},
     ]
-    said = {"explanation": "See step 3: <b>not</b> found.", "evidence": evidence}
+    said: dict[str, object] = {"explanation": "See step 3: <b>not</b> found.", "evidence": evidence}
     if '"paragraph"' not in request.prompt.text and '"agent"' in request.prompt.text:
         said |= {"step": 3, "agent": "Planner", "selected_option": "ignored error"}
     else:

@@ -45,7 +45,6 @@ class RunContest(PairwiseJudge):
 
     @cached_property
     def criterion(self) -> Criteria:
-        """What is asked."""
         return own_criteria(BETTER, self.language)
 
     @cached_property

@@ -39,7 +39,6 @@ class AgentItem:
 
     @property
     def columns(self) -> JsonObject:
-        """The row's own columns."""
         own = {"id": self.instance.id} if self.instance.id else {}
         return {**own, **self.instance.input}
 

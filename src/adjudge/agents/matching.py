@@ -117,7 +117,7 @@ class ValueComparison:
         return any(fnmatchcase(path, pattern) for pattern in self.ignore)
 
     def kept(self, given: Mapping[str, object], path: str = "") -> list[str]:
-        """The keys that count."""
+        """The keys of the arguments that count."""
         if not self.ignore:
             return [*given]
         return [name for name in given if not self.ignores(_below(path, name))]

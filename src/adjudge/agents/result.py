@@ -40,7 +40,6 @@ class MeasureResult(Result):
 
     @property
     def verdict_name(self) -> str | None:
-        """What was chosen."""
         return self.option
 
     @property
@@ -50,12 +49,12 @@ class MeasureResult(Result):
 
     @property
     def step(self) -> int | None:
-        """Of blame: the step."""
+        """Of blame: the step where it went wrong."""
         return self.place["step"]
 
     @property
     def agent(self) -> str | None:
-        """Of blame: who made it."""
+        """Of blame: the agent who made the fault."""
         return self.place["agent"]
 
     @property

@@ -116,13 +116,11 @@ _SENTENCES: Mapping[PartKind, Callable[[RulePart], Message]] = {
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What a rule found."""
-
     name: str
     value: float | bool | None
     """None: there was nothing to measure."""
     reason: Message | None = None
-    """Why there is no value."""
+    """Why there is no value, where there is none."""
     parts: tuple[RulePart, ...] = ()
     untold: bool = False
     """Whether it may be a breach, and the trace does not tell: no gate passes over it."""
@@ -523,7 +521,7 @@ def _loops(case: RuleCase) -> Found:
     numbers: dict[Hashable, int] = {}
     ids = [numbers.setdefault(key, len(numbers)) for key in case.keys]
     longest = (0, 0, 0)
-    """Length, pattern, start."""
+    """The length, the pattern and where the loop starts."""
     for pattern in range(1, _LONGEST_PATTERN + 1):
         for length, start in _runs(ids, pattern):
             if length > longest[0]:

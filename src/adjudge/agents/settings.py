@@ -141,7 +141,6 @@ class AgentSettings(AskSettings):
 
     @cached_property
     def expectations(self) -> Expectations:
-        """What rules measure by."""
         place = Place(Message("the evaluator"))
         expect = self.expect
         if isinstance(expect, str | Path):

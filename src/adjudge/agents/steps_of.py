@@ -26,7 +26,6 @@ class StepsPicked:
     tool: str = ""
 
     def of(self, run: Trajectory) -> list[Step]:
-        """Those of a trajectory."""
         steps = [step for step in run.steps if step.actor != "user"]
         if self.errors:
             return [step for step in steps if step.call and step.call.error is not None]

@@ -16,8 +16,6 @@ _TEXT, _BEST = "{text}", "{best}"
 
 @light_dataclass(frozen=True, kw_only=True)
 class Family:
-    """Attacks of one kind."""
-
     name: str
     titles: Mapping[str, str]
     """Language → what reports call it."""

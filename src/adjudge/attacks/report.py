@@ -176,7 +176,6 @@ class JudgeFinding:
 class AttackReport:
     run: str
     language: str
-    """Of the texts."""
     level: float
     judges: tuple[JudgeFinding, ...]
 

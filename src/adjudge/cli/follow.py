@@ -60,7 +60,7 @@ class _Duration(click.ParamType[timedelta]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> timedelta:
-        """So long, by its unit."""
+        """So many seconds, minutes, hours or days."""
         found = _DURATION.fullmatch(str(value))
         if found is None:
             self.fail(

@@ -19,7 +19,7 @@ class Output:
     language: str = "en"
     """What was typed or a file says; else that of the environment."""
     typed: bool = False
-    """Whether it was typed."""
+    """Whether it was typed on the command line."""
 
     def render(self, text: object) -> str:
         """``text`` in this language, harmless to a terminal."""

@@ -66,7 +66,6 @@ class AgentDetail(Detail):
 
     @property
     def chosen(self) -> str | None:
-        """The option."""
         return self.option
 
     @property

@@ -35,7 +35,7 @@ StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
 _STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
-"""Of a path into a row."""
+"""What a path into a row begins with."""
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 """What a reader of a list may look for."""
 Fields = Mapping[str, str | tuple[str, ...]]

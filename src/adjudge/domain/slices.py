@@ -26,7 +26,7 @@ class SliceNames:
 
     column: str
     names: Mapping[str, str]
-    """Value → slice."""
+    """Value of the column → name of its slice."""
     notes: tuple[Message, ...] = ()
 
     def of(self, value: str) -> str:

@@ -33,7 +33,7 @@ class ToolCall:
     arguments: JsonObject | str
     """A text where it could not be read as JSON."""
     result: str | None = None
-    """None: not recorded."""
+    """None where the trace does not record it."""
     error: str | None = None
     """What the trace says of a failure; never guessed from the text but by a rule that is named."""
 

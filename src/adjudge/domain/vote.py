@@ -23,7 +23,6 @@ from adjudge.messages import Message, join
 T = TypeVar("T")
 Mode = Literal["generate", "likelihood"]
 _DIRECT, _ASPECT = "direct", "aspect"
-"""Templates."""
 
 
 @dataclass(frozen=True)

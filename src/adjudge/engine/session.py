@@ -102,7 +102,7 @@ class EnclosingRun:
 
 
 @light_dataclass(frozen=True)
-class Sampling:
+class SampleNumbers:
     """How criteria are sampled."""
 
     first: int = 0
@@ -134,7 +134,7 @@ class Session:
     """Is told of every call to a model."""
     partial: PartialAsk | None = None
     """The ballot that is being asked, where a run keeps its votes."""
-    sampling: Sampling = Sampling()
+    sampling: SampleNumbers = SampleNumbers()
 
 
 # it is frozen

@@ -60,7 +60,6 @@ def atif_of(
     row: JsonObject = NOTHING,
     judgments: Sequence[JsonValue] = (),
 ) -> JsonDict:
-    """One trajectory in ATIF."""
     agents = [step.actor for step in trajectory.steps if step.actor not in ("user", "system")]
     steps = [
         {"step_id": number, **said}

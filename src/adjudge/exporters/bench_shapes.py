@@ -45,7 +45,7 @@ class DisagreementShape(TypedDict):
 
 
 class BenchedJudgeShape(TypedDict):
-    """How one judge fared."""
+    """How one judge fared on the labelled rows."""
 
     rank: int
     judge: str

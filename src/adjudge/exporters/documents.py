@@ -89,7 +89,7 @@ class Estimates(Envelope):
 
 
 class Runs(Envelope):
-    """runs list."""
+    """What ``adjudge runs list --json`` prints."""
 
     kind: Literal["runs"]
     summary: Count
@@ -97,7 +97,7 @@ class Runs(Envelope):
 
 
 class Diff(Envelope):
-    """runs diff."""
+    """What ``adjudge runs diff --json`` prints."""
 
     kind: Literal["diff"]
     summary: Count
@@ -111,7 +111,7 @@ class Diff(Envelope):
 
 
 class Models(Envelope):
-    """models."""
+    """What ``adjudge models --json`` prints."""
 
     kind: Literal["models"]
     summary: Count
@@ -119,7 +119,7 @@ class Models(Envelope):
 
 
 class Doctor(Envelope):
-    """doctor."""
+    """What ``adjudge doctor --json`` prints."""
 
     kind: Literal["doctor"]
     summary: Count
@@ -134,7 +134,7 @@ class Doctor(Envelope):
 
 
 class Plugins(Envelope):
-    """plugins."""
+    """What ``adjudge plugins --json`` prints."""
 
     kind: Literal["plugins"]
     summary: Count
@@ -142,7 +142,7 @@ class Plugins(Envelope):
 
 
 class Selections(Envelope):
-    """generate."""
+    """What ``adjudge generate --json`` prints."""
 
     kind: Literal["selection"]
     summary: Count
@@ -158,7 +158,7 @@ class Catalogue(Envelope):
 
 
 class Findings(Envelope):
-    """criteria check."""
+    """What ``adjudge criteria check --json`` prints."""
 
     kind: Literal["findings"]
     summary: Count
@@ -167,7 +167,7 @@ class Findings(Envelope):
 
 
 class Conflicts(Envelope):
-    """label --conflicts."""
+    """What ``adjudge label --conflicts --json`` prints."""
 
     kind: Literal["conflicts"]
     summary: Count
@@ -176,7 +176,7 @@ class Conflicts(Envelope):
 
 
 class Calibrations(Envelope):
-    """calibrate."""
+    """What ``adjudge calibrate --json`` prints."""
 
     kind: Literal["calibrations"]
     summary: Count
@@ -184,7 +184,7 @@ class Calibrations(Envelope):
 
 
 class Cascades(Envelope):
-    """calibrate --cascade."""
+    """What ``adjudge calibrate --cascade --json`` prints."""
 
     kind: Literal["cascades"]
     summary: Count
@@ -192,15 +192,15 @@ class Cascades(Envelope):
 
 
 class Leaderboards(Envelope):
-    """rank."""
+    """What ``adjudge rank --json`` prints."""
 
     kind: Literal["leaderboards"]
     summary: Count
     results: Sequence[LeaderboardShape]
 
 
-class Plans(Envelope):
-    """plan."""
+class PlansDocument(Envelope):
+    """What ``adjudge plan --json`` prints."""
 
     kind: Literal["plans"]
     summary: Count
@@ -208,7 +208,7 @@ class Plans(Envelope):
 
 
 class Imports(Envelope):
-    """import."""
+    """What ``adjudge import --json`` prints."""
 
     kind: Literal["imports"]
     summary: Count
@@ -216,7 +216,7 @@ class Imports(Envelope):
 
 
 class Bench(Envelope):
-    """bench."""
+    """What ``adjudge bench --json`` prints."""
 
     kind: Literal["bench"]
     summary: Count
@@ -239,7 +239,7 @@ class PublishedDocument(Envelope):
 
 
 class Attacks(Envelope):
-    """attack."""
+    """What ``adjudge attack --json`` prints."""
 
     kind: Literal["attack"]
     summary: Count
@@ -270,7 +270,7 @@ class Traffic(Envelope):
 
 
 class Improvements(Envelope):
-    """criteria improve."""
+    """What ``adjudge criteria improve --json`` prints."""
 
     kind: Literal["improvement"]
     summary: Count
@@ -293,6 +293,6 @@ DOCUMENTS: tuple[type, ...] = (
         Findings,
         Conflicts,
     ),
-    *(Calibrations, Cascades, Leaderboards, Plans, Imports, Bench, PublishedDocument),
+    *(Calibrations, Cascades, Leaderboards, PlansDocument, Imports, Bench, PublishedDocument),
     *(Attacks, Drifts, Traffic, Improvements),
 )

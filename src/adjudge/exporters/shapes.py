@@ -252,7 +252,7 @@ class SystemDifferenceShape(TypedDict):
 
 
 class RunShape(TypedDict):
-    """A run folder."""
+    """A run folder in the list of runs."""
 
     folder: str
     state: str
@@ -375,7 +375,7 @@ class PluginShape(TypedDict):
 
 
 class ReachedShape(TypedDict):
-    """A model that was tried."""
+    """A model that was tried, and what came of it."""
 
     model: str
     base_url: str | None
@@ -399,7 +399,7 @@ class SelectionShape(TypedDict):
 
 
 class EntryShape(TypedDict):
-    """Ready-made criteria."""
+    """Ready-made criteria in the catalogue."""
 
     kind: str
     language: str

@@ -7,7 +7,7 @@ from typing import Annotated, TypedDict
 
 
 class RoundShape(TypedDict):
-    """What one round came to."""
+    """What one round of follow came to."""
 
     day: str
     events: Annotated[int, "new ones"]

@@ -53,7 +53,7 @@ from adjudge.rag.dimensions import (
 from adjudge.rag.joint import CHECKS, Checks, split
 from adjudge.rag.measured import NOTHING_MEASURED, Measured
 from adjudge.rag.measures import RagMeasure, weighed_measures
-from adjudge.rag.measuring import Measuring
+from adjudge.rag.measuring import RagMeasuring
 from adjudge.rag.parts import row_texts
 from adjudge.rag.plans import RagPlans
 from adjudge.rag.result import GROUNDEDNESS, RagResult
@@ -140,7 +140,7 @@ class RagEvaluator(AskSettings, RagPlans):
     rewrite_questions: bool = False
     checks: Checks = "each"
     _scored: tuple[Dimension, ...] = field(init=False, repr=False, compare=False)
-    _measuring: Measuring = field(init=False, repr=False, compare=False)
+    _measuring: RagMeasuring = field(init=False, repr=False, compare=False)
     _judge: DirectJudge = field(init=False, repr=False, compare=False)
     _looks_up: EvidenceJudge | None = field(init=False, repr=False, compare=False)
 
@@ -165,7 +165,7 @@ class RagEvaluator(AskSettings, RagPlans):
                 "or take a judge of kind evidence"
             )
         object.__setattr__(self, "measures", tuple(one.name for one in measures))
-        object.__setattr__(self, "_measuring", Measuring(measures, self.language))
+        object.__setattr__(self, "_measuring", RagMeasuring(measures, self.language))
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
         object.__setattr__(self, "_judge", self._direct())
         object.__setattr__(self, "_looks_up", self._evidence_judge() if self.evidence else None)

@@ -24,7 +24,7 @@ _LATER = ("fragment_used", "fragments_disagree")
 
 
 @dataclass(frozen=True)
-class Measuring:
+class RagMeasuring:
     """All that is measured of every row."""
 
     measures: tuple[RagMeasure, ...]

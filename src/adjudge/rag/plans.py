@@ -18,7 +18,7 @@ from adjudge.judges.settings import temperature_for
 from adjudge.rag import standalone
 from adjudge.rag.dimensions import Dimension, absent
 from adjudge.rag.joint import Checks, grouped, split
-from adjudge.rag.measuring import Measuring, Results
+from adjudge.rag.measuring import RagMeasuring, Results
 from adjudge.rag.parts import row_texts
 from adjudge.rag.result import GROUNDEDNESS, RagResult
 from adjudge.rag.rows import shown
@@ -33,7 +33,7 @@ class RagPlans(Judge[Instance, RagResult]):
     rewrite_questions: bool
     checks: Checks
     _scored: tuple[Dimension, ...]
-    _measuring: Measuring
+    _measuring: RagMeasuring
     _judge: DirectJudge
     _looks_up: EvidenceJudge | None
 

@@ -17,7 +17,7 @@ from adjudge.engine.run import RunLike
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_rows, count_tasks
 from adjudge.results.numbers import level_text
-from adjudge.results.repeats import answered_by, asked_row
+from adjudge.results.repeats import asked_row
 from adjudge.stats.difference import (
     ComparisonOutcome,
     Difference,
@@ -136,7 +136,7 @@ class SystemsTally:
         self._of_tasks = False
 
     def add(self, one: JudgmentRecord) -> None:
-        system, row = answered_by(one), asked_row(one)
+        system, row = one.answered_by, asked_row(one)
         if not system or row is None:
             return
         key = (one.judge, one.criterion)

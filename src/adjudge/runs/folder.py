@@ -219,10 +219,10 @@ def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, 
         votes, failed = connection.execute(counts).fetchone()
         return votes, failed
     answers = f"coalesce(json_extract(result, '$.{ANSWERS}'), '')"
-    width = 2 * KEY_BYTES
+    query, width = f"SELECT ballots, {answers} FROM judgments", 2 * KEY_BYTES  # noqa: S608
     used = {
         keys[place : place + width]
-        for ballots, asked in connection.execute(f"SELECT ballots, {answers} FROM judgments")  # noqa: S608
+        for ballots, asked in connection.execute(query)
         for keys in (ballots.hex(), str(asked))
         for place in range(0, len(keys), width)
     }

@@ -201,7 +201,6 @@ class Binomial:
         self.steps = list(accumulate(math.exp(value) for value in logs))
 
     def draw(self, choice: random.Random) -> int:
-        """One draw."""
         return min(bisect_left(self.steps, choice.random()), len(self.steps) - 1)
 
 

@@ -31,7 +31,7 @@ class Stream:
 
     @property
     def mean(self) -> float | None:
-        """None without labels."""
+        """None where there are no labels."""
         count = self.hits + self.misses
         return self.hits / count if count else None
 

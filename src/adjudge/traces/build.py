@@ -82,7 +82,6 @@ class _Reply:
     """What an agent says and does before somebody else does something."""
 
     before: str | None
-    """The answer before it."""
     said: str = ""
     acts: bool = False
 
@@ -116,7 +115,6 @@ class Builder:
             self.add(turn)
 
     def add(self, turn: Turn) -> None:
-        """The next message."""
         self.ended = turn.ended or self.ended
         self._turn += 1
         if turn.role == "system":
@@ -226,7 +224,6 @@ class Builder:
         self._pay(turn, [draft])
 
     def trajectory(self) -> Trajectory:
-        """What was collected."""
         self.flush()
         agents = {plain_name(draft.actor) for draft in self._drafts}
         steps = tuple(draft.step(number, agents) for number, draft in enumerate(self._drafts, 1))

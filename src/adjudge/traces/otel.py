@@ -10,7 +10,7 @@ from typing import Any
 
 from adjudge.domain.message import Usage
 from adjudge.traces.messages import REDACTED, are_messages, call_of, read_turns, tools_of
-from adjudge.traces.spans import Span, SpanKind
+from adjudge.traces.spans import SpanKind, TraceSpan
 from adjudge.traces.turns import CalledTool, Returned, Role, Said, Turn
 from adjudge.traces.values import (
     Object,
@@ -87,7 +87,9 @@ _ROLE = re.compile(r'"role"\s*:\s*"(\w+)"')
 _TOOL_KEYS = ("gen_ai.tool.definitions", "mlflow.chat.tools", "ai.prompt.tools", "llm.tools")
 
 
-def span_of(base: Span, attributes: Object, events: Sequence[Object] = (), kind: str = "") -> Span:
+def span_of(
+    base: TraceSpan, attributes: Object, events: Sequence[Object] = (), kind: str = ""
+) -> TraceSpan:
     """``base``, which has ids and times, with what its attributes and events say."""
     given = {key: value for key, value in attributes.items() if value is not None}
     base.kind = _kind(given, kind)
@@ -173,7 +175,7 @@ def _content(block: Object) -> Object:
     return block
 
 
-def _read_older(span: Span, given: Object) -> None:
+def _read_older(span: TraceSpan, given: Object) -> None:
     """Names that are no longer written, and are still met."""
     if not span.inputs:
         prompt = unflattened(given, "gen_ai.prompt") or given.get("ai.prompt.messages")
@@ -189,7 +191,7 @@ def _read_older(span: Span, given: Object) -> None:
         span.outputs = [Turn("assistant", [*words, *named])]
 
 
-def read_events(span: Span, events: Sequence[Object]) -> None:
+def read_events(span: TraceSpan, events: Sequence[Object]) -> None:
     """Messages that were recorded as events, one each; and what went wrong."""
     inputs: list[Turn] = []
     outputs: list[Turn] = []
@@ -243,7 +245,7 @@ def _block_text(block: object) -> str:
     return text_at(block, "content", "text") if isinstance(block, Mapping) else ""
 
 
-def _read_model(span: Span, given: Object) -> None:
+def _read_model(span: TraceSpan, given: Object) -> None:
     span.usage = _usage(given)
     span.usd = number(first_of(given, "llm.cost.total", "gen_ai.usage.cost", "mlflow.llm.cost"))
     tools = unflattened(given, "llm.tools")
@@ -309,7 +311,7 @@ def _usage(given: Object) -> Usage:
     return found or Usage(1)
 
 
-def _read_tool(span: Span, given: Object) -> None:
+def _read_tool(span: TraceSpan, given: Object) -> None:
     name = text_at(
         given, "gen_ai.tool.name", "tool.name", "ai.toolCall.name", "traceloop.entity.name"
     )
@@ -379,7 +381,7 @@ def documents_in(found: object) -> list[str]:
     return texts
 
 
-def _read_whole(span: Span, given: Object) -> None:
+def _read_whole(span: TraceSpan, given: Object) -> None:
     """What an agent, or the whole of a run, was asked and answered."""
     asked, said = first_of(given, *_INPUTS), first_of(given, *_OUTPUTS)
     span.goal, span.inputs = goal_of(asked, span.inputs)

@@ -19,7 +19,7 @@ SpanKind = Literal["model", "tool", "agent", "retriever", "handoff", "other"]
 
 
 @dataclass(slots=True, eq=False)
-class Span:
+class TraceSpan:
     """One thing that was timed."""
 
     id: str
@@ -47,7 +47,7 @@ class Span:
     session: str | None = None
     ended: str | None = None
     to: str = ""
-    """Of a handoff: to whom."""
+    """Of a handoff: the agent it goes to."""
 
     @property
     def seconds(self) -> float | None:
@@ -56,17 +56,17 @@ class Span:
         return self.end - self.start
 
 
-def by_trace(spans: Iterable[Span]) -> dict[str, list[Span]]:
+def by_trace(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
     """The spans of each trace, in the order in which the traces first appear; of a span that was
     exported twice the last record.
     """
-    found: dict[str, dict[object, Span]] = {}
+    found: dict[str, dict[object, TraceSpan]] = {}
     for span in spans:
         found.setdefault(span.trace, {})[span.id or id(span)] = span
     return {trace: list(held.values()) for trace, held in found.items()}
 
 
-def trajectory_of_spans(spans: Sequence[Span]) -> Trajectory:
+def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
     """What the spans of one trace tell."""
     tree = _Tree(spans)
     builder = Builder(_tools(spans))
@@ -102,13 +102,13 @@ def trajectory_of_spans(spans: Sequence[Span]) -> Trajectory:
     return _finished(builder, tops, outer)
 
 
-def _system(span: Span) -> str:
+def _system(span: TraceSpan) -> str:
     """The system prompt of a model call, or of an agent."""
     said = (turn.text for turn in span.inputs if turn.role == "system")
     return span.system or next(said, "")
 
 
-def _tops(ordered: Sequence[Span]) -> list[Span]:
+def _tops(ordered: Sequence[TraceSpan]) -> list[TraceSpan]:
     """The spans that say what was asked and answered as a whole: those without a parent, else the
     first agent's; else the first of all, where no model call says anything.
     """
@@ -121,13 +121,15 @@ def _tops(ordered: Sequence[Span]) -> list[Span]:
     return [] if spoken else saying[:1]
 
 
-def _says(span: Span) -> bool:
+def _says(span: TraceSpan) -> bool:
     """Whether a span that is around others says what was asked or answered."""
     said = span.goal or span.answer or span.inputs or span.outputs
     return bool(said) and span.kind in ("agent", "other")
 
 
-def _finished(builder: Builder, tops: Sequence[Span], outer: Sequence[Span]) -> Trajectory:
+def _finished(
+    builder: Builder, tops: Sequence[TraceSpan], outer: Sequence[TraceSpan]
+) -> Trajectory:
     """With the goal of the first span that is around the others, and the answer of the last."""
     made = builder.trajectory()
     goal, answer = made.goal, made.answer
@@ -147,7 +149,7 @@ def _finished(builder: Builder, tops: Sequence[Span], outer: Sequence[Span]) -> 
     )
 
 
-def _add_first_words(builder: Builder, top: Span, has_models: bool) -> None:
+def _add_first_words(builder: Builder, top: TraceSpan, has_models: bool) -> None:
     """What the outermost span was given, where the model calls do not hold it; and all of it where
     there are no model calls.
     """
@@ -159,7 +161,7 @@ def _add_first_words(builder: Builder, top: Span, has_models: bool) -> None:
         builder.add_all(new.new(replace(top, inputs=top.outputs, outputs=[], kind="model")))
 
 
-def _tools(spans: Iterable[Span]) -> tuple[ToolDefinition, ...]:
+def _tools(spans: Iterable[TraceSpan]) -> tuple[ToolDefinition, ...]:
     found: dict[str, ToolDefinition] = {}
     for span in spans:
         for tool in span.tools:
@@ -167,13 +169,13 @@ def _tools(spans: Iterable[Span]) -> tuple[ToolDefinition, ...]:
     return tuple(found.values())
 
 
-def _placed(turn: Turn, span: Span, actor: str, depth: int) -> Turn:
+def _placed(turn: Turn, span: TraceSpan, actor: str, depth: int) -> Turn:
     """A message of a conversation; what is not the reply of this call costs nothing here."""
     name = turn.actor or (actor if turn.role == "assistant" else "")
     return replace(turn, actor=name, depth=depth, usage=None, usd=None, source=span.id)
 
 
-def _add_reply(builder: Builder, span: Span, actor: str, depth: int) -> None:
+def _add_reply(builder: Builder, span: TraceSpan, actor: str, depth: int) -> None:
     usage = span.usage or Usage(1)
     if not span.outputs:
         builder.add(
@@ -195,7 +197,7 @@ class _Threads:
         self._known: dict[object, list[list[object]]] = {}
         self._last: list[object] = []
 
-    def new(self, span: Span) -> list[Turn]:
+    def new(self, span: TraceSpan) -> list[Turn]:
         """Of the messages that a call was given those beyond what is known."""
         system = [turn for turn in span.inputs if turn.role == "system"]
         turns = [turn for turn in span.inputs if turn.role != "system"]
@@ -259,8 +261,8 @@ def _repeated(before: Sequence[object], keys: Sequence[object]) -> range | None:
 class _Tree:
     """Who is below whom. A parent that is missing, or a circle of parents, ends the way up."""
 
-    def __init__(self, spans: Sequence[Span]) -> None:
-        self._by_id: Mapping[str, Span] = {span.id: span for span in spans}
+    def __init__(self, spans: Sequence[TraceSpan]) -> None:
+        self._by_id: Mapping[str, TraceSpan] = {span.id: span for span in spans}
         self._above: dict[str, tuple[int, int, str]] = {}
         for span in spans:
             self._climb(span)
@@ -269,33 +271,33 @@ class _Tree:
             spans, key=lambda one: (self._start(one), self._above[one.id][0], places[id(one)])
         )
 
-    def _start(self, span: Span) -> float:
+    def _start(self, span: TraceSpan) -> float:
         """A span without a time begins with the one above it."""
         seen: set[str] = set()
-        at: Span | None = span
+        at: TraceSpan | None = span
         while at is not None and at.start is None and at.id not in seen:
             seen.add(at.id)
             at = self.parent(at)
         return at.start if at is not None and at.start is not None else 0.0
 
-    def parent(self, span: Span) -> Span | None:
+    def parent(self, span: TraceSpan) -> TraceSpan | None:
         above = self._by_id.get(span.parent) if span.parent else None
         return None if above is span else above
 
-    def depth(self, span: Span) -> int:
+    def depth(self, span: TraceSpan) -> int:
         """How many agents are above the one it belongs to."""
         return max(0, self._above[span.id][1] - 1)
 
-    def agent(self, span: Span) -> str:
+    def agent(self, span: TraceSpan) -> str:
         return span.agent or self._above[span.id][2]
 
-    def _climb(self, span: Span) -> None:
+    def _climb(self, span: TraceSpan) -> None:
         """(spans above, agents above or here, the nearest agent's name), for a span and all above
         it.
         """
-        path: list[Span] = []
+        path: list[TraceSpan] = []
         seen: set[str] = set()
-        at: Span | None = span
+        at: TraceSpan | None = span
         while at is not None and at.id not in self._above and at.id not in seen:
             path.append(at)
             seen.add(at.id)

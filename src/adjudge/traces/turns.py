@@ -59,8 +59,6 @@ TurnPart = Said | Thought | CalledTool | Returned | Retrieved | HandedOver
 
 @dataclass(slots=True)
 class Turn:
-    """One message."""
-
     role: Role
     parts: list[TurnPart] = field(default_factory=list)
     actor: str = ""

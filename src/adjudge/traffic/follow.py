@@ -50,8 +50,6 @@ class DayDone:
 
 @dataclass(frozen=True)
 class RoundDone:
-    """What one round came to."""
-
     day: str
     taken: Taken
     judged: int

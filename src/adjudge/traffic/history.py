@@ -18,7 +18,6 @@ from adjudge.view.plots import Range
 from adjudge.view.timeline import Moment, timeline, titled
 
 _DAYS = 30
-"""Days that are shown."""
 _WINDOW = 7
 
 

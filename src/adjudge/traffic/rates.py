@@ -29,7 +29,6 @@ class TrafficRate:
     judge: str
     criterion: str
     rows: int
-    """Judged, with a score."""
     unscored: int
     events: int
     """Those of the same days, judged or not."""
@@ -39,7 +38,6 @@ class TrafficRate:
     """Whether it is a mean count, which has no most and no interval."""
 
     def sentence(self) -> Message:
-        """The rate in a line."""
         name = Message("{judge}, {criterion}", judge=self.judge, criterion=self.criterion)
         if self.mean is None and self.rows:
             return Message(
@@ -201,7 +199,6 @@ class Alarm:
         return self.evidence >= 1 / RISK
 
     def sentence(self) -> Message:
-        """The alarm in a line."""
         values = {
             "judge": self.judge,
             "criterion": self.criterion,

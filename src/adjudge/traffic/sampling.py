@@ -16,7 +16,7 @@ _WHOLE = 1 << 64
 
 @dataclass(frozen=True, slots=True)
 class SampleChoice:
-    """Why an event is judged."""
+    """Why an event is judged at all."""
 
     weight: float
     """One over the chance that it had to be taken: for how many events it stands."""

@@ -171,7 +171,7 @@ class ServiceSpans:
     service: Service
     project: str
     since: timedelta
-    """How far back it begins."""
+    """How far back a first look goes."""
 
     @property
     def name(self) -> str:

@@ -233,7 +233,6 @@ class _Line:
         return PairedSeries(low, high, self._labels if all(self._labels) else (), self._is_count)
 
     def compared(self, settings: ComparisonSettings) -> RunComparison:
-        """All rows of the line."""
         series = self._series()
         for _, unit in groupby(self._found.pairs(self._line), lambda pair: pair.cluster):
             series.add(unit)

@@ -46,7 +46,6 @@ class GuidelineProblem:
 
     @property
     def found(self) -> Message:
-        """What was seen."""
         if self.options:
             return Message(
                 "{criteria}: annotators say {one} and {two} of the same row on {rows} of {of} that "

@@ -49,7 +49,6 @@ class LabelsUsed:
 
     @property
     def weighting(self) -> Weighting | None:
-        """The same, read."""
         return Weighting.read(self.drawn_by) if self.drawn_by else None
 
     @property

@@ -32,7 +32,7 @@ class PlanSettings:
     difference: float | None = None
     """Between two systems, of which the first passes ``rate``."""
     bar: float | None = None
-    """Of a gate."""
+    """What is asked of a gate."""
     discordant: float | None = None
     """Of a comparison: the share of rows that one system passes and the other fails."""
     rows: int | None = None

@@ -112,8 +112,6 @@ def _said(rows: Rows, measure: Measure) -> dict[int, float]:
 
 
 class _Part:
-    """The rows of one slice."""
-
     def __init__(
         self, rows: Rows, name: str, places: Sequence[int], labels: Sequence[float | None]
     ) -> None:

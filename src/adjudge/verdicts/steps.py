@@ -21,7 +21,6 @@ from adjudge.verdicts.reading import Reading
 
 _LONGEST_POINT = 500
 MOST_POINTS = 20
-"""Points of a checklist."""
 
 
 def with_steps(reading: Reading, ballot: Ballot) -> Reading:

@@ -16,7 +16,6 @@ _LONGEST = 90
 
 
 def attack_document(report: AttackReport, language: str) -> Document:
-    """The whole report."""
     several = len({one.defence for one in report.judges}) > 1
     parts = [part for one in report.judges for part in _parts(one, report, language)]
     return Document(

@@ -20,7 +20,6 @@ _FEWEST_LOOKS = 2
 
 
 def drift_document(report: DriftReport, title: str, language: str = "en") -> Document:
-    """The whole report."""
     return Document(
         title=Message("Drift: {title}", title=title),
         lines=list(summary(report)),

@@ -82,7 +82,6 @@ class StepMark:
     text: str = ""
     found: CitationFound | None = None
     link: str | None = None
-    """Where it is said."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +102,6 @@ class StepsFrame:
     more: str | None = None
     """Where further steps come from."""
     left: int = 0
-    """How many there are."""
 
 
 class ShownPiece(NamedTuple):
@@ -116,8 +114,6 @@ class ShownPiece(NamedTuple):
 
 @dataclass(frozen=True)
 class ShownText:
-    """A text of a step, cut."""
-
     pieces: tuple[ShownPiece, ...]
     characters: int
     left_out: int
@@ -394,7 +390,6 @@ def _page(language: str) -> jinja2.Template:
 
 
 def size(characters: int) -> Message:
-    """How long a text is."""
     if characters < 1_000:
         return Message("{count} characters", count=characters)
     if characters < 1_000_000:

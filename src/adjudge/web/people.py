@@ -37,7 +37,6 @@ class PersonSaid(NamedTuple):
     answer: str
     note: str
     step: int | None = None
-    """Where it went wrong."""
 
 
 class PeopleSaid(NamedTuple):

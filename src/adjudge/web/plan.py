@@ -35,7 +35,7 @@ _LARGEST_CRITERIA = 200_000
 
 
 @dataclass(frozen=True)
-class Plan:
+class JobPlan:
     """What is judged, by what, by whom."""
 
     data: FoundFile
@@ -113,7 +113,7 @@ class Plan:
 
 def plan_of(
     site: Site, asked: QueryParams | Mapping[str, str], several: Callable[[str], Sequence[str]]
-) -> Plan:
+) -> JobPlan:
     """What a form asks for; ``several``: every value of a name. What may not be asked for is
     refused in words.
     """
@@ -141,7 +141,7 @@ def plan_of(
             "{unknown!r} may not be asked from this page: name it with -m when you start it",
             unknown=unknown[0],
         )
-    return Plan(
+    return JobPlan(
         data=chosen(data_files(site.home), asked.get("data", ""), term("page", "data file")),
         criteria=tuple(_known(name, own) for name in criteria),
         question=question,

@@ -67,14 +67,11 @@ class CopySettings:
 
 
 class CopySize(NamedTuple):
-    """How large a copy is."""
-
     runs: int
     rows: int
     left_out: int
     """Rows beyond the most that are copied of a judge."""
     size: int
-    """Bytes."""
 
 
 class CopyFile(NamedTuple):

@@ -27,7 +27,6 @@ def _opened(value: object, attachments: Object, depth: int = 0) -> object:
 
 
 def sample_row(sample: Object) -> TraceRow:
-    """One sample of a log."""
     attachments = sample.get("attachments")
     if isinstance(attachments, Mapping) and attachments:
         kept = {key: value for key, value in sample.items() if key != "attachments"}

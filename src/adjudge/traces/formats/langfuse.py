@@ -9,7 +9,7 @@ from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.messages import are_messages, read_turns, tools_of
 from adjudge.traces.otel import answer_of, documents_in, goal_of, tool_result
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.spans import Span, SpanKind, by_trace
+from adjudge.traces.spans import SpanKind, TraceSpan, by_trace
 from adjudge.traces.turns import CalledTool, Said, Turn
 from adjudge.traces.values import (
     Object,
@@ -51,11 +51,11 @@ def _turns(value: object, role: str) -> list[Turn]:
     return [Turn("user" if role == "user" else "assistant", [Said(text)])] if text else []
 
 
-def _span(one: Object) -> Span:
+def _span(one: Object) -> TraceSpan:
     failed = one.get("level") == "ERROR"
     start, end = first_of(one, "startTime", "start_time"), first_of(one, "endTime", "end_time")
     given, back = one.get("input"), one.get("output")
-    span = Span(
+    span = TraceSpan(
         text_at(one, "id"),
         text_at(one, "parentObservationId", "parent_observation_id") or None,
         text_at(one, "traceId", "trace_id"),
@@ -104,11 +104,11 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         yield TraceRow(row.trajectory, {**row.columns, **present(session_id=session)})
 
 
-def _below_trace(held: Object, id: str, spans: list[Span]) -> list[Span]:
+def _below_trace(held: Object, id: str, spans: list[TraceSpan]) -> list[TraceSpan]:
     """The observations below the trace itself, where it says what was asked and answered."""
     if "input" not in held and "output" not in held:
         return spans
-    root = Span(f"trace {id}", None, id, text_at(held, "name"))
+    root = TraceSpan(f"trace {id}", None, id, text_at(held, "name"))
     root.goal, root.inputs = goal_of(held.get("input"), [])
     root.answer, root.outputs = answer_of(held.get("output"), [])
     root.start = min((span.start for span in spans if span.start is not None), default=None)

@@ -10,7 +10,7 @@ from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.messages import read_turns, tools_of
 from adjudge.traces.otel import answer_of, documents_in, goal_of, tool_result
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.spans import Span, SpanKind, by_trace
+from adjudge.traces.spans import SpanKind, TraceSpan, by_trace
 from adjudge.traces.turns import CalledTool
 from adjudge.traces.values import (
     Object,
@@ -32,10 +32,10 @@ def _is_run(one: Object) -> bool:
     return "run_type" in one and ("trace_id" in one or "dotted_order" in one)
 
 
-def _span(one: Object) -> Span:
+def _span(one: Object) -> TraceSpan:
     inputs, outputs = one.get("inputs"), one.get("outputs")
     parent = text_at(one, "parent_run_id") or None
-    span = Span(
+    span = TraceSpan(
         text_at(one, "id", "run_id"),
         parent,
         text_at(one, "trace_id") or text_at(one, "id"),
@@ -67,7 +67,7 @@ def _span(one: Object) -> Span:
     return span
 
 
-def _read_model(span: Span, one: Object, inputs: object, outputs: object) -> None:
+def _read_model(span: TraceSpan, one: Object, inputs: object, outputs: object) -> None:
     prompts = inner(inputs, "prompts")
     if isinstance(prompts, list) and prompts and isinstance(prompts[0], str):
         found = _SYSTEM.match(prompts[0])  # roles are words in a text: only the first is sure

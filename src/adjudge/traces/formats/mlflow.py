@@ -8,13 +8,13 @@ from dataclasses import replace
 from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.otel import is_error, span_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.spans import Span
+from adjudge.traces.spans import TraceSpan
 from adjudge.traces.values import Object, first_of, inner, objects, parsed, seconds_at, text_at
 
 _SESSION = ("mlflow.trace.session", "session_id")
 
 
-def _span(one: Object, trace: str) -> Span:
+def _span(one: Object, trace: str) -> TraceSpan:
     held = one.get("attributes")
     given = (
         {key: _opened(key, value) for key, value in held.items()}
@@ -24,7 +24,7 @@ def _span(one: Object, trace: str) -> Span:
     status = one.get("status")
     code = first_of(status, "code", "status_code") if isinstance(status, Mapping) else status
     failed = is_error(code)
-    base = Span(
+    base = TraceSpan(
         text_at(one, "span_id") or str(inner(one, "context", "span_id") or ""),
         text_at(one, "parent_span_id", "parent_id") or None,
         trace,

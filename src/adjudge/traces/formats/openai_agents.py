@@ -9,7 +9,7 @@ from adjudge.domain.trajectory import ToolDefinition
 from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.spans import Span, by_trace
+from adjudge.traces.spans import TraceSpan, by_trace
 from adjudge.traces.turns import CalledTool, Returned
 from adjudge.traces.values import (
     Object,
@@ -30,11 +30,11 @@ def _is_record(one: Object) -> bool:
     )
 
 
-def _span(one: Object) -> Span:
+def _span(one: Object) -> TraceSpan:
     data = one["span_data"]
     error = one.get("error")
     failed = None if not error else str(inner(error, "message") or as_text(error))
-    span = Span(
+    span = TraceSpan(
         text_at(one, "id"),
         text_at(one, "parent_id") or None,
         text_at(one, "trace_id"),

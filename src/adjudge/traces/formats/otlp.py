@@ -8,7 +8,7 @@ from typing import Any
 
 from adjudge.traces.otel import DETAILS, is_error, read_events, span_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.spans import Span, by_trace, trajectory_of_spans
+from adjudge.traces.spans import TraceSpan, by_trace, trajectory_of_spans
 from adjudge.traces.values import Object, first_of, number, objects, seconds_at, text_at
 
 _DEEPEST = 100
@@ -49,18 +49,18 @@ def _inside(given: Sequence[Object], *path: tuple[str, str]) -> Iterator[Object]
     yield from found
 
 
-def _spans(given: Sequence[Object]) -> Iterator[Span]:
+def _spans(given: Sequence[Object]) -> Iterator[TraceSpan]:
     path = (("resourceSpans", "resource_spans"), ("scopeSpans", "scope_spans"), ("spans", "spans"))
     older = (path[0], ("instrumentationLibrarySpans", "instrumentation_library_spans"), path[2])
     for one in (*_inside(given, *path), *_inside(given, *older)):
         yield _span(one)
 
 
-def _span(one: Object) -> Span:
+def _span(one: Object) -> TraceSpan:
     status = one.get("status")
     status = status if isinstance(status, Mapping) else {}
     failed = is_error(first_of(status, "code", "status_code"))
-    base = Span(
+    base = TraceSpan(
         text_at(one, "spanId", "span_id"),
         text_at(one, "parentSpanId", "parent_span_id") or None,
         text_at(one, "traceId", "trace_id"),
@@ -103,7 +103,7 @@ def _logs(given: Sequence[Object]) -> Iterator[Object]:
         }
 
 
-def _joined(spans: list[Span], logs: Sequence[Object]) -> list[Span]:
+def _joined(spans: list[TraceSpan], logs: Sequence[Object]) -> list[TraceSpan]:
     """Spans with the messages logged for them; one is made where only the log is there."""
     known = {(span.trace, span.id): span for span in spans}
     held: dict[tuple[str, str], list[Object]] = {}
@@ -119,7 +119,7 @@ def _joined(spans: list[Span], logs: Sequence[Object]) -> list[Span]:
             given = {"gen_ai.operation.name": "chat", **(details[0] if details else {})}
             start = events[0]["time"]
             span = span_of(
-                Span(id, None, trace, "chat", start=start, end=events[-1]["time"]), given
+                TraceSpan(id, None, trace, "chat", start=start, end=events[-1]["time"]), given
             )
             made.append(span)
         read_events(span, events)
@@ -133,13 +133,12 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
             yield row_of(trace, found)
 
 
-def _is_ours(spans: Sequence[Span]) -> bool:
+def _is_ours(spans: Sequence[TraceSpan]) -> bool:
     """Traces of judging are not judged."""
     return all(span.name.startswith("gen_ai.evaluation") for span in spans)
 
 
-def row_of(trace: str, spans: list[Span]) -> TraceRow:
-    """One trace as a row."""
+def row_of(trace: str, spans: list[TraceSpan]) -> TraceRow:
     session = next((span.session for span in spans if span.session), None)
     return TraceRow(trajectory_of_spans(spans), present(id=trace or None, session_id=session))
 

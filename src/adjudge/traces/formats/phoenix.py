@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.otel import is_error, span_of
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.spans import Span, by_trace
+from adjudge.traces.spans import TraceSpan, by_trace
 from adjudge.traces.values import (
     Object,
     inner,
@@ -25,12 +25,12 @@ def _is_span(one: Object) -> bool:
     return named and "span_kind" in one
 
 
-def _span(one: Object) -> Span:
+def _span(one: Object) -> TraceSpan:
     held = one.get("attributes")
     given = dict(held) if isinstance(held, Mapping) else {}
     given |= {key.removeprefix(_PREFIX): one[key] for key in one if key.startswith(_PREFIX)}
     failed = is_error(one.get("status_code"))
-    base = Span(
+    base = TraceSpan(
         text_at(one, "context.span_id") or str(inner(one, "context", "span_id") or ""),
         text_at(one, "parent_id") or None,
         text_at(one, "context.trace_id") or str(inner(one, "context", "trace_id") or ""),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.otel import is_error, span_of
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.spans import Span
+from adjudge.traces.spans import TraceSpan
 from adjudge.traces.values import Object, objects, seconds_at, text_at
 
 _DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
@@ -24,7 +24,7 @@ def spans_below(given: Sequence[Object]) -> Iterator[tuple[Object, str | None]]:
         waiting += [(child, text_at(one, "span_id")) for child in reversed(below)]
 
 
-def _span(one: Object, parent: str | None) -> Span:
+def _span(one: Object, parent: str | None) -> TraceSpan:
     held = one.get("span_attributes")
     start = seconds_at(one.get("timestamp"))
     took = _DURATION.fullmatch(text_at(one, "duration"))
@@ -37,7 +37,7 @@ def _span(one: Object, parent: str | None) -> Span:
         )
     )
     failed = is_error(one.get("status_code"))
-    base = Span(
+    base = TraceSpan(
         text_at(one, "span_id"),
         text_at(one, "parent_span_id") or parent,
         text_at(one, "trace_id"),

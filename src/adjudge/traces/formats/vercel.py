@@ -11,7 +11,7 @@ from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.messages import read_turns
 from adjudge.traces.otel import is_error, span_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.spans import Span, by_trace
+from adjudge.traces.spans import TraceSpan, by_trace
 from adjudge.traces.values import (
     Object,
     first_of,
@@ -28,9 +28,9 @@ def _is_span(one: Object) -> bool:
     return "spanId" in one and isinstance(one.get("attributes"), Mapping)
 
 
-def _span(one: Object) -> Span:
+def _span(one: Object) -> TraceSpan:
     failed = is_error(inner(one, "status", "code"))
-    base = Span(
+    base = TraceSpan(
         text_at(one, "spanId"),
         text_at(one, "parentSpanId", "parentId")
         or str(inner(one, "parentSpanContext", "spanId") or "")

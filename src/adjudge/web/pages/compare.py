@@ -103,7 +103,7 @@ class _Compared:
     counts: dict[str, int]
     moves: list[_Move]
     rows: dict[str, list[_Rows]]
-    """Tab → its first rows."""
+    """Name of the tab → its first rows."""
     differences: list[_Difference]
     worth: dict[str, dict[str, float]]
     """Criterion → verdict → the mean of its scores, where they lie from 0 to 1."""

@@ -26,7 +26,7 @@ from adjudge.web.forms import fields_of, whole
 from adjudge.web.home import chosen, data_files, preview
 from adjudge.web.plan import (
     EVAL_FILE,
-    Plan,
+    JobPlan,
     new_folder,
     own_criteria,
     plan_of,
@@ -95,7 +95,7 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     return answer
 
 
-def _refuse_changed(plan: Plan, version: str) -> None:
+def _refuse_changed(plan: JobPlan, version: str) -> None:
     """What was estimated is what is judged, and counted by.
 
     Without an estimate there is nothing to hold to.
@@ -164,7 +164,7 @@ def _asked(asked: QueryParams) -> JsonDict:
     return {**dict(asked), "criteria": asked.getlist("criteria"), "model": asked.getlist("model")}
 
 
-def _estimate(site: Site, plan: Plan) -> JsonDict:
+def _estimate(site: Site, plan: JobPlan) -> JsonDict:
     with TemporaryDirectory() as folder:
         draft = Path(folder) / EVAL_FILE
         draft.write_text(plan.to_eval(), encoding="utf-8")

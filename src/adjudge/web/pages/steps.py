@@ -52,8 +52,6 @@ _MOST_NAMED = 40
 
 
 class StepsPlace(NamedTuple):
-    """Whose steps."""
-
     place: RunPlace
     record: JudgedTrajectory
     steps: KeptSteps
