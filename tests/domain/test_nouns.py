@@ -235,7 +235,7 @@ BAD_INSTANCES: list[tuple[Any, str]] = [
     (None, "at least one field"),
     ("text", "at least one field"),
     ({"response": None}, "field 'response' must be a text .* not NoneType"),
-    ({"response": 7}, "field 'response' must be a text .* not int"),
+    ({"response": b"7"}, "field 'response' must be a text .* not bytes"),
     ({"response": b"x"}, "field 'response' must be a text .* not bytes"),
     ({"response": ["a", None]}, "field 'response' must be a text .* not list"),
     ({"response": {"a": "b"}}, "field 'response' must be a text .* not dict"),

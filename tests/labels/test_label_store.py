@@ -318,7 +318,9 @@ def test_labels_of_the_version_without_steps_are_read_and_taken_along(store: Lab
     kept = label(option="PASS")
     store.add(kept)
     with sqlite3.connect(store.path) as connection:
-        connection.execute("ALTER TABLE labels DROP COLUMN step")
+        for column in ("step", "chance", "drawn_by"):
+            connection.execute(f"ALTER TABLE labels DROP COLUMN {column}")
+        connection.execute("ALTER TABLE draws DROP COLUMN drawn_by")
         connection.execute("PRAGMA user_version = 1")
     assert list(store.current()) == list(store.history()) == [kept]
     assert store.last("dates", "ann", chosen=True) == kept

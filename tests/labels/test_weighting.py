@@ -291,6 +291,7 @@ def test_a_file_keeps_chances_and_one_without_them_is_refused(run: Path, tmp_pat
 def _first_version(path: Path) -> Iterator[str]:
     yield "ALTER TABLE labels DROP COLUMN drawn_by"
     yield "ALTER TABLE labels DROP COLUMN chance"
+    yield "ALTER TABLE labels DROP COLUMN step"
     yield "ALTER TABLE draws DROP COLUMN drawn_by"
     yield "PRAGMA user_version = 1"
 

@@ -293,7 +293,7 @@ def _nameless(people: object) -> object:
     if not isinstance(people, Mapping):
         return people
     said = [
-        {"annotator": str(place), "answer": one["answer"], "note": ""}
+        {"annotator": str(place), "answer": one["answer"], "note": "", "step": one.get("step")}
         for place, one in enumerate(cast("Sequence[JsonDict]", people["said"]), 1)
     ]
     return {**people, "said": said}
@@ -321,6 +321,7 @@ def _surroundings() -> dict[str, object]:
         "nonce": "",
         "read_only": True,
         "live": False,
+        "of_steps": None,
         "asked": {},
         "next": None,
         "looked_at": 0,

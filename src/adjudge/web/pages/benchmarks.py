@@ -68,8 +68,7 @@ def show_all(request: Request) -> Response:
         "sections": _sections(lines, group, dict(_beside(benchmarks))),
         "explained": dict(EXPLAINED),
         "troubles": troubles,
-        "published": published_results().sets,
-        "beside": beside_set,
+        "published": [(one, [*beside_set(one)]) for one in published_results().sets],
     }
     return site.answer(request, "benchmarks.html.jinja", data)
 
