@@ -127,7 +127,7 @@ def test_the_fence_keeps_orders_out_of_an_agents_judge_with_each_defence(
 
     provider.answer = obeys_outside
     every = ("--defence", "fence", "--defence", "sandwich", "--defence", "two-pass")
-    found = attack(monkeypatch, capsys, "attack", "agent.yaml", *every, "--texts", "3")
+    found = attack(monkeypatch, capsys, "attack", "agent.yaml", *every, "--texts", "1")
     assert [one["defence"] for one in found] == ["fence", "sandwich", "two-pass"]
     assert {value for one in found for value in moved(one).values()} == {0.0}
     assert found[2]["families"][0]["unscored"] > 0

@@ -175,7 +175,7 @@ def test_both_pages_say_everything(language: str) -> None:
         assert report.summary.overall.mean is not None
         assert render(figure(report.summary.overall.mean), language) in told
     assert page.count("svg") == 7
-    assert page.count("details") == 9  # the entries, and the parameters
+    assert page.count("details") == 13  # the entries, and the parameters
     if language == "ru":
         english = re.findall(
             r"\b(?:mean|worst|composite|dimension|weight|search|columns)\b", page.text
