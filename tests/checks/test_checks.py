@@ -210,6 +210,7 @@ def test_a_function_of_a_file_decides(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("check", "said"),
     [
+        ("{contains: x, case: true}", "'case' stands below the check: contains: {"),
         ("contain: x", "there is no check 'contain'; did you mean 'contains'"),
         ("contains: {txt: x}", "unknown key 'txt'"),
         ("equals: {text: a, field: b}", "a text or field"),

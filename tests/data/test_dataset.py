@@ -266,3 +266,15 @@ def test_rows_of_json_on_one_line_have_names_of_their_own(tmp_path: Path) -> Non
     found = list(read_instances(path, on_bad_row=bad.append))
     assert [one.id for one in found] == ["rows.json:1", "rows.json:1 (2)", "rows.json:2"]
     assert [one.where for one in bad] == [f"{path}, line 1 (3)"]
+
+
+def test_a_number_without_end_is_no_answer(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text(
+        '{"id": "a", "response": 1e400}\n{"id": "b", "response": -Infinity}\n'
+        '{"id": "c", "response": NaN}\n{"id": "d", "response": 42}\n'
+    )
+    told: list[object] = []
+    rows = list(read_instances(tmp_path / "rows.jsonl", on_bad_row=told.append))
+    assert [one.fields["response"] for one in rows] == ["42"]
+    assert "line 1: column 'response' holds a number that is too large" in str(told[0])
+    assert len(told) == 3

@@ -354,3 +354,45 @@ def test_labels_correct_each_system_by_its_own(two_systems: Path) -> None:
         ("good", 10, 10),
         ("bad", 10, 2),  # two of its answers are what the other one says, too
     ]
+
+
+def test_a_failed_answer_counts_once_and_leaves_no_old_one_in_its_place(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,question,response\n1,a,old\n2,b,old\n3,c,old\n")
+    (tmp_path / "app.py").write_text(
+        "def answer(question):\n    return 'fine' if question == 'a' else [1, 'no answer ' * 20]\n"
+        "def asked(text, row):\n    return row.fields['question'] == 'a'\n"
+    )
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\ntarget: app.py:answer\n"
+        "checks: [{contains: fine}, {python: 'app.py:asked'}]\n"
+    )
+    done = adjudge("run", "eval.yaml", "--yes", cwd=tmp_path)
+    shown = adjudge("runs", "show", "runs/eval", cwd=tmp_path)
+    for said in (done, shown):
+        assert "3 rows judged by 3 criteria; 6 judgments without a score." in said.stdout
+        assert "1 call · 0 tokens · 2 calls without an answer" in said.stdout
+        assert "adjudge resume runs/eval" in said.stdout
+    assert ": 6 judgments" in done.stderr
+    adjudge("export", "runs/eval", "--to", "csv", "-o", "all.csv", cwd=tmp_path)
+    text = (tmp_path / "all.csv").read_text()
+    assert "fine" in text
+    assert "old" not in text
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\ntarget: app.py:answer\nchecks: [{contains: fine}]\n"
+    )
+    shown = adjudge("run", "eval.yaml", "--yes", cwd=tmp_path)
+    assert "1     ✓ PASS" in shown.stdout, "long reasons do not push rows and verdicts out"
+
+
+def test_systems_stand_in_the_order_of_the_file(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,question\n1,a\n2,b\n")
+    (tmp_path / "app.py").write_text(
+        "import time\ndef slow(question):\n    time.sleep(0.3)\n    return 'x'\n"
+        "def quick(question):\n    return 'x'\n"
+    )
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\ntarget: [{name: z, function: 'app.py:slow'}, {name: a, function: "
+        "'app.py:quick'}]\nchecks: [{contains: x}]\n"
+    )
+    done = adjudge("run", "eval.yaml", "--yes", "--json", cwd=tmp_path)
+    assert [one["system"] for one in json.loads(done.stdout)["criteria"]] == ["z", "a"]

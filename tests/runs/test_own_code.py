@@ -400,3 +400,40 @@ def test_an_address_that_a_file_names_gets_no_key_unseen(
     told = " ".join(map(str, code_in(file)))
     assert (sent in told) if sent else not told
     assert "a secret value" not in told
+
+
+EDITED = [
+    (
+        "models: own.py:yes\njudges: {kind: aspect, criteria: It is polite.}\n",
+        'so it is", "verdict": "PASS',
+        'it is not", "verdict": "FAIL',
+    ),
+    (f"judges: {{kind: python, judge: 'own:Long', criteria: {OPTIONS}}}\n", "> 10", "> 1000"),
+    ("checks: {python: 'own.py:polite'}\n", '"please" in text', '"please" not in text'),
+]
+
+
+@pytest.mark.parametrize(("text", "before", "now"), EDITED)
+def test_verdicts_of_code_that_was_edited_are_not_taken(
+    project: Path, text: str, before: str, now: str
+) -> None:
+    write(project, text)
+
+    def verdicts(*further: str) -> list[str]:
+        done = adjudge("run", "eval.yaml", "--yes", "--json", *further, cwd=project)
+        assert done.returncode == 0, done.stderr
+        return [one.get("verdict") or one["option"] for one in json.loads(done.stdout)["results"]]
+
+    first = verdicts("--run", "mine")
+    assert verdicts() == first
+    (project / "own.py").write_text(OWN.replace(before, now))
+    assert verdicts() != first
+    refused = adjudge("run", "eval.yaml", "--yes", "--run", "mine", cwd=project)
+    assert refused.returncode == 1, "these are the verdicts of other code"
+
+
+def test_a_judge_that_is_not_written_is_noticed_before_anybody_is_asked(project: Path) -> None:
+    (project / "own.py").write_text("from adjudge import BaseDirectJudge as Unwritten\n")
+    write(project, f"judges:\n  - {{kind: python, judge: 'own:Unwritten', criteria: {OPTIONS}}}\n")
+    with pytest.raises(SetupError, match="has to write _run"):
+        judges(load_eval(project / "eval.yaml"))

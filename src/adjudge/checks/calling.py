@@ -9,13 +9,13 @@ import json
 import os
 import pickle
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import Instance, answer_text
 from adjudge.reading.user_code import is_reference, load_code
 
 _LONGER = 2.0
@@ -68,10 +68,17 @@ def _answer(asked: CheckCall) -> dict[str, Any]:
 
 def _run(asked: CheckCall) -> object:
     if is_reference(asked.code):
-        return load_code(asked.code)(asked.text, asked.row)
+        return load_code(asked.code)(asked.text, _with_columns(asked.row))
     return eval(  # noqa: S307
         _compiled(asked.code), {"text": asked.text, "row": asked.row, **asked.row.fields}
     )
+
+
+def _with_columns(row: Instance) -> Instance:
+    """With the row's own columns as further fields: nobody knows which of them a function reads."""
+    texts = ((name, answer_text(value)) for name, value in row.input.items())
+    columns = {name: text for name, text in texts if text is not None}
+    return replace(row, fields={**columns, **row.fields})
 
 
 @cache

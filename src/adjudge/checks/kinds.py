@@ -129,7 +129,14 @@ class CheckType:
         names = [name for name in given if name in CHECKS or name == _NOT]
         for name in given:
             if name not in CHECKS and name not in _COMMON and name != _NOT:
-                raise replace(place.at_key(name), field="").wrong(
+                at = replace(place.at_key(name), field="")
+                own = [key for one in names if one != _NOT for key in keys_of(CHECKS[one].made)]
+                if name in own:
+                    example = f"{names[0]}: {{{own[0]}: …, {name}: …}}"
+                    raise at.wrong(
+                        "{name!r} stands below the check: {example}", name=name, example=example
+                    )
+                raise at.wrong(
                     "there is no check {name!r}; {hint}",
                     name=name,
                     hint=nearest(name, [*CHECKS, _NOT, *_COMMON]),

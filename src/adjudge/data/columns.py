@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -540,6 +541,10 @@ def _shown(value: object, column: str) -> str:
 def _written(value: object, column: str) -> str:
     if isinstance(value, bytes | bytearray):
         raise ValueError(Message("column {column!r} holds bytes, not text", column=column))
+    if isinstance(value, float) and math.isinf(value):
+        raise ValueError(
+            Message("column {column!r} holds a number that is too large (Infinity)", column=column)
+        )
     if not isinstance(value, dict | list | bool | int | float | str | None):
         return str(value)
     return json.dumps(value, ensure_ascii=False, default=str)

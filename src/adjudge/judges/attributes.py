@@ -68,3 +68,14 @@ def attributes_at_start(judge: object) -> Mapping[str, object]:
     """
     kept: Mapping[str, object] = judge.__dict__.setdefault("_attributes", own_attributes(judge))
     return kept
+
+
+def mark_code(judge: object, version: str) -> None:
+    """Keep with a judge of an eval file which file it was made of: edited, it is another judge."""
+    judge.__dict__["_code"] = version
+
+
+def code_of(judge: object) -> dict[str, object]:
+    """What ``mark_code`` kept, as a setting; of other judges nothing."""
+    version = judge.__dict__.get("_code")
+    return {"code": version} if version else {}

@@ -31,7 +31,7 @@ from adjudge.judges.asked import (
     as_criteria,
     as_multi_criteria,
 )
-from adjudge.judges.attributes import attributes_at_start
+from adjudge.judges.attributes import attributes_at_start, code_of
 from adjudge.judges.configured import NAMES_OF_MODELS
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress, StreamWanted
@@ -248,6 +248,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         found = super().recorded_settings() | {
             name: value for name, value in named.items() if isinstance(value, str)
         }
+        found |= code_of(self)
         return found if self.panel else found | {ATTRIBUTES: attributes_at_start(self)}
 
     def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:

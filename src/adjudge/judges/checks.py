@@ -43,11 +43,13 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         checks: what is expected of a row, as ``adjudge.checks.kinds`` reads them.
         threshold: the share of the checks, by their weights, that is enough to pass; a required one
             must pass whatever that share is.
+        code: a hash of the files that checks in Python stand in: edited, they are other checks.
     """
 
     checks: Sequence[Expectation]
     name: str = "checks"
     threshold: float = 1.0
+    code: str = ""
 
     def check_settings(self) -> None:
         super().check_settings()
@@ -145,6 +147,7 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
             "name": self.name,
             "threshold": self.threshold,
             "checks": [say(one) for one in self.checks],
+            **({"code": self.code} if self.code else {}),
         }
 
     def fallback_result(

@@ -24,6 +24,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.errors import NOT_ASKED
+from adjudge.gateway.prices import TARGET
 from adjudge.messages import Message, abridge, plural
 from adjudge.results.answering import answering_notes
 from adjudge.results.cascades import CascadeSummary, CascadeTally
@@ -423,6 +424,8 @@ class ReportTally:
         self.shown = shown
         self._sections: dict[SectionKey, _SectionTally] = {}
         self._systems: SystemsTally | None = None
+        self._first_rows: dict[SectionKey, int] = {}
+        """The systems in the order of the file, whoever answered first."""
         self._worst: list[JudgmentRecord] = []
         self._notes: dict[str, None] = dict.fromkeys(setup.notes)
         self._reasons: Counter[str] = Counter()
@@ -434,6 +437,8 @@ class ReportTally:
         """Judgments without a score because a model was paused."""
         self._used: dict[str, Usage] = {}
         self.failed_calls = self._reused = self._unanswered = 0
+        self._targets_failed: Counter[tuple[str, str]] = Counter()
+        """Answers that a target failed to give, as each criterion met with them."""
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
 
@@ -442,6 +447,7 @@ class ReportTally:
         if key not in self._sections:
             self._sections[key] = _SectionTally(one, self.setup)
         self._sections[key].add(one)
+        self._first_rows[key] = min(one.row, self._first_rows.get(key, one.row))
         self._add_system(one, key[2])
         self.total += 1
         self._not_asked += f"{NOT_ASKED}: " in (one.reason or "")
@@ -450,7 +456,10 @@ class ReportTally:
             self._used[model] = self._used.get(model, Usage()) + usage
         for vote in one.votes or ():
             failed = vote.outcome == "model_error"
-            self._unanswered += failed
+            if failed and vote.model.startswith(TARGET):
+                self._targets_failed[one.judge, one.criterion] += 1
+            else:
+                self._unanswered += failed
             self._reused += vote.text is not None and not failed and not vote.usage.calls
         self._notes.update(dict.fromkeys(one.notes))
         self._worst += [one] if one.status != "skipped" else []
@@ -499,7 +508,7 @@ class ReportTally:
             used=dict(self._used),
             failed_calls=self.failed_calls,
             reused=self._reused,
-            unanswered=self._unanswered,
+            unanswered=self._unanswered + max(self._targets_failed.values(), default=0),
             differences=self._systems.summary() if self._systems else (),
         )
 
@@ -526,6 +535,7 @@ class ReportTally:
             key=lambda one: (
                 places.get(one.judge, len(places)),
                 criteria.index((one.judge, one.criteria)),
+                self._first_rows.get((one.judge, one.criteria, one.system), 0),
             ),
         )
 

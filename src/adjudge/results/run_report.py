@@ -42,6 +42,7 @@ def report_of_run(
         counts=_counts(info),
         calibrations=calibrations_of(run, by),
         failed_calls=info.failed_calls,
+        unanswered=info.failed_votes,
     )
     return made if info.state == "complete" else made.unfinished()
 

@@ -30,6 +30,7 @@ from adjudge.plugins import Parts
 from adjudge.reading.types import Record, Schema
 from adjudge.reading.user_code import beside, is_there, load_code
 from adjudge.reading.values import Place, WrongValue
+from adjudge.runs.code_in import code_version
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry, criteria_said
 from adjudge.runs.eval_file import (
     FROM_LABELS,
@@ -299,7 +300,7 @@ def _after_targets(
 
 
 def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
-    """A function of the user's, ``prompt -> text``."""
+    """A function of the user's, ``prompt -> text``: once its file was edited, another model."""
     function = load_code(beside(entry.model, file.path.parent))
 
     @wraps(function)
@@ -309,7 +310,10 @@ def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
         except SystemExit as error:
             raise ModelError("it called sys.exit({code})", code=repr(error.code)) from error
 
-    return open_model(ask, **_settings(entry))
+    model = open_model(ask, **_settings(entry))
+    if version := code_version(file, models=(entry,)):
+        model.identity = f"{model.name} {version}"
+    return model
 
 
 def open_entry(
@@ -620,7 +624,8 @@ def _checks(file: EvalFile, entry: CheckEntry, models: Models) -> list[ReadyJudg
 
     name = entry.name or "checks"
     checks = [one.ready(file.path.parent) for one in entry.checks]
-    judge = CheckJudge(checks, name=name, threshold=entry.threshold)
+    code = code_version(file, judges=(entry,))
+    judge = CheckJudge(checks, name=name, threshold=entry.threshold, code=code)
     return [
         replace(ready_judge(file, entry, name, judge), criteria=judge.criteria, each_row=judge.rows)
     ]

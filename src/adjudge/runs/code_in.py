@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from adjudge.aio.files import sha256
+from adjudge.domain.frozen import text_hash
 from adjudge.gateway.prices import is_own_server
 from adjudge.gateway.registry import find, is_known, key_variables
 from adjudge.messages import Message
@@ -41,6 +44,15 @@ def code_files(file: EvalFile) -> dict[str, str]:
             named = [file.beside(word) for word in code.split() if len(word) < _LONGEST_NAME]
         found |= {str(path): sha256(path) for path in named if path.is_file()}
     return found
+
+
+def code_version(file: EvalFile, **alone: object) -> str:
+    """One hash over the files that the code of one part stands in, such as ``target=(entry,)``;
+    empty where it stands in none.
+    """
+    parts: dict[str, Any] = {"target": (), "judges": (), "models": (), **alone}
+    hashes = sorted(code_files(replace(file, **parts)).values())
+    return text_hash(" ".join(hashes)) if hashes else ""
 
 
 def _of_outputs(file: EvalFile) -> Iterator[str]:

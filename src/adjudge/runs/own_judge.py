@@ -8,9 +8,11 @@ from typing import Any
 
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike
+from adjudge.judges.attributes import mark_code
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.reading.user_code import beside, is_reference, load_code
+from adjudge.runs.code_in import code_version
 from adjudge.runs.eval_file import EvalFile, PythonEntry
 
 
@@ -44,12 +46,15 @@ def own_judge(
             error=str(error),
         ) from error
     _check_kind(entry, judge)
+    mark_code(judge, code_version(file, judges=(entry,)))
     return judge
 
 
 def _check_kind(entry: PythonEntry, judge: Judge[Any, Any]) -> None:
     """Whether it takes criteria, and whether it compares, is as the file says."""
     takes_criteria = isinstance(judge, CaseJudge)
+    if isinstance(judge, CaseJudge) and not judge.panel and type(judge)._run is CaseJudge._run:
+        raise SetupError("{name} has to write _run(instances, criteria)", name=entry.judge)
     if takes_criteria and not entry.criteria:
         raise SetupError("{judge} judges by criteria: add criteria", judge=entry.judge)
     if entry.criteria and not takes_criteria:

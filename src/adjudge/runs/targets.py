@@ -310,15 +310,18 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return " ".join(parts)
 
     def _unanswered(self, item: UnansweredRow, votes: Sequence[Vote], reason: str) -> Result:
-        """No verdict, and the reason: what is not there is not judged."""
+        """No verdict, and the reason: what is not there is not judged, and an old answer of the
+        file does not stand in its place.
+        """
         nothing = self._instance(item, [TargetAnswer("")] * len(item.variants), {})
         inner = self.ready.items(nothing)[item.place]
         result: Result = self.judge.pool(inner, ())
+        row = {name: value for name, value in nothing.input.items() if name != _RESPONSE}
         without = Instance(
             {name: value for name, value in nothing.fields.items() if name != _RESPONSE}
             or {FIELD: json.dumps(dict(item.row), ensure_ascii=False)},
             nothing.id,
-            nothing.metadata,
+            {**nothing.metadata, FIELD: row},
         )
         failed = [vote for vote in votes if not vote.valid] or [
             replace(vote, verdict=None, reason=reason) for vote in votes[:1]

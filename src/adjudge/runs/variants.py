@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
-from adjudge.domain.frozen import text_hash
 from adjudge.errors import SetupError
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
 from adjudge.gateway.targets.answer import AnswerPaths
@@ -15,7 +14,7 @@ from adjudge.gateway.targets.targets import CommandTarget, FunctionTarget, HttpC
 from adjudge.messages import reason_of
 from adjudge.reading.places import places_in
 from adjudge.reading.user_code import beside, load_code
-from adjudge.runs.code_in import code_files
+from adjudge.runs.code_in import code_version
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.project import ModelEntry
 from adjudge.runs.target_entry import TargetEntry
@@ -41,9 +40,8 @@ def _variants(file: EvalFile, entry: TargetEntry, opened: OpenEntry) -> Iterator
         if entry.prompts:
             raise SetupError("prompts are for models: {name} takes the row", name=entry.title)
         target = _target(file, entry)
-        alone = replace(file, target=(entry,), judges=(), models=())
-        if hashes := sorted(code_files(alone).values()):
-            target.version = f" {text_hash(' '.join(hashes))}"
+        if version := code_version(file, target=(entry,)):
+            target.version = f" {version}"
         yield Variant(entry.title, _opened(target, entry), target.fields)
         return
     prompts = [_prompt(file.beside(one)) for one in entry.prompts or file.prompts]

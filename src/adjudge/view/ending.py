@@ -18,6 +18,7 @@ from adjudge.messages import Message, join, plural, term
 from adjudge.results.cost import cost_message
 from adjudge.results.counts import (
     count_calls,
+    count_judgments,
     count_retries,
     count_rows,
     count_tokens,
@@ -135,7 +136,8 @@ def _counts(report: Report) -> Iterator[Message]:
         )
     )
     if unscored := sum(one.summary.unscored for one in report.sections):
-        yield Message("{number} without a score", number=unscored)
+        told = unscored if len(attempted) < 2 else count_judgments(unscored)
+        yield Message("{number} without a score", number=told)
 
 
 def show_next(command: str, screen: Screen) -> None:

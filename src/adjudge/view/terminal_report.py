@@ -9,7 +9,7 @@ from rich.table import Table
 
 from adjudge.domain.judge_criterion import of_system
 from adjudge.messages import Message, join, plural, term
-from adjudge.results.counts import count_rows
+from adjudge.results.counts import count_judgments, count_rows
 from adjudge.results.numbers import figure, limits, percent
 from adjudge.results.summary import Summary
 from adjudge.results.trusted import trust_sentence
@@ -47,9 +47,12 @@ def show_figures(report: Report, screen: Screen, *, single: bool = False) -> Non
 
 
 def reason_lines(report: Report) -> Iterator[Message]:
-    """Why rows have no score, the most frequent reasons first, each with its count."""
-    for reason, rows in list(report.reasons.items())[:_MOST_REASONS]:
-        yield Message("no score: {reason}: {rows}", reason=reason, rows=count_rows(rows))
+    """Why rows have no score, the most frequent reasons first, each with its count: by several
+    criteria a row counts several times.
+    """
+    told = count_rows if len(report.criteria) < 2 else count_judgments
+    for reason, number in list(report.reasons.items())[:_MOST_REASONS]:
+        yield Message("no score: {reason}: {rows}", reason=reason, rows=told(number))
 
 
 def excluded_lines(summary: Summary, name: str = "") -> Iterator[Message]:

@@ -30,6 +30,7 @@ _LONGEST = 240
 _SHORT = 40
 """Characters of a reason that fit beside a row."""
 _MOST_COLUMNS = 6
+_GAP = 3
 _SIGNS = {"PASS": ("✓ ", "bold green"), "FAIL": ("✗ ", "bold red")}
 _MEAN = "mean"
 
@@ -90,20 +91,30 @@ def _lines(
 ) -> Table:
     several = len(report.criteria) > 1
     reasons = [_reason(one, report, screen) for one in entries]
-    table = screen.table((Message("row"),), gap=3)
+    table = screen.table((Message("row"),), gap=_GAP)
     if several:
         table.add_column(screen.render(Message("criterion")))
     table.add_column(screen.render(Message("verdict")))
     if any(reasons):
         table.add_column(screen.render(Message("why")), overflow="ellipsis", no_wrap=not full)
-    for one, reason in zip(entries, reasons, strict=True):
-        screen.add_row(
-            table,
-            row_name(one, report),
-            *((one.criterion,) if several else ()),
+    before = [
+        (
+            screen.line(row_name(one, report)),
+            *((screen.line(one.criterion),) if several else ()),
             verdict_text(one, screen),
-            *((reason,) if any(reasons) else ()),
         )
+        for one in entries
+    ]
+    taken = sum(
+        max(len(str(column.header)), *(one.cell_len for one in cells)) + _GAP
+        for column, cells in zip(table.columns, zip(*before, strict=True), strict=False)
+    )
+    for cells, reason in zip(before, reasons, strict=True):
+        if not full:  # what cannot be wrapped would take the place of the other columns
+            reason.truncate(
+                max(screen.console.width - taken - _GAP, _SHORT // 2), overflow="ellipsis"
+            )
+        screen.add_row(table, *cells, *((reason,) if any(reasons) else ()))
     return table
 
 
