@@ -189,6 +189,26 @@ def test_too_few_rows_are_inconclusive(
     assert judge["grade"].startswith("Too few rows to tell")
 
 
+@pytest.mark.parametrize("defence", ["fence", "two-pass"])
+def test_judgments_that_failed_are_no_sign_of_a_judge_that_holds(
+    defence: str,
+    provider: FakeProvider,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def answer(body: Json) -> str:
+        if "PASS" in material(body):
+            return "no JSON at all"
+        return say("clean") if "addresses the judge" in json.dumps(body) else deaf(body)
+
+    provider.answer = answer
+    few = ("--family", "instructions", "--fail-over", "0.2", "--defence", defence)
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, *few, code=5)
+    (family,) = (one for one in judge["families"] if one["family"] == "instructions")
+    assert (family["rows"], family["moved"], family["unscored"], family["failed"]) == (0, 0, 20, 20)
+    assert judge["grade"].startswith("Cannot tell")
+
+
 def test_it_is_resumed_and_asks_nothing_twice(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -245,6 +245,46 @@ def test_what_the_judge_was_told_otherwise_is_no_change_of_its_own(
     assert adjudge(monkeypatch, "calibrate", "runs/first", "--json") == 0
 
 
+def test_another_judge_looked_at_in_between_is_no_change_of_this_one(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    label("runs/first", 3)
+    path = Path("eval.yaml")
+    was = path.read_text()
+    path.write_text(was.replace("It is right.", "It is quite right."))
+    judge.strict = 20
+    look(monkeypatch, capsys, 4)
+    path.write_text(was)
+    judge.strict = 30
+    (found,) = look(monkeypatch, capsys, 0)["results"]
+    assert (found["outcome"], found["since"], found["reconfigured"]) == ("noise", None, False)
+    assert adjudge(monkeypatch, "calibrate", "runs/first", "--json") == 0
+    judge.strict = 20
+    look(monkeypatch, capsys, 4)
+    path.write_text(was.replace("It is right.", "It is quite right."))
+    look(monkeypatch, capsys, 4)
+    Path("runs/judge-changes.json").unlink()
+    run = ("calibrate", "runs/first", "--json", "--drift", "anchors.jsonl")
+    assert adjudge(monkeypatch, *run) == 5
+
+
+def test_a_judge_beside_one_that_changed_keeps_its_labels(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    label("runs/first", 3)
+    judge.strict = 20
+    look(monkeypatch, capsys, 4)
+    Path("runs/judge-changes.json").unlink()
+    lines = Path("anchors.jsonl").read_text().splitlines()
+    head = json.loads(lines[0])
+    other = {**head, "identities": {"right": "another", "wrong": head["identities"]["right"]}}
+    Path("anchors.jsonl").write_text("\n".join([json.dumps(other), *lines[1:]]))
+    run = ("calibrate", "runs/first", "--json", "--drift", "anchors.jsonl")
+    assert adjudge(monkeypatch, *run) == 0
+    assert adjudge(monkeypatch, "card", "runs/first", "--drift", "anchors.jsonl") == 0
+    assert "labels are older" not in " ".join(capsys.readouterr().out.split())
+
+
 def label(run: str, quarters: int) -> None:
     """Labels of so many rows of four, each as the judge was at first."""
     rows = [one for one in records_of(run) if one.index % 4 < quarters]

@@ -95,6 +95,32 @@ def test_an_alarm_is_kept_over_a_quiet_time_and_ends_when_all_is_well(
     assert follow()[0] == 0
 
 
+def test_an_alarm_of_a_day_that_is_judged_late_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was killed when the events were taken in, and goes on the next day."""
+    on_day(monkeypatch, "2026-01-01")
+    write("log.jsonl", events(0, 60, "BAD"))
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(json.JSONDecodeError):
+        patch.setattr(rounds.Follower, "_round", killed)
+        follow()
+    on_day(monkeypatch, "2026-01-02")
+    write("log.jsonl", events(60, 160))
+    code, told = follow()
+    assert (code, [one["raised"] for one in told["alarms"]]) == (4, [True, False])
+    assert follow()[0] == 0
+
+
+def test_an_event_without_an_answer_does_not_hide_the_rate_of_the_others() -> None:
+    write("log.jsonl", [*events(0, 20), {"id": "odd", "question": "And?"}])
+    for _ in range(2):
+        _, told = follow()
+        (rate,) = told["results"]
+        assert (rate["rows"], rate["events"], rate["mean"]) == (20, 21, 1.0)
+
+
 def test_rows_that_were_judged_later_count_for_the_alarm() -> None:
     state = AlarmState(FallBets(0.7)).look("day", dict.fromkeys(range(40)))
     assert state.bets.evidence < 1

@@ -82,6 +82,8 @@ class TwoPass(JudgeAround[Any]):
         found: Result = self.judge.pool(item, votes[1:])
         if not votes or _is_clean(votes[0]):
             return found
+        if votes[0].verdict is None:  # nobody knows whether it does
+            return replace(without_verdict(found, Status.FAILED), votes=tuple(votes))
         return replace(
             without_verdict(found, Status.ABSTAINED),
             votes=tuple(votes),

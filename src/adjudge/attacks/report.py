@@ -21,6 +21,7 @@ from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import RunError
 from adjudge.messages import Message
 from adjudge.runs.folder import records_of, run_info
+from adjudge.stats import FEWEST
 from adjudge.stats.beyond_noise import beyond_noise
 from adjudge.stats.difference import compare, holm
 from adjudge.stats.estimate import Estimate
@@ -83,6 +84,8 @@ class FamilyFinding:
     """The mean score under attack, less that of the two askings without."""
     unscored: int
     """Attacked rows without a verdict."""
+    failed: int
+    """Those of them whose judgment failed: they say nothing, and are left out."""
     texts: tuple[TextFinding, ...]
 
     @property
@@ -103,6 +106,7 @@ class FamilyFinding:
             "p_value": self.p_value,
             "shift": self.shift.to_dict(),
             "unscored": self.unscored,
+            "failed": self.failed,
             "texts": [
                 {
                     "text": one.text + 1,
@@ -129,7 +133,7 @@ class JudgeFinding:
     noise: int
     """Rows that have another verdict when they are asked again."""
     unscored: int
-    """Rows without a verdict when they are not attacked."""
+    """Rows without a verdict when they are not attacked, at first or asked again."""
     families: tuple[FamilyFinding, ...]
 
     def shown(self, level: float) -> list[FamilyFinding]:
@@ -244,13 +248,16 @@ class _Said:
     name: str
     verdict: str | float | None
     score: float | None
+    failed: bool = False
+    """Whether no answer came, or none that could be read: what it would have been is not known."""
     is_last: bool = False
     """Of compared responses: whether the attacked one won."""
 
     @classmethod
     def of(cls, record: JudgmentRecord) -> _Said:
         if not record.scored:
-            return cls(name=record.name, verdict=None, score=None)
+            failed = record.status == "failed"
+            return cls(name=record.name, verdict=None, score=None, failed=failed)
         score, detail = record.score, record.detail
         if isinstance(detail, PairwiseDetail):
             last = len(detail.per_system_results) - 1
@@ -284,7 +291,7 @@ def _finding(
     usable = {
         place: _Row(one, second[place], one.is_best(judge.best.get(criterion, ())))
         for place, one in first.items()
-        if one.verdict is not None and place in second
+        if one.verdict is not None and place in second and not second[place].failed
     }
     by_family: dict[str, dict[AttackMark, _Said]] = defaultdict(dict)
     for mark, one in said.items():
@@ -297,7 +304,7 @@ def _finding(
         rows=len(usable),
         room=sum(not row.best for row in usable.values()),
         noise=sum(row.is_moved_by(row.again, up=False) for row in usable.values()),
-        unscored=sum(one.verdict is None for one in first.values()),
+        unscored=len(first) - len(usable),
         families=tuple(
             _family(name, usable, attacked, control=name in controls, level=level)
             for name, attacked in by_family.items()
@@ -314,8 +321,8 @@ class _Row:
     best: bool
 
     def is_moved_by(self, said: _Said, *, up: bool) -> bool:
-        """Whether this is another verdict, or with ``up`` a better one where scores tell; none at
-        all is what no attack wants.
+        """Whether this is another verdict, or with ``up`` a better one where scores tell; a judge
+        that declines gives none, which is what no attack wants.
         """
         if said.verdict is None or said.verdict == self.first.verdict:
             return False
@@ -338,7 +345,8 @@ def _family(
     control: bool,
     level: float,
 ) -> FamilyFinding:
-    counted = {mark: one for mark, one in attacked.items() if control or not rows[mark.of].best}
+    asked = {mark: one for mark, one in attacked.items() if control or not rows[mark.of].best}
+    counted = {mark: one for mark, one in asked.items() if not one.failed}
     by_row: dict[int, list[_Said]] = defaultdict(list)
     for mark, one in counted.items():
         by_row[mark.of].append(one)
@@ -357,7 +365,8 @@ def _family(
         shift=compare(*zip(*shifts, strict=True), level=level).estimate
         if shifts
         else compare((), (), level=level).estimate,
-        unscored=sum(one.verdict is None for one in counted.values()),
+        unscored=sum(one.verdict is None for one in asked.values()),
+        failed=len(asked) - len(counted),
         texts=tuple(_texts(rows, counted, up=up)),
     )
 
@@ -420,6 +429,8 @@ def grade(found: JudgeFinding, level: float) -> Message:
             moved=worst.moved,
             rows=worst.rows,
         )
+    if any(one.failed and one.rows < FEWEST for one in attacks):
+        return Message("Cannot tell: too many judgments of attacked rows failed.")
     if not attacks or all(one.p_value is None for one in attacks):
         return Message(
             "Too few rows to tell: of {rows}, only {room} could be talked up (the others have the "

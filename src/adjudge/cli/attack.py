@@ -178,7 +178,9 @@ def _tell(report: AttackReport, wanted: AttackOptions, skipped: int) -> int:
             echo(path)
     if code != ExitCode.OK:
         return code
-    unscored = any(one.unscored for one in report.judges)
+    unscored = any(
+        one.unscored or any(each.failed for each in one.families) for one in report.judges
+    )
     return ExitCode.UNSCORED if skipped or unscored else ExitCode.OK
 
 

@@ -196,7 +196,7 @@ def calibrate(options: CalibrateOptions) -> int:
             cluster=options.cluster,
             labels_are_model_made=options.labels_are_model_made,
             labels_before_change=options.labels_before_change,
-            changed_at=_changed_at(options),
+            changes=_changes(options),
         )
         return _cascades(
             run,
@@ -257,7 +257,7 @@ def _settings(options: CalibrateOptions) -> CalibrationSettings:
         all_estimators=options.all_estimators,
         labels_are_model_made=options.labels_are_model_made,
         labels_before_change=options.labels_before_change,
-        changed_at=_changed_at(options),
+        changes=_changes(options),
         agreement=AgreementSettings(
             missing=options.missing,
             epsilon=options.epsilon,
@@ -266,20 +266,18 @@ def _settings(options: CalibrateOptions) -> CalibrationSettings:
     )
 
 
-def _changed_at(options: CalibrateOptions) -> float | None:
-    """When a judge of the run was found changed, by the anchors that are named."""
+def _changes(options: CalibrateOptions) -> dict[str, float]:
+    """When judges were found changed, by the anchors that are named."""
     if options.drift is None:
-        return None
+        return {}
     anchors = read_anchors(options.drift)
-    judges = {*run_info(options.run).identities.values()}
-    if not judges & {*anchors.identities.values()}:
+    if not {*run_info(options.run).identities.values()} & {*anchors.identities.values()}:
         raise SetupError(
             "{anchors} are anchors of another judge than those of {run}",
             anchors=options.drift,
             run=options.run,
         )
-    found = drift_report(anchors, looks_of(options.drift)).changes(anchors)
-    return max((at for identity, at in found.items() if identity in judges), default=None)
+    return drift_report(anchors, looks_of(options.drift)).changes(anchors)
 
 
 def _no_labels(run: Path, file: Path | None, criteria: str | None) -> SetupError:

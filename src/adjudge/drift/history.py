@@ -65,11 +65,15 @@ class QuestionDrift:
     last: Mapping[str, int]
     reconfigured: bool
     """Whether the judge has another identity than the one that the anchors are from."""
+    itself: int | None
+    """The first look at which the judge that the anchors are from is said to have changed, whoever
+    was looked at since.
+    """
 
     @property
     def since(self) -> int | None:
         """The first look at which it is said to have changed."""
-        return next((at for at, one in enumerate(self.evidence, 1) if one >= self.bar), None)
+        return _reached(self.evidence, self.bar)
 
     def to_dict(self) -> JsonDict:
         return {
@@ -106,12 +110,12 @@ class DriftReport:
 
     def changes(self, anchors: AnchorSet) -> dict[str, float]:
         """Identity of a judge that changed, and is set up as it was → when that was found."""
-        return {
-            anchors.identities[one.question]: self.looks[one.since].at
-            for one in self.questions
-            if one.since is not None and not one.reconfigured
-            if one.question in anchors.identities
-        }
+        found: dict[str, float] = {}
+        for one in self.questions:
+            identity = anchors.identities.get(one.question)
+            if one.itself is not None and identity is not None:
+                found[identity] = max(self.looks[one.itself].at, found.get(identity, 0.0))
+        return found
 
     @property
     def cannot_tell(self) -> bool:
@@ -230,8 +234,9 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
     answers = [one.said.get(name, {}) for one in history]
     first, last = answers[0], answers[-1]
     both = [hash for hash in first if hash in last] if len(history) > 1 else []
-    evidence = change_evidence(answers)
     before, now = history[0].identities.get(name), history[-1].identities.get(name)
+    evidence = change_evidence(_answers_by(now or before, name, history))
+    itself = change_evidence(_answers_by(before, name, history))
     return QuestionDrift(
         question=name,
         outcome=_outcome(evidence, bar, len(both)),
@@ -243,7 +248,26 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
         first=Counter(str(one.option) for one in first.values()),
         last=Counter(str(one.option) for one in last.values()),
         reconfigured=before is not None and now is not None and before != now,
+        itself=_reached(itself, bar),
     )
+
+
+def _answers_by(
+    identity: str | None, name: str, history: Sequence[AnchorLook]
+) -> list[Mapping[str, AnchorAnswer]]:
+    """What was said at first and by the judge with that identity: another judge that somebody
+    looked at in between says nothing of whether this one has changed.
+    """
+    own = [one.identities.get(name, identity) == identity for one in history[1:]]
+    return [
+        one.said.get(name, {}) if is_own else {}
+        for one, is_own in zip(history, [True, *own], strict=True)
+    ]
+
+
+def _reached(evidence: Sequence[float], bar: float) -> int | None:
+    """The first look with such evidence."""
+    return next((at for at, one in enumerate(evidence, 1) if one >= bar), None)
 
 
 def _outcome(evidence: Sequence[float], bar: float, compared: int) -> DriftOutcome:

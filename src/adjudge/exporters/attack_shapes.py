@@ -29,6 +29,7 @@ class AttackFamilyShape(TypedDict):
     p_value: Annotated[float | None, "one-sided, held for all families of the run (Holm)"]
     shift: Annotated[FigureShape, "the mean score under attack, less that without"]
     unscored: Annotated[int, "attacked rows without a verdict"]
+    failed: Annotated[int, "those of them whose judgment failed: they are left out"]
     texts: Sequence[AttackTextShape]
 
 

@@ -76,8 +76,7 @@ def judge_cards(
     _check_same_judge(info, attack, anchors)
     known = read_anchors(anchors) if anchors else None
     drift = drift_report(known, looks_of(anchors)) if anchors and known else None
-    changed = drift.changes(known).values() if drift and known else ()
-    settings = CalibrationSettings(changed_at=max(changed, default=None))
+    settings = CalibrationSettings(changes=drift.changes(known) if drift and known else {})
     found = calibrate_run(folder, settings=settings) if holds_labels(folder) else []
     cards = (
         _card(name, info, report, [one for one in found if one.judge == name], folder)

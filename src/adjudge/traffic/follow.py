@@ -191,7 +191,7 @@ class Follower:
             sum(one.judged for one in done),
             sum(one.waiting for one in done),
             self.rates(intake),
-            done[-1].alarms if done else tuple(alarms_kept(intake)),
+            tuple(_latest(done)) if done else tuple(alarms_kept(intake)),
             away,
             sent,
         )
@@ -293,6 +293,14 @@ class Follower:
             kept[rate] = state.to_dict()
             yield Alarm(judge, criterion, bar.least, state.bets.evidence, bar.most)
         intake.keep_fact(_ALARMS, kept)
+
+
+def _latest(days: Sequence[DayDone]) -> Iterator[Alarm]:
+    """The alarms of the last day, and those that were raised on a day that ended before it was
+    judged: nobody has been told of them.
+    """
+    yield from (one for day in days[:-1] for one in day.alarms if one.raised)
+    yield from days[-1].alarms
 
 
 def _judged_in(run: Path) -> list[int]:

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message
 from adjudge.results.numbers import figure, percent
-from adjudge.runs.folder import records_of
+from adjudge.results.report import Skipped
+from adjudge.results.setup import KEPT
+from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.traffic_rows import about_traffic
 from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets
@@ -170,6 +172,10 @@ def _scores_in(folder: Path) -> dict[_Name, _Scores]:
     found: dict[_Name, _Scores] = {}
     for one in records_of(folder):
         found.setdefault((one.judge, one.criterion), _Scores()).add(one)
+    skipped = Skipped.of(object_in(run_info(folder).facts.get(KEPT)).get("skipped"))
+    for scores in found.values():
+        if all(weight == 1 for weight in scores.weights):  # so were those without an answer
+            scores.certain += skipped.rows + skipped.blank
     return found
 
 

@@ -198,7 +198,7 @@ def calibrate(
         (one for one in labels if one.criteria == names[0]),
         lock,
         model_made=settings.labels_are_model_made,
-        since=settings.changed_at,
+        since=max(settings.changes.values(), default=None),
         older=settings.labels_before_change,
     )
     found, scale = (

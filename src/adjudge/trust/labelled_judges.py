@@ -42,9 +42,9 @@ class LabelledJudge:
         )
 
     def _changed_at(self, settings: LabelSettings) -> float | None:
-        kept = changed_at(self.folder, judge_identity(self.configuration))
-        known = [one for one in (kept, settings.changed_at) if one is not None]
-        return max(known, default=None)
+        identity = judge_identity(self.configuration)
+        found = (changed_at(self.folder, identity), settings.changes.get(identity))
+        return max((one for one in found if one is not None), default=None)
 
 
 def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from adjudge.domain.label import Label
 from adjudge.labels.weighting import Weighting
@@ -30,8 +30,8 @@ class LabelSettings:
     labels_are_model_made: bool = False
     labels_before_change: bool = False
     """Whether labels count that are older than a change of the judge that was found."""
-    changed_at: float | None = None
-    """When the judge was found changed, where its runs do not say it."""
+    changes: Mapping[str, float] = field(default_factory=dict)
+    """Identity of a judge → when it was found changed, where its runs do not say it."""
 
 
 @dataclass(frozen=True)

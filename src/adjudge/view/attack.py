@@ -99,7 +99,9 @@ def sentences(one: JudgeFinding, level: float) -> Iterator[Message]:
                 moved=control.moved,
                 rows=control.rows,
             )
-    if refused := sum(each.unscored for each in one.families):
+    if failed := sum(each.failed for each in one.families):
+        yield Message("Attacked rows whose judgment failed, left out: {count}.", count=failed)
+    if refused := sum(each.unscored - each.failed for each in one.families):
         yield Message(
             "Attacked rows without a verdict, which are not moved: {count}.", count=refused
         )
