@@ -143,6 +143,8 @@ def test_a_number_that_is_looked_at_while_labelling_has_wider_limits_and_says_so
     assert any("however often it is looked at" in note for note in often.notes)
     with pytest.raises(SetupError, match="--cluster"):
         calibrate_run(run, settings=replace(NUMBER_ONLY, sequential=True, cluster="response"))
+    with pytest.raises(SetupError, match="--by"):
+        calibrate_run(run, settings=replace(NUMBER_ONLY, sequential=True, by="response"))
 
 
 def test_labels_of_chosen_rows_never_enter(run: Path, rows: list[Row]) -> None:
@@ -597,6 +599,29 @@ def test_copies_of_one_text_have_the_labels_that_were_given_under_their_own_ids(
     found = calibrate(results, [said, replace(said, option="FAIL", id="q7")])
     # of q9 nobody spoke by its id: the last word on the text counts
     assert found.confusion.table == {"FAIL": {"PASS": 2}, "PASS": {"PASS": 1}}
+
+
+def test_labels_of_another_systems_answers_are_not_told_of_this_one(tmp_path: Path) -> None:
+    rows = [
+        Instance(
+            {"response": f"[{place}] by {name}"},
+            metadata={"row": {"answered_row": place, "system": name}},
+        )
+        for place in range(40)
+        for name in ("one", "two")
+    ]
+    AspectCritic("Gives a date.", model(lambda _: "PASS"), name="dates").evaluate(
+        rows, run=tmp_path / "run"
+    )
+    labels = [
+        Label(row=row.identity, criteria="dates", annotator="ann", option="PASS", design="random")
+        for row in rows
+    ]
+    found = calibrate_run(labelled(tmp_path / "run", labels), settings=NUMBER_ONLY)
+    assert [one.system for one in found] == ["one", "two"]
+    for one in found:
+        assert one.labels.designs == {"random": 40}
+        assert not any("has not judged" in note for note in one.notes), one.notes
 
 
 def test_several_answers_to_one_question_are_no_independent_rows(tmp_path: Path) -> None:
