@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -25,6 +26,7 @@ from adjudge.labels.store import LabelStore
 from adjudge.labels.weighting import FEWEST, Weighting, quotas
 from adjudge.ledger.file import LABELS
 from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
+from support.commands import adjudge
 
 ROWS = 300
 LANGUAGES = ("en", "en", "en", "de", "fr")
@@ -291,8 +293,37 @@ def test_a_file_keeps_chances_and_one_without_them_is_refused(run: Path, tmp_pat
 def _first_version(path: Path) -> Iterator[str]:
     yield "ALTER TABLE labels DROP COLUMN drawn_by"
     yield "ALTER TABLE labels DROP COLUMN chance"
+    yield "ALTER TABLE labels DROP COLUMN step"
     yield "ALTER TABLE draws DROP COLUMN drawn_by"
     yield "PRAGMA user_version = 1"
+
+
+def test_a_run_that_labels_are_imported_into_goes_on_with_their_draw(
+    run: Path, made: Path, tmp_path: Path
+) -> None:
+    """Of a second run of the same judge a third may lie above another doubt."""
+    label(begin(run, "random-uncertain", 60))
+    (drawn_by,) = {one.drawn_by for one in LabelStore(run).current()}
+    labels = [
+        replace(one, drawn_by="random-uncertain:0.25", seed=3) for one in LabelStore(run).current()
+    ]
+    assert drawn_by != "random-uncertain:0.25"
+    write_labels(tmp_path / "labels.csv", labels)
+    other = Path(shutil.copytree(made, tmp_path / "other"))
+    said = adjudge("label", str(other), "--import", str(tmp_path / "labels.csv"))
+    assert said.returncode == 0, said.stderr
+    work = begin(other, "random-uncertain", 90)
+    assert (str(work._drawn_by), work.draw.seed) == ("random-uncertain:0.25", 3)
+    label(work)
+    (found,) = calibrate_run(other, settings=CalibrationSettings(agreement=None))
+    assert found.refusal is None
+
+    wrong = [replace(one, drawn_by="random-uncertain:x") for one in labels]
+    write_labels(tmp_path / "wrong.csv", wrong)
+    third = Path(shutil.copytree(made, tmp_path / "third"))
+    said = adjudge("label", str(third), "--import", str(tmp_path / "wrong.csv"))
+    assert (said.returncode, "drawn_by is" in said.stderr) == (1, True)
+    assert not list(LabelStore(third).current())
 
 
 def test_labels_of_an_earlier_version_are_read_and_added_to(run: Path) -> None:
@@ -307,3 +338,5 @@ def test_labels_of_an_earlier_version_are_read_and_added_to(run: Path) -> None:
     assert LabelStore(run).weighting("right") is None
     assert label(begin(run, "random-disagreement"), most=5) == 5
     assert len(list(LabelStore(run).current())) == 10
+    kept = {one.row: one for one in LabelStore(run).current()}
+    assert [kept[one.row] for one in before] == before
