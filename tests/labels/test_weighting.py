@@ -262,6 +262,36 @@ def test_columns_that_do_not_do_are_refused(run: Path, queue: Queue, by: str, sa
         begin(run, queue, by=by)
 
 
+def test_copies_of_a_text_are_of_the_kind_that_it_was_drawn_by(tmp_path: Path) -> None:
+    """Half of the German rows repeat English ones, which are drawn seldom and are all wrong."""
+
+    def script(_: Request) -> str:
+        return json.dumps({"explanation": "x", "selected_option": "PASS"})
+
+    texts = [(f"[{one}]", "en") for one in range(300)]
+    texts += [(f"[{one}]", "de") for one in (*range(0, 300, 10), *range(300, 330))]
+    rows = [
+        Instance({"response": text}, id=f"r{text[1:-1]}", metadata={"row": {"language": language}})
+        for text, language in texts
+    ]
+    folder = tmp_path / "run"
+    AspectCritic("Is it right?", ScriptedModel(script), name="right").evaluate(rows, run=folder)
+
+    def is_right(id: str | None) -> bool:
+        return int(str(id)[1:]) % 10 > 0 or int(str(id)[1:]) >= 300
+
+    work = begin(folder, "random-stratified", 80, by="language")
+    while shown := work.next():
+        work.answer(shown, Answer(option="PASS" if is_right(shown.queued.id) else "FAIL"))
+    drawn = {label.row for label in LabelStore(folder).current()}
+    known = [row for row in rows if row.identity in drawn]
+    english = [is_right(row.id) for row in known if int(str(row.id)[1:]) < 300]
+    german = [is_right(row.id) for row in known if int(str(row.id)[1:]) >= 300]
+    found = calibrated(folder).corrected
+    assert found is not None
+    assert found.value == pytest.approx((330 * fmean(english) + 30 * fmean(german)) / 360)
+
+
 def test_labels_of_two_weighted_draws_correct_nothing(run: Path) -> None:
     fill(begin(run, "random-disagreement"))
     store = LabelStore(run)

@@ -277,7 +277,7 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
             return votes_of(ledger, one.judge, record.index) if wanted else ()
 
         contestants = Contestants.of_judge(ledger, one.judge)
-        labels = by_row(used.labels)
+        labels, first_kinds = by_row(used.labels), dict[str, str]()
 
         def new_rows() -> Rows:
             return Rows(
@@ -289,6 +289,7 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
                 _kept(settings),
                 contestants=contestants,
                 weighting=used.weighting,
+                first_kinds=first_kinds,
             )
 
         by_system: defaultdict[str, Rows] = defaultdict(new_rows)

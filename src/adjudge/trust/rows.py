@@ -119,6 +119,10 @@ class Rows:
     """What the chances of rows follow, where they were drawn with chances of their own."""
     kinds: list[str] = field(default_factory=list)
     """The kind of each row, where there is a weighting."""
+    first_kinds: dict[str, str] = field(default_factory=dict)
+    """Row identity → the kind of the first row with that content, by which all its copies were
+    drawn.
+    """
     groups: list[str] = field(default_factory=list)
     """What each row holds in the column ``group``."""
     asked: set[str] = field(default_factory=set)
@@ -151,7 +155,8 @@ class Rows:
         cluster = record.cell(self.cluster) if self.cluster else self._asked_of(record, place)
         self.clusters.append(cluster)
         if self.weighting is not None:
-            self.kinds.append("" if said is None else self.weighting.kind(record))
+            own = "" if said is None else self.weighting.kind(record)
+            self.kinds.append(own and self.first_kinds.setdefault(record.identity, own))
         if self.group:
             self.groups.append(value_in(record, self.group))
         if self.all_votes is not None:
