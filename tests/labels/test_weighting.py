@@ -335,7 +335,8 @@ def test_a_run_that_labels_are_imported_into_goes_on_with_their_draw(
     label(begin(run, "random-uncertain", 60))
     (drawn_by,) = {one.drawn_by for one in LabelStore(run).current()}
     labels = [
-        replace(one, drawn_by="random-uncertain:0.25", seed=3) for one in LabelStore(run).current()
+        replace(one, drawn_by="random-uncertain:0.25", seed=3, drawn_at=1.0)
+        for one in LabelStore(run).current()
     ]
     assert drawn_by != "random-uncertain:0.25"
     write_labels(tmp_path / "labels.csv", labels)
@@ -347,6 +348,7 @@ def test_a_run_that_labels_are_imported_into_goes_on_with_their_draw(
     label(work)
     (found,) = calibrate_run(other, settings=CalibrationSettings(agreement=None))
     assert found.refusal is None
+    assert any("drawn by the verdicts of an earlier run" in note for note in found.notes)
 
     wrong = [replace(one, drawn_by="random-uncertain:x") for one in labels]
     write_labels(tmp_path / "wrong.csv", wrong)
