@@ -230,3 +230,13 @@ def test_fewer_steps_are_no_worse_than_before(tmp_path: Path) -> None:
             *("--run", str(tmp_path / f"{run}2"), "--not-worse-than", str(tmp_path / other)),
         )
         assert held.returncode == code, held.stdout
+    short = tmp_path / "short.jsonl"
+    short.write_text("".join((tmp_path / "new.jsonl").read_text().splitlines(True)[:-1]))
+    held = adjudge(
+        *("agent", str(short), "--measure", "steps", "--run", str(tmp_path / "short"), "--json"),
+        *("--not-worse-than", str(tmp_path / "old")),
+    )
+    assert held.returncode == 5, held.stderr
+    (gate,) = json.loads(held.stdout)["gates"]
+    assert (gate["lower"], gate["upper"], gate["needed"]) == (None, None, 0)
+    assert "could have any count" in gate["message"]

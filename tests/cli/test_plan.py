@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from adjudge import AspectCritic, Instance
+from adjudge.gateway.prices import PriceTable
+from adjudge.labels.store import LabelStore
+from adjudge.runs.folder import run_info
+from adjudge.trust.planning import _usd_per_row, planned_judge
 from support import commands
+from support.labels import label, model
 
 
 @pytest.mark.parametrize(
@@ -42,6 +49,7 @@ def test_a_plan_says_what_it_takes_and_how_sure_that_is(
         ("--rate 0.9 --width 0.1 --sensitivity 0.9", "give both"),
         ("--rate 0.9 --difference 0.05 --discordant 0.01", "at least as large"),
         ("--rate 0.9 --width 0.1 --judge nowhere", "nowhere"),
+        ("--rate 0.9 --width 0.1 --sequential", "for a gate alone"),
         ("--rate few --width 0.1", "few"),
     ],
 )
@@ -52,6 +60,28 @@ def test_what_cannot_be_planned_is_refused_in_a_sentence(
     assert done.returncode in (1, 2)
     assert said in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_plan_with_a_run_knows_what_one_judge_costs(tmp_path: Path) -> None:
+    texts = [f"row {place} said {'yes' if place % 3 else 'no'}." for place in range(40)]
+
+    def critic(name: str) -> AspectCritic:
+        said = model(lambda prompt: "PASS" if "yes" in prompt else "FAIL", "openai/gpt-4o-mini")
+        return AspectCritic("Says yes.", said, name=name)
+
+    run = tmp_path / "run"
+    critic("dates").evaluate([Instance({"response": text}) for text in texts], run=run)
+    LabelStore(run).add(
+        *(label(one, "FAIL" if "no" in one else "PASS", design="random") for one in texts)
+    )
+    found, info = planned_judge(run), run_info(run)
+    (used,) = info.usage.values()
+    assert found.usd_per_row == pytest.approx(
+        (PriceTable.load().cost("openai/gpt-4o-mini", used) or 0) / 40
+    )
+    assert _usd_per_row(replace(info, votes=80)) == pytest.approx(2 * (found.usd_per_row or 0))
+    assert _usd_per_row(replace(info, judges={**info.judges, "other": {"scored": 40}})) is None
+    assert _usd_per_row(replace(info, usage={})) is None
 
 
 def test_a_plan_is_a_json_document_too(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 
@@ -25,6 +26,7 @@ from adjudge.labels.store import LabelStore
 from adjudge.labels.weighting import FEWEST, Weighting, quotas
 from adjudge.ledger.file import LABELS
 from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
+from support.commands import adjudge
 
 ROWS = 300
 LANGUAGES = ("en", "en", "en", "de", "fr")
@@ -260,6 +262,36 @@ def test_columns_that_do_not_do_are_refused(run: Path, queue: Queue, by: str, sa
         begin(run, queue, by=by)
 
 
+def test_copies_of_a_text_are_of_the_kind_that_it_was_drawn_by(tmp_path: Path) -> None:
+    """Half of the German rows repeat English ones, which are drawn seldom and are all wrong."""
+
+    def script(_: Request) -> str:
+        return json.dumps({"explanation": "x", "selected_option": "PASS"})
+
+    texts = [(f"[{one}]", "en") for one in range(300)]
+    texts += [(f"[{one}]", "de") for one in (*range(0, 300, 10), *range(300, 330))]
+    rows = [
+        Instance({"response": text}, id=f"r{text[1:-1]}", metadata={"row": {"language": language}})
+        for text, language in texts
+    ]
+    folder = tmp_path / "run"
+    AspectCritic("Is it right?", ScriptedModel(script), name="right").evaluate(rows, run=folder)
+
+    def is_right(id: str | None) -> bool:
+        return int(str(id)[1:]) % 10 > 0 or int(str(id)[1:]) >= 300
+
+    work = begin(folder, "random-stratified", 80, by="language")
+    while shown := work.next():
+        work.answer(shown, Answer(option="PASS" if is_right(shown.queued.id) else "FAIL"))
+    drawn = {label.row for label in LabelStore(folder).current()}
+    known = [row for row in rows if row.identity in drawn]
+    english = [is_right(row.id) for row in known if int(str(row.id)[1:]) < 300]
+    german = [is_right(row.id) for row in known if int(str(row.id)[1:]) >= 300]
+    found = calibrated(folder).corrected
+    assert found is not None
+    assert found.value == pytest.approx((330 * fmean(english) + 30 * fmean(german)) / 360)
+
+
 def test_labels_of_two_weighted_draws_correct_nothing(run: Path) -> None:
     fill(begin(run, "random-disagreement"))
     store = LabelStore(run)
@@ -296,6 +328,36 @@ def _first_version(path: Path) -> Iterator[str]:
     yield "PRAGMA user_version = 1"
 
 
+def test_a_run_that_labels_are_imported_into_goes_on_with_their_draw(
+    run: Path, made: Path, tmp_path: Path
+) -> None:
+    """Of a second run of the same judge a third may lie above another doubt."""
+    label(begin(run, "random-uncertain", 60))
+    (drawn_by,) = {one.drawn_by for one in LabelStore(run).current()}
+    labels = [
+        replace(one, drawn_by="random-uncertain:0.25", seed=3, drawn_at=1.0)
+        for one in LabelStore(run).current()
+    ]
+    assert drawn_by != "random-uncertain:0.25"
+    write_labels(tmp_path / "labels.csv", labels)
+    other = Path(shutil.copytree(made, tmp_path / "other"))
+    said = adjudge("label", str(other), "--import", str(tmp_path / "labels.csv"))
+    assert said.returncode == 0, said.stderr
+    work = begin(other, "random-uncertain", 90)
+    assert (str(work._drawn_by), work.draw.seed) == ("random-uncertain:0.25", 3)
+    label(work)
+    (found,) = calibrate_run(other, settings=CalibrationSettings(agreement=None))
+    assert found.refusal is None
+    assert any("drawn by the verdicts of an earlier run" in note for note in found.notes)
+
+    wrong = [replace(one, drawn_by="random-uncertain:x") for one in labels]
+    write_labels(tmp_path / "wrong.csv", wrong)
+    third = Path(shutil.copytree(made, tmp_path / "third"))
+    said = adjudge("label", str(third), "--import", str(tmp_path / "wrong.csv"))
+    assert (said.returncode, "drawn_by is" in said.stderr) == (1, True)
+    assert not list(LabelStore(third).current())
+
+
 def test_labels_of_an_earlier_version_are_read_and_added_to(run: Path) -> None:
     label(begin(run, "random"), most=5)
     before = list(LabelStore(run).current())
@@ -308,3 +370,5 @@ def test_labels_of_an_earlier_version_are_read_and_added_to(run: Path) -> None:
     assert LabelStore(run).weighting("right") is None
     assert label(begin(run, "random-disagreement"), most=5) == 5
     assert len(list(LabelStore(run).current())) == 10
+    kept = {one.row: one for one in LabelStore(run).current()}
+    assert [kept[one.row] for one in before] == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -14,6 +15,7 @@ from statistics import fmean
 import pytest
 
 from adjudge import (
+    AspectCritic,
     DirectJudge,
     Instance,
     PairwiseInstance,
@@ -141,6 +143,8 @@ def test_a_number_that_is_looked_at_while_labelling_has_wider_limits_and_says_so
     assert any("however often it is looked at" in note for note in often.notes)
     with pytest.raises(SetupError, match="--cluster"):
         calibrate_run(run, settings=replace(NUMBER_ONLY, sequential=True, cluster="response"))
+    with pytest.raises(SetupError, match="--by"):
+        calibrate_run(run, settings=replace(NUMBER_ONLY, sequential=True, by="response"))
 
 
 def test_labels_of_chosen_rows_never_enter(run: Path, rows: list[Row]) -> None:
@@ -595,3 +599,66 @@ def test_copies_of_one_text_have_the_labels_that_were_given_under_their_own_ids(
     found = calibrate(results, [said, replace(said, option="FAIL", id="q7")])
     # of q9 nobody spoke by its id: the last word on the text counts
     assert found.confusion.table == {"FAIL": {"PASS": 2}, "PASS": {"PASS": 1}}
+
+
+def test_labels_of_another_systems_answers_are_not_told_of_this_one(tmp_path: Path) -> None:
+    rows = [
+        Instance(
+            {"response": f"[{place}] by {name}"},
+            metadata={"row": {"answered_row": place, "system": name}},
+        )
+        for place in range(40)
+        for name in ("one", "two")
+    ]
+    AspectCritic("Gives a date.", model(lambda _: "PASS"), name="dates").evaluate(
+        rows, run=tmp_path / "run"
+    )
+    labels = [
+        Label(row=row.identity, criteria="dates", annotator="ann", option="PASS", design="random")
+        for row in rows
+    ]
+    found = calibrate_run(labelled(tmp_path / "run", labels), settings=NUMBER_ONLY)
+    assert [one.system for one in found] == ["one", "two"]
+    for one in found:
+        assert one.labels.designs == {"random": 40}
+        assert not any("has not judged" in note for note in one.notes), one.notes
+
+
+def test_several_answers_to_one_question_are_no_independent_rows(tmp_path: Path) -> None:
+    """Forty questions answered five times each: their labels are worth no two hundred."""
+
+    def script(request: Request) -> str:
+        found = re.search(r"\[(\d+)\]", request.prompt.text)
+        passed = found is not None and int(found[1]) % 3 > 0
+        return json.dumps({"explanation": "x", "selected_option": "PASS" if passed else "FAIL"})
+
+    def made(name: str, **columns: object) -> Calibration:
+        rows = [
+            Instance(
+                {"response": f"[{place // 5}] time {place % 5}"},
+                metadata={"row": {**columns, "answered_row": place // 5 if columns else place}},
+            )
+            for place in range(200)
+        ]
+        AspectCritic("Gives a date.", ScriptedModel(script), name="dates").evaluate(
+            rows, run=tmp_path / name
+        )
+        labels = [
+            Label(
+                row=row.identity,
+                criteria="dates",
+                annotator="ann",
+                option="FAIL" if place // 5 % 4 else "PASS",
+                design="random",
+            )
+            for place, row in enumerate(rows)
+        ]
+        (found,) = calibrate_run(labelled(tmp_path / name, labels))
+        return found
+
+    alone, repeated = made("alone"), made("repeated", system="one")
+    assert alone.corrected is not None
+    assert repeated.corrected is not None
+    assert (repeated.corrected.value, repeated.system) == (alone.corrected.value, "")
+    assert (repeated.corrected.width or 0) > 1.7 * (alone.corrected.width or 1)
+    assert (repeated.labels_only.width or 0) > 1.7 * (alone.labels_only.width or 1)

@@ -380,7 +380,7 @@ def _import(
     *,
     skip: bool,
 ) -> int:
-    from adjudge.labels.files import LabelDefaults, read_labels, run_rows
+    from adjudge.labels.files import LabelDefaults, keep_draws, read_labels, run_rows
 
     bad: list[BadRow] = []
     with run_rows(run) as rows:
@@ -394,6 +394,7 @@ def _import(
     known = {_about(one): one for one in store.current()}
     new = [one for one in found if not _says_the_same(one, known.get(_about(one)))]
     if new:
+        keep_draws(run, new)
         store.add(*new)
     for row in bad:
         echo(Message("skipped {row}", row=str(row)), err=True)

@@ -166,8 +166,8 @@ class GateShape(TypedDict):
     name: Annotated[str, "the criteria, or the compared system"]
     measure: str
     value: float | None
-    lower: float
-    upper: float
+    lower: Annotated[float | None, "None: there is no least, since counts are missing"]
+    upper: Annotated[float | None, "None: there is no most"]
     bar: float
     margin: Annotated[float | None, "by how much the bar was reached; below 0 where it was missed"]
     needed: int

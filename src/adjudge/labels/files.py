@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -19,6 +19,8 @@ from adjudge.domain.label import Answer, Design, Kind, Label, LabelScale
 from adjudge.domain.rag_record import RagDetail
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.scales import JudgedScale, label_scales
+from adjudge.labels.store import Draw, LabelStore
+from adjudge.labels.weighting import Weighting
 from adjudge.ledger.records import records
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
@@ -181,6 +183,21 @@ def read_labels(
             raise RunError(str(read))
         else:
             on_bad_row(read)
+
+
+def keep_draws(folder: str | Path, labels: Iterable[Label]) -> None:
+    """Go on as the labels of a file were drawn, where their rows had chances of their own by a
+    judge of this run: otherwise further labels could not be joined with them.
+    """
+    store, known = LabelStore(folder), {one.name: one.identity for one in label_scales(folder)}
+    drawn = {
+        one.criteria: (one, Weighting.read(str(one.drawn_by)))
+        for one in labels
+        if one.design == "random_weighted" and one.drawn_under == known.get(one.criteria)
+    }
+    for criteria, (one, weighting) in drawn.items():
+        store.keep_draw(criteria, Draw(one.seed or 0, one.drawn_at or one.at))
+        store.keep_weighting(criteria, str(weighting))
 
 
 def _row_labels(

@@ -37,19 +37,16 @@ _NAMES = ", ".join(_COLUMNS)
 _REALS = ("score", "at", "drawn_at", "chance")
 _SECOND = ("drawn_by", "chance", "step")
 """Columns that the first version of the file lacks; rows without them have its checksum."""
-_TO_SECOND = (
-    "ALTER TABLE labels ADD COLUMN drawn_by TEXT",
-    "ALTER TABLE labels ADD COLUMN chance REAL",
-    "ALTER TABLE labels ADD COLUMN step INTEGER",
-    "ALTER TABLE draws ADD COLUMN drawn_by TEXT",
-)
+_TO_SECOND = {
+    "labels": ("drawn_by TEXT", "chance REAL", "step INTEGER"),
+    "draws": ("drawn_by TEXT",),
+}
 _MARKS = ",".join("?" * (len(_COLUMNS) + 1))
 _ADD = f"INSERT INTO labels ({_NAMES}, checksum) VALUES ({_MARKS})"  # noqa: S608 - names of ours
 _WHICH = (
     "(:criteria IS NULL OR criteria = :criteria) AND (:annotator IS NULL OR annotator = :annotator)"
 )
 _SELECT = f"SELECT {_NAMES}, checksum FROM labels WHERE {_WHICH}"  # noqa: S608 - names of ours
-_FIRST_NAMES = ", ".join(f"NULL AS {one}" if one in _SECOND else one for one in _COLUMNS)
 _ADD_DRAW = "INSERT OR IGNORE INTO draws (criteria, seed, drawn_at) VALUES (?, ?, ?)"
 _OF_EACH_ROW = "ORDER BY criteria, row, annotator, number"
 
@@ -242,8 +239,9 @@ class LabelStore:
             known = columns_in(connection, "labels")
             if not known:
                 return  # it is being made at this moment
-            if "chance" not in known:
-                query = query.replace(_NAMES, _FIRST_NAMES)
+            if lacking := {*_SECOND} - {*known}:
+                names = (f"NULL AS {one}" if one in lacking else one for one in _COLUMNS)
+                query = query.replace(_NAMES, ", ".join(names))
             for row in connection.execute(query, {"criteria": criteria, "annotator": annotator}):
                 yield _label(row)
 
@@ -286,8 +284,11 @@ class LabelStore:
 def _make(connection: sqlite3.Connection, version: int) -> None:
     connection.execute("BEGIN IMMEDIATE")
     if version:
-        for statement in _TO_SECOND:
-            connection.execute(statement)
+        for table, columns in _TO_SECOND.items():
+            known = columns_in(connection, table)
+            for column in columns:
+                if column.split()[0] not in known:
+                    connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
     else:
         execute_file(connection, "labels.sql")
     connection.execute(f"PRAGMA user_version = {_VERSION}")

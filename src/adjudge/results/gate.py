@@ -144,6 +144,8 @@ class GateResult:
         """
         if self.measure == "missing":
             return max(0, self.missing - self.allowed)
+        if math.isinf(self.upper):  # rows without a count could have any
+            return 0
         return max(0, math.ceil((self.bar - self.upper) * self.rows - 1e-9))
 
     def sentence(self) -> Message:
@@ -267,6 +269,12 @@ class GateResult:
             return Message(
                 "Gate failed: {of} is worse than in {against}: change {value:+.3f} "
                 "({level} upper bound {upper:+.3f}; a drop of {drop:.3f} is allowed).",
+                **values,
+            )
+        if math.isinf(self.upper):
+            return Message(
+                "Gate undecided: whether {of} is worse than in {against} cannot be told: change "
+                "{value:+.3f}, but rows that one of the runs lacks could have any count.",
                 **values,
             )
         return Message(
@@ -410,7 +418,9 @@ class GateResult:
     def to_dict(self) -> JsonDict:
         """This gate as a JSON-ready dict."""
         return {
-            **some_of(self, "judge", "name", "measure", "value", "lower", "upper"),
+            **some_of(self, "judge", "name", "measure", "value"),
+            "lower": None if math.isinf(self.lower) else self.lower,
+            "upper": None if math.isinf(self.upper) else self.upper,
             **some_of(self, "bar", "margin", "needed", "verdict"),
             **some_of(self, "rows", "missing", "confidence"),
             **({"against": self.against} if self.against else {}),

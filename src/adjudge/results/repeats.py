@@ -8,14 +8,13 @@ from math import comb
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.repeated import asked_row, task_of
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_rows, count_tasks
 from adjudge.results.numbers import percent
 
-ROW, REPEAT, SYSTEM = "answered_row", "repeat", "system"
-"""The columns by which an answer says to which row it is, for which time, and whose."""
-TRIAL, TASK = "trial", "task_id"
-"""The same of runs of agents: for which time, and which task."""
+REPEAT, SYSTEM = "repeat", "system"
+"""The columns by which an answer says for which time it is, and whose."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +57,6 @@ class Repeats:
             "incomplete": self.incomplete,
             "pass_all": {str(k): share for k, share in enumerate(self.pass_all, 1)},
         }
-
-
-def asked_row(one: JudgmentRecord) -> str | None:
-    """The row that was asked, whoever answered it and for whichever time; None where no row is
-    answered more than once.
-    """
-    found = one.input.get(ROW)
-    return None if found is None else str(found)
-
-
-def task_of(one: JudgmentRecord) -> str | None:
-    """The task of an agent's run that is one trial of several; None of any other row."""
-    is_trial = one.detail.kind == "agent" and {TRIAL, TASK} <= one.input.keys()
-    return str(one.input[TASK]) if is_trial else None
 
 
 class RepeatTally:

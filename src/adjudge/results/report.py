@@ -22,6 +22,7 @@ from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.repeated import TRIAL
 from adjudge.domain.results import Result
 from adjudge.errors import NOT_ASKED
 from adjudge.gateway.prices import TARGET
@@ -31,7 +32,7 @@ from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
 from adjudge.results.rag_row import rule_of
-from adjudge.results.repeats import REPEAT, TRIAL, Repeats, RepeatTally
+from adjudge.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.results.summary import GateConfidence, Summary, Tally
 

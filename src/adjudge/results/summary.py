@@ -15,9 +15,9 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.repeated import asked_row, task_of
 from adjudge.domain.results import Result
 from adjudge.messages import abridge
-from adjudge.results.repeats import asked_row, task_of
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:

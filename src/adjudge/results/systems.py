@@ -13,11 +13,11 @@ from adjudge.agents.evaluator import AgentEvaluator, Given, instances_of
 from adjudge.agents.systems import by_task, runs_in
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.repeated import asked_row
 from adjudge.engine.run import RunLike
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_rows, count_tasks
 from adjudge.results.numbers import level_text
-from adjudge.results.repeats import asked_row
 from adjudge.stats.difference import (
     ComparisonOutcome,
     Difference,

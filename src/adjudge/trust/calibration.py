@@ -277,7 +277,7 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
             return votes_of(ledger, one.judge, record.index) if wanted else ()
 
         contestants = Contestants.of_judge(ledger, one.judge)
-        labels = by_row(used.labels)
+        labels, first_kinds = by_row(used.labels), dict[str, str]()
 
         def new_rows() -> Rows:
             return Rows(
@@ -289,6 +289,7 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
                 _kept(settings),
                 contestants=contestants,
                 weighting=used.weighting,
+                first_kinds=first_kinds,
             )
 
         by_system: defaultdict[str, Rows] = defaultdict(new_rows)
@@ -299,8 +300,17 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
                 by_system[record.answered_by].add(record)
             else:
                 beside += 1
+    labelled = {
+        system: {row.identity for row in rows.labelled} for system, rows in by_system.items()
+    }
     made = {
-        system: calibration(rows, used, judge=one.judge, lock=one.lock, settings=settings)
+        system: calibration(
+            rows,
+            used.without(set().union(*labelled.values()) - labelled.get(system, set())),
+            judge=one.judge,
+            lock=one.lock,
+            settings=settings,
+        )
         for system, rows in (by_system or {"": new_rows()}).items()
     }
     return [
@@ -343,12 +353,10 @@ def calibration(
         none = undefined("win rate", 0, several.text, level=level)
         estimates = replace(estimates, naive=none, alone=none)
     weighted = rows.weighting is not None
-    refused = (
-        several
-        or used.refusal
-        or (WEIGHTED_NUMBERS if weighted and measure.is_number else None)
-        or too_few(estimates.strata, every=weighted)
+    by_labels = (
+        several or used.refusal or (WEIGHTED_NUMBERS if weighted and measure.is_number else None)
     )
+    refused = by_labels or too_few(estimates.strata, every=weighted)
     needed = estimates.needed(target, level)
     return Calibration(
         judge=judge,
@@ -375,12 +383,12 @@ def calibration(
         )
         if settings.all_estimators and not several
         else (),
-        shares={} if refused else _shares(rows, drawn, measure, level),
+        shares={} if refused or settings.sequential else _shares(rows, drawn, measure, level),
         distance=None if used.refusal else distance_of(drawn, measure, level),
         agreement=agreement_of(rows, measure, settings.agreement, level)
         if settings.agreement
         else None,
-        slices=None if several or used.refusal else slices_of(rows, drawn, measure, level),
+        slices=None if by_labels else slices_of(rows, drawn, measure, level),
         panel=panel_of(rows.labelled, measure, level, _said(rows, measure))
         if settings.agreement
         else None,
@@ -469,6 +477,8 @@ def _looked_at_often(
     """
     if settings.cluster:
         raise SetupError("--sequential does not work with --cluster: leave one of them out")
+    if settings.by:
+        raise SetupError("--sequential does not work with --by: leave one of them out")
     said, order = rows.strata
     strata = stratify(said, rows.label_values(drawn, measure), order, rows.together)
     streams = [_stream(one, len(said)) for one in strata]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
@@ -11,6 +11,7 @@ from adjudge.domain.label import Label
 from adjudge.engine.identity import judge_identity
 from adjudge.labels.scales import JudgedScale, label_scales
 from adjudge.ledger.file import read_meta
+from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.judge_changes import changed_at
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
@@ -33,13 +34,34 @@ class LabelledJudge:
 
     def used(self, settings: LabelSettings) -> LabelsUsed:
         """The labels by what may be done with them."""
-        return labels_used(
+        found = labels_used(
             self.labels,
             self.lock,
             model_made=settings.labels_are_model_made,
             since=self._changed_at(settings),
             older=settings.labels_before_change,
         )
+        return replace(found, notes=(*found.notes, *self._of_an_earlier_run(found.labels)))
+
+    def _of_an_earlier_run(self, labels: Sequence[Label]) -> Iterator[Message]:
+        """A judge need not say the same twice, and rows were drawn by what it said then."""
+        with reading(self.folder) as ledger:
+            began = read_meta(ledger).get("started")
+        count = sum(
+            one.design in ("random_within_verdict", "random_weighted")
+            and one.drawn_at is not None
+            and isinstance(began, int | float)
+            and one.drawn_at < began
+            for one in labels
+        )
+        if count:
+            yield plural(
+                "{count} label is of a row that was drawn by the verdicts of an earlier run: it is "
+                "a random one as far as this run says the same",
+                "{count} labels are of rows that were drawn by the verdicts of an earlier run: "
+                "they are a random sample as far as this run says the same",
+                count,
+            )
 
     def _changed_at(self, settings: LabelSettings) -> float | None:
         identity = judge_identity(self.configuration)

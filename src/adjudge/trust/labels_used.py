@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from adjudge.domain.label import Label
@@ -50,6 +50,10 @@ class LabelsUsed:
     @property
     def weighting(self) -> Weighting | None:
         return Weighting.read(self.drawn_by) if self.drawn_by else None
+
+    def without(self, rows: Collection[str]) -> LabelsUsed:
+        """Those of other rows than these."""
+        return replace(self, labels=tuple(one for one in self.labels if one.row not in rows))
 
     @property
     def designs(self) -> dict[str, int]:

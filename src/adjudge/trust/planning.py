@@ -10,7 +10,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
-from adjudge.runs.folder import run_info
+from adjudge.runs.folder import RunInfo, run_info
 from adjudge.stats.planning import (
     MOST,
     JudgeQuality,
@@ -219,6 +219,11 @@ def _check(settings: PlanSettings, judge: PlannedJudge | None) -> None:
             "and is at least as large, not {discordant:g}",
             discordant=apart,
         )
+    if settings.sequential and settings.bar is None:
+        raise SetupError(
+            "sequential is planned for a gate alone, which is looked at again and again: give a "
+            "bar, or leave it out"
+        )
     if settings.rows is not None and (judge is None or settings.width is None):
         raise SetupError("rows says how many a judge judges: name the judge, and a width")
 
@@ -265,8 +270,8 @@ def planned_judge(folder: str | Path, *, judge: str | None = None) -> PlannedJud
     fit = [one for one in found if one.confusion.sensitivity and one.confusion.specificity]
     if len(fit) != 1:
         raise SetupError(
-            "{folder} has {count} judges with labels of pass and fail: a plan needs one (label "
-            "rows with 'adjudge label', or give --sensitivity and --specificity)",
+            "{folder} has {count} judges or systems with labels of pass and fail: a plan needs "
+            "one (label rows with 'adjudge label', or give --sensitivity and --specificity)",
             folder=folder,
             count=len(fit),
         )
@@ -274,14 +279,21 @@ def planned_judge(folder: str | Path, *, judge: str | None = None) -> PlannedJud
     quality = JudgeQuality(
         *((one.value or 0.0) * one.count / (one.count + 1) for one in shares if one)
     )
-    info = run_info(folder)
-    prices = PriceTable.load()
-    costs = [prices.cost(model, used) for model, used in info.usage.items()]
-    known = [one for one in costs if one is not None]
-    cost = sum(known) if len(known) == len(costs) else None
     return PlannedJudge(
         quality=quality,
         rows=fit[0].rows,
-        usd_per_row=None if cost is None or not info.rows else cost / info.rows,
+        usd_per_row=_usd_per_row(run_info(folder)),
         labels=fit[0].count,
     )
+
+
+def _usd_per_row(info: RunInfo) -> float | None:
+    """Of the one judge of a run: what several cost by themselves is not kept. Replies that were
+    kept from earlier runs cost as much as those that were asked for.
+    """
+    prices, calls = PriceTable.load(), sum(used.calls for used in info.usage.values())
+    costs = [prices.cost(model, used) for model, used in info.usage.items()]
+    known = [one for one in costs if one is not None]
+    if len(info.judges) != 1 or len(known) < len(costs) or not calls or not info.rows:
+        return None
+    return sum(known) / info.rows * max(1.0, info.votes / calls)

@@ -11,6 +11,7 @@ from statistics import fmean
 from adjudge.domain.instance import names_only
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import CascadeStepRecord, JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.domain.repeated import asked_row, task_of
 from adjudge.domain.slices import Slicing, slice_rows, value_in
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
@@ -118,8 +119,15 @@ class Rows:
     """What the chances of rows follow, where they were drawn with chances of their own."""
     kinds: list[str] = field(default_factory=list)
     """The kind of each row, where there is a weighting."""
+    first_kinds: dict[str, str] = field(default_factory=dict)
+    """Row identity → the kind of the first row with that content, by which all its copies were
+    drawn.
+    """
     groups: list[str] = field(default_factory=list)
     """What each row holds in the column ``group``."""
+    asked: set[str] = field(default_factory=set)
+    """The questions that answers are to, where some may have several; ``is_repeated``: some do."""
+    is_repeated: bool = False
     unfit: int = 0
     """Labels that say what cannot be said by this criteria: they are left out."""
     reworded: int = 0
@@ -144,16 +152,26 @@ class Rows:
             and (rates := _stated_rates(record, self._systems(record)))
         ):
             self.stated[place] = rates
-        cluster = record.cell(self.cluster) if self.cluster else place
+        cluster = record.cell(self.cluster) if self.cluster else self._asked_of(record, place)
         self.clusters.append(cluster)
         if self.weighting is not None:
-            self.kinds.append("" if said is None else self.weighting.kind(record))
+            own = "" if said is None else self.weighting.kind(record)
+            self.kinds.append(own and self.first_kinds.setdefault(record.identity, own))
         if self.group:
             self.groups.append(value_in(record, self.group))
         if self.all_votes is not None:
             self.all_votes.append(self._votes(record))
         if given := self._answers(record):
             self.labelled.append(self._row(record, place, said, number, given, cluster))
+
+    def _asked_of(self, record: JudgmentRecord, place: int) -> Hashable:
+        """What was asked, where it may be answered several times; else the row stands alone."""
+        asked = task_of(record) or asked_row(record)
+        if asked is None:
+            return place
+        self.is_repeated |= asked in self.asked
+        self.asked.add(asked)
+        return asked
 
     def _row(
         self,
@@ -298,9 +316,9 @@ class Rows:
     def together(self) -> list[Hashable] | None:
         """The cluster of each row; None where all are independent.
 
-        Copies of one text belong together as well.
+        Several answers to one question belong together, and copies of one text.
         """
-        if self.cluster:
+        if self.cluster or self.is_repeated:
             return self.clusters
         copies = [
             identity
