@@ -7,9 +7,12 @@ from typing import Annotated, ClassVar
 
 from adjudge.domain.evidence_record import EvidenceRecord
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.record import Detail
+from adjudge.domain.record import Detail, JudgmentRecord
 from adjudge.domain.trajectory import Trajectory
 from adjudge.domain.verdict import KeptCitation, KeptPlace
+
+TRIAL, TASK = "trial", "task_id"
+"""The columns by which a run of an agent says for which time it is, and of which task."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -77,3 +80,9 @@ class AgentDetail(Detail):
     def is_shortened(self) -> bool:
         """Whether the judge was shown less than there is."""
         return self.shortened is not None
+
+
+def task_of(one: JudgmentRecord) -> str | None:
+    """The task of an agent's run that is one trial of several; None of any other row."""
+    is_trial = one.detail.kind == AgentDetail.kind and {TRIAL, TASK} <= one.input.keys()
+    return str(one.input[TASK]) if is_trial else None

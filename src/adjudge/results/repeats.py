@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb
 
+from adjudge.domain.agent_record import task_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message, join
@@ -14,8 +15,6 @@ from adjudge.results.numbers import percent
 
 ROW, REPEAT, SYSTEM = "answered_row", "repeat", "system"
 """The columns by which an answer says to which row it is, for which time, and whose."""
-TRIAL, TASK = "trial", "task_id"
-"""The same of runs of agents: for which time, and which task."""
 
 
 @dataclass(frozen=True)
@@ -66,12 +65,6 @@ def asked_row(one: JudgmentRecord) -> str | None:
     """
     found = one.input.get(ROW)
     return None if found is None else str(found)
-
-
-def task_of(one: JudgmentRecord) -> str | None:
-    """The task of an agent's run that is one trial of several; None of any other row."""
-    is_trial = one.detail.kind == "agent" and {TRIAL, TASK} <= one.input.keys()
-    return str(one.input[TASK]) if is_trial else None
 
 
 class RepeatTally:

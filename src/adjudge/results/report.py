@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.agent_record import TRIAL
 from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
@@ -30,7 +31,7 @@ from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
 from adjudge.results.rag_row import rule_of
-from adjudge.results.repeats import REPEAT, TRIAL, Repeats, RepeatTally
+from adjudge.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
 from adjudge.results.summary import GateConfidence, Summary, Tally
 

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
+from adjudge.domain.agent_record import task_of
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
@@ -17,7 +18,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.results import Result
 from adjudge.messages import abridge
-from adjudge.results.repeats import asked_row, task_of
+from adjudge.results.repeats import asked_row
 from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from adjudge.domain.agent_record import task_of
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.pairing import WAYS, Pairing, Way
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
@@ -341,7 +342,8 @@ def _values(
     name, named = _name(row, id)
     keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
     said = (row.status, row.score, json.dumps(row.choice))
-    together = row.input.get("answered_row") if cluster is None else _cluster(row, cluster)
+    own = task_of(row) or row.input.get("answered_row")
+    together = own if cluster is None else _cluster(row, cluster)
     line = json.dumps([row.judge, criterion, row.answered_by])
     compared = list(row.detail.systems) if isinstance(row.detail, PairwiseDetail) else []
     return (

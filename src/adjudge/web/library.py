@@ -299,6 +299,7 @@ def mean_data(mean: Mean) -> JsonDict:
         "value": mean.value,
         "scores": mean.scores,
         **({"lower": limits.lower, "upper": limits.upper} if limits else {}),
+        **({"is_count": True} if mean.is_count else {}),
     }
 
 

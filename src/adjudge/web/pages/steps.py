@@ -234,7 +234,12 @@ def show_beside(request: Request) -> Response:
     one = _find(site, request)
     library = site.library
     other_place = library.find(asked.get("other") or one.place.id)
-    other = _other(other_place, one.record, asked.get("judge2", ""), asked.get("row2", "").strip())
+    wanted, number = asked.get("row2", "").strip(), whole(asked.get("number2", ""))
+    other = (
+        find_steps(other_place, asked.get("judge2") or one.record.judge, number)
+        if number
+        else _other(other_place, one.record, asked.get("judge2", ""), wanted)
+    )
     root, language = request.scope["root_path"], site.language_of(request)
     same = common_beginning(one.steps, other.steps)
     first = whole(asked.get("from", "")) or same
@@ -300,8 +305,9 @@ def _other(place: RunPlace, record: JudgedTrajectory, judge: str, wanted: str) -
                 wanted=wanted or record.id or str(record.row),
             )
         measures = row_group(connection, judge, found - 1)
+    by_number = bool(wanted) and all(one.id != wanted for one in measures)
     row = next((one.row for one in measures if one.criterion == record.criterion), found)
-    return find_steps(place, judge, found if wanted.isdecimal() else row)
+    return find_steps(place, judge, found if by_number else row)
 
 
 def _beside_path(found: StepsPlace) -> str:
