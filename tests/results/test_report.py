@@ -42,7 +42,7 @@ def test_a_rag_run_is_exported_with_its_dimensions_and_composite(
 ) -> None:
     run, evaluator = rag_run
     for ending in ("html", "md", "csv", "jsonl"):
-        assert export(run, tmp_path / f"out.{ending}") == 8
+        assert export(run, tmp_path / f"out.{ending}") == 12
     for ending in ("html", "md"):
         page = (tmp_path / f"out.{ending}").read_text()
         for one in evaluator.scored:
