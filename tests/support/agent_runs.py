@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from adjudge import AgentEvaluator, Request, ScriptedModel, Trajectory
@@ -63,6 +63,7 @@ def agent_run(
     *,
     measures: Sequence[str] = ("errors", "steps", "goal", "blame"),
     other: bool = False,
+    ids: Sequence[str] = (),
 ) -> Path:
     """A run of trajectories of these sizes; the second one is hostile, the first two are trials of
     one task.
@@ -71,9 +72,40 @@ def agent_run(
         as_instance(
             trajectory(count, hostile=place == 1, other=other or place == 1),
             place + 1,
-            {"id": f"t{place}", "task_id": f"task{place // 2}", "trial": place % 2},
+            {
+                "id": ids[place] if ids else f"t{place}",
+                "task_id": f"task{place // 2}",
+                "trial": place % 2,
+            },
         )
         for place, count in enumerate(sizes)
     ]
     AgentEvaluator(ScriptedModel(_script), measures=measures).evaluate(rows, run=folder)
     return folder
+
+
+def trials_run(
+    folder: Path, *, fails: Callable[[int, int], int] = lambda task, _: task % 2
+) -> Path:
+    """Twelve tasks with five trials each, in which as many calls fail as ``fails`` says of task and
+    trial; a task with an even number has an answer.
+    """
+    rows = [
+        as_instance(
+            _trial(task, fails(task, trial)),
+            5 * task + trial + 1,
+            {"id": f"{task}-{trial}", "task_id": f"task{task}", "trial": trial},
+        )
+        for task in range(12)
+        for trial in range(5)
+    ]
+    AgentEvaluator(measures=("errors", "ended")).evaluate(rows, run=folder)
+    return folder
+
+
+def _trial(task: int, failed: int) -> Trajectory:
+    calls = [ToolCall("pay", {"task": task, "call": call}, None, "no") for call in range(failed)]
+    steps = [Step(1, "user", "said", f"Task {task}.")]
+    steps += [Step(place, "agent", "called", call=call) for place, call in enumerate(calls, 2)]
+    answer = None if task % 2 else "Done."
+    return Trajectory(f"Task {task}.", tuple(steps), answer)

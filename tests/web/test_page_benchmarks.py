@@ -99,3 +99,11 @@ def test_what_is_not_there_is_refused_in_words(page: Page) -> None:
     assert page.get("/benchmarks?group=x").status == 400
     assert page.get(f"/benchmarks/{run}?judge=x&criteria=y").status == 400
     assert page.get("/benchmarks/nothing").status == 404
+
+
+def test_published_results_are_data_for_scripts(tmp_path: Path) -> None:
+    with served(tmp_path) as page:
+        found = page.data("/benchmarks")["published"]
+        shown = page.get("/benchmarks").text
+    assert "beside" in found[0] and isinstance(found[0]["judges"][0]["agreement"]["value"], float)
+    assert found[0]["beside"][0] in shown

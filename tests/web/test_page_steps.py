@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.labels.store import LabelStore
-from support.agent_runs import agent_run
+from support.agent_runs import agent_run, trials_run
 from support.page import Page, served
 
 
@@ -98,7 +98,7 @@ def test_two_trajectories_part_where_they_part(page: Page) -> None:
     same = text(page, f"{run}/row/3/beside?row2=3")
     assert "Both took the same steps." in same
     assert page.get(f"{run}/row/3/beside?row2=nothing").status == 400
-    assert "row2=7" in text(page, f"{run}/row/3")
+    assert "number2=7" in text(page, f"{run}/row/3")
 
 
 def test_filters_count_and_combine(page: Page) -> None:
@@ -152,3 +152,56 @@ def test_five_thousand_steps_do_not_stall(page: Page) -> None:
     assert steps_in(text(page, f"{run}/label/steps?annotator=ann&criteria=goal&from=4950")) == list(
         range(4951, 5001)
     )
+
+
+def test_a_download_has_the_rows_of_the_list_and_no_others(page: Page) -> None:
+    run = page.run("agents")
+    for asked in ("errors=no", "steps=11-20", "tool=pay", "verdict=Not+reached&steps=6-10"):
+        listed = [one["id"] for one in page.data(f"{run}?{asked}")["rows"]]
+        assert text(page, f"{run}/rows.jsonl?{asked}").count("\n") == len(listed), asked
+
+
+def test_filters_of_steps_count_what_the_other_filters_leave(page: Page) -> None:
+    found = page.data(f"{page.run('agents')}?verdict=Not+reached")
+    assert len(found["rows"]) == 3
+    assert found["of_steps"]["tools"]["search"] == 3
+    assert found["of_steps"]["steps"] == {"6-10": 1, "11-20": 1, "51-100": 1}
+
+
+@pytest.fixture(scope="module")
+def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    root = tmp_path_factory.mktemp("trials")
+    trials_run(root / "old")
+    trials_run(root / "new", fails=lambda task, trial: 1 + (task + trial) % 2)
+    with served(root) as found:
+        yield found
+
+
+def test_trials_of_a_task_count_as_one_and_counts_have_no_interval(trials: Page) -> None:
+    means = trials.data(trials.run("old"))["figures"]["means"]
+    assert means["ended"]["value"] == means["errors"]["value"] == 0.5
+    assert means["ended"]["upper"] - means["ended"]["lower"] > 0.5  # twelve tasks, and not 60 rows
+    assert means["errors"]["is_count"] and "lower" not in means["errors"]
+    shown = text(trials, f"{trials.run('old')}?criteria=errors")
+    assert "lowest score first" in shown and "worst first" not in shown
+    assert 'class="verdict s' not in shown  # neither good nor bad
+
+
+def test_two_runs_of_counts_are_compared_by_task_and_drawn_on_no_scale(trials: Page) -> None:
+    one, two = (trials.run(name).rpartition("/")[2] for name in ("old", "new"))
+    errors, ended = trials.data(f"/compare?a={one}&b={two}")["differences"]
+    assert errors["reach"] is None and errors["value"] == -1.0
+    shown = text(trials, f"/compare?a={one}&b={two}")
+    assert shown.count('<svg class="interval"') == 1, "of ended alone"
+    assert ended["upper"] > 0.1  # of twelve tasks: of 60 rows it would be narrower
+
+
+def test_another_trial_is_found_by_its_place_where_ids_are_numbers(tmp_path: Path) -> None:
+    agent_run(tmp_path / "runs" / "numbers", (9, 12, 15), ids=("2", "5", "1"))
+    with served(tmp_path / "runs") as page:
+        run = page.run("numbers")
+        (other,) = re.findall(r'href="[^"]*(/beside[^"]+)"', text(page, f"{run}/row/1"))
+        found = page.data(f"{run}/row/1{other.replace('&amp;', '&')}")
+        assert [side["row"]["row"] for side in found["sides"]] == [1, 5]
+        found = page.data(f"{run}/row/3/beside?row2=5")
+        assert [side["row"]["criteria"] for side in found["sides"]] == ["goal", "goal"]

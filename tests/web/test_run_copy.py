@@ -14,6 +14,7 @@ from adjudge.cli.main import app
 from adjudge.web import run_copy
 from adjudge.web.library import Library
 from adjudge.web.run_copy import CopySettings, choose_runs, expected_size, write_copy
+from support.agent_runs import agent_run
 from support.labels import model
 from support.page import served
 from support.trust import labelled, labels_of, population, run_of
@@ -139,3 +140,19 @@ def test_the_page_states_the_size_and_gives_a_zip_file(runs: Path) -> None:
             names = archive.namelist()
         assert names == [f"adjudge-runs/{run}-1-1.html", "adjudge-runs/index.html"]
         assert page.get("/copy.zip?run=nobody").status == 400
+
+
+def test_steps_of_agents_are_in_a_copy_and_stay_within_bounds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent_run(tmp_path / "runs" / "agents", (9, 12, 500))
+    copied(tmp_path / "runs", tmp_path / "copy")
+    (page,) = (text for name, text in pages(tmp_path / "copy").items() if name != "index.html")
+    assert page.count('<li id="jAgentEvaluator-3-step-') == 9
+    assert 'href="#jAgentEvaluator-3-step-3"' in page and "order not found" in page
+    assert page.count('<li id="jAgentEvaluator-11-step-') <= 40 and "more steps" in page
+    assert "<script>document.title" not in page and 'href="/run' not in page
+    monkeypatch.setattr(run_copy, "_ROOM_OF_STEPS", 1)
+    copied(tmp_path / "runs", tmp_path / "small")
+    (small,) = (text for name, text in pages(tmp_path / "small").items() if name != "index.html")
+    assert small.count("data-step=") <= 40

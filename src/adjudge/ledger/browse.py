@@ -9,6 +9,7 @@ page says where it stopped.
 from __future__ import annotations
 
 import json
+import math
 import re
 import sqlite3
 import time
@@ -216,6 +217,15 @@ def page_of(
         str(search.last) if stopped and search.last else None,
         search.looked_at if stopped else 0,
     )
+
+
+def rows_of(connection: sqlite3.Connection, filters: Filters) -> frozenset[int]:
+    """Every row, from 1, that the filters take: each judgment is looked at."""
+    connection.create_function(_CASEFOLD, 1, lambda text: str(text).casefold(), deterministic=True)
+    search = _Search(filters, LARGEST, patience=math.inf)
+    for place, segment in enumerate(_segments(filters)):
+        _look(connection, search, place, segment, _Place(place))
+    return frozenset(number + 1 for number in search.found)
 
 
 def _segments(filters: Filters) -> list[_Segment]:

@@ -24,9 +24,11 @@ class Mean(NamedTuple):
     value: float
     scores: int
     interval: Interval | None
-    """None of few scores, of those outside 0 to 1, and of so many that it would be no wider than
-    the figure's last digit.
+    """None of few scores, of those outside 0 to 1, of counts, and of so many that it would be no
+    wider than the figure's last digit.
     """
+    is_count: bool = False
+    """Whether it is a mean of counts: 0 is the good end, and there is no other."""
 
 
 class OrderFigures(NamedTuple):
@@ -81,6 +83,7 @@ def figures_of(
     judge has several criteria.
     """
     low, high = _ends(connection, judge)
+    scale = _scale(connection, judge)
     width = (high - low) / _BARS or 1.0
     statuses: Counter[str] = Counter()
     bars: Counter[int] = Counter()
@@ -90,11 +93,12 @@ def figures_of(
         statuses[status] += count
         if status == "scored" and score is not None:
             bars[min(int((score - low) / width), _BARS - 1)] += count
-            scores.add(score, count)
+            scores.add(score, count, scale)
+    means = _means(connection, judge) if whole and (several or scale.is_special) else {}
     return Figures(
         dict(statuses),
-        None if several else scores.mean(),
-        _means(connection, judge) if several and whole else {},
+        None if several else next(iter(means.values()), scores.mean()),
+        means if several else {},
         _verdicts(connection, judge) if whole else {},
         [(low + bar * width, low + (bar + 1) * width, bars[bar]) for bar in range(_BARS)]
         if bars and not several
@@ -106,33 +110,74 @@ def figures_of(
     )
 
 
+class _Scale(NamedTuple):
+    """What scores are: counts or not, and which of them belong together."""
+
+    is_count: bool
+    cluster: str | None
+    """The task of an agent's trial, or the row that was answered several times."""
+
+    @property
+    def is_special(self) -> bool:
+        return self.is_count or self.cluster is not None
+
+
+_SCALE = (
+    "coalesce(json_extract(result, '$.count'), 0), coalesce(CASE WHEN json_extract(result, "
+    "'$.kind') IS 'agent' AND json_type(result, '$.input.trial') IS NOT NULL THEN "
+    "json_extract(result, '$.input.task_id') END, json_extract(result, '$.input.answered_row'))"
+)
+
+
+def _scale(connection: sqlite3.Connection, judge: str) -> _Scale:
+    """Of the first score of a judge."""
+    query = (
+        f"SELECT {_SCALE} FROM judgments "  # noqa: S608 - texts of ours
+        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL ORDER BY score LIMIT 1"
+    )
+    is_count, cluster = connection.execute(query, (judge,)).fetchone() or (False, None)
+    return _Scale(bool(is_count), cluster)
+
+
 class _Scores:
     def __init__(self) -> None:
         self._total, self._count, self._values = 0.0, 0, array("d")
+        self._clusters: list[str] = []
+        self._is_count = False
 
-    def add(self, score: float, count: int) -> None:
+    def add(self, score: float, count: int, scale: _Scale) -> None:
         self._total += score * count
         self._count += count
+        self._is_count |= scale.is_count
         if self._count <= _MOST_SCORES:
             self._values.extend([score] * count)
+            self._clusters += [] if scale.cluster is None else [scale.cluster] * count
 
     def mean(self) -> Mean | None:
         if not self._count:
             return None
         known = len(self._values) == self._count and all(0 <= one <= 1 for one in self._values)
+        several = len({*self._clusters}) < len(self._clusters) == self._count
+        together = self._clusters if several else None
         return Mean(
-            self._total / self._count, self._count, rows_interval(self._values) if known else None
+            self._total / self._count,
+            self._count,
+            rows_interval(self._values, clusters=together)
+            if known and not self._is_count
+            else None,
+            self._is_count,
         )
 
 
 def _means(connection: sqlite3.Connection, judge: str) -> dict[str, Mean]:
     found: dict[str, _Scores] = {}
     groups = (
-        "SELECT criterion AS asked, score, count(*) FROM judgments "
-        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL GROUP BY asked, score"
+        f"SELECT criterion AS asked, score, count(*), {_SCALE} FROM judgments "  # noqa: S608
+        "WHERE judge = ? AND status = 'scored' AND score IS NOT NULL GROUP BY asked, score, 4, 5"
     )
-    for asked, score, count in connection.execute(groups, (judge,)):
-        found.setdefault(str(asked), _Scores()).add(score, count)
+    for asked, score, count, is_count, cluster in connection.execute(groups, (judge,)):
+        scale = _Scale(bool(is_count), cluster)
+        found.setdefault(str(asked), _Scores()).add(score, count, scale)
     return {asked: mean for asked, scores in found.items() if (mean := scores.mean())}
 
 

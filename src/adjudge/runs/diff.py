@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.pairing import WAYS, Pairing, Way
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.domain.repeated import task_of
 from adjudge.domain.slices import value_in
 from adjudge.errors import SetupError
 from adjudge.ledger.changes import change_lines, differences, renamed_judges
@@ -341,7 +342,8 @@ def _values(
     name, named = _name(row, id)
     keys = (_digest(beside.get(_QUESTION)), _digest(beside), _digest(fields))
     said = (row.status, row.score, json.dumps(row.choice))
-    together = row.input.get("answered_row") if cluster is None else _cluster(row, cluster)
+    own = task_of(row) or row.input.get("answered_row")
+    together = own if cluster is None else _cluster(row, cluster)
     line = json.dumps([row.judge, criterion, row.answered_by])
     compared = list(row.detail.systems) if isinstance(row.detail, PairwiseDetail) else []
     return (

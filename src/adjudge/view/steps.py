@@ -162,35 +162,37 @@ def cited_html(
 class StepsOfReport:
     """Draws trajectories for a page that holds many, as long as there is room."""
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, language: str, room: int = _ROOM) -> None:
         self._language = language
-        self._room = _ROOM
+        self._room = room
 
     def draw(self, one: JudgmentRecord) -> Markup:
-        """The evidence of a judgment and its steps: all of them, or the first, the last, the
-        failed and the cited ones; nothing of what is no trajectory.
-        """
-        trajectory, detail = trajectory_of(one), one.detail
-        at = f"j{one.judge}-{one.row}-".replace(" ", "_")
-        why = (
-            cited_html(
-                detail,
-                one.explanation,
-                self._language,
-                lambda number: f"#{at}step-{number}",
-                f"{at}{EVIDENCE}",
-            )
-            if isinstance(detail, AgentDetail)
-            else Markup("")
+        """The evidence of a judgment and its steps; nothing of what is no trajectory."""
+        trajectory = trajectory_of(one)
+        return self.why(one) + (self.steps(one, trajectory.steps) if trajectory else "")
+
+    def why(self, one: JudgmentRecord) -> Markup:
+        """The explanation of a measure and its evidence, which lead to the steps."""
+        if not isinstance(one.detail, AgentDetail):
+            return Markup("")
+        at = _begins(one)
+        return cited_html(
+            one.detail,
+            one.explanation,
+            self._language,
+            lambda number: f"#{at}step-{number}",
+            f"{at}{EVIDENCE}",
         )
-        if trajectory is None or not trajectory.steps:
-            return why
-        steps = trajectory.steps
+
+    def steps(self, one: JudgmentRecord, steps: Sequence[Step]) -> Markup:
+        """All of them, or the first, the last, the failed and the cited ones."""
+        if not steps:
+            return Markup("")
         if self._room <= 0:
-            return why + self._list([self._gap(len(steps))])
-        drawn = self._list(self._stretches(one, steps, at))
+            return self._list([self._gap(len(steps))])
+        drawn = self._list(self._stretches(one, steps, _begins(one)))
         self._room -= len(drawn)
-        return why + drawn
+        return drawn
 
     def _stretches(self, one: JudgmentRecord, steps: Sequence[Step], at: str) -> Iterator[Markup]:
         detail = one.detail
@@ -221,6 +223,11 @@ class StepsOfReport:
 
     def _list(self, items: Iterable[Markup]) -> Markup:
         return Markup('<ol class="steps">{}</ol>').format(Markup("").join(items))
+
+
+def _begins(one: JudgmentRecord) -> str:
+    """How the ids of a judgment begin."""
+    return f"j{one.judge}-{one.row}-".replace(" ", "_")
 
 
 def _picked(steps: Sequence[Step], marks: Mapping[int, object]) -> list[int]:

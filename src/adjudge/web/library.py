@@ -9,7 +9,7 @@ import hashlib
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -147,7 +147,7 @@ class Library:
         """What ``make`` found in a run, found anew when the run has changed: ``at_once``, as by
         default unless it is live.
         """
-        key, version, now = (place.id, what), _version(place.folder), time.monotonic()
+        key, version, now = (place.id, what), run_version(place.folder), time.monotonic()
         known = self._kept.get(key)
         if known is None or (
             known[0] != version and (now > known[1] or self._matters(place, at_once))
@@ -163,7 +163,7 @@ class Library:
     def would_wait(self, place: RunPlace, what: str) -> bool:
         """Whether finding this out takes longer than a page should stay blank."""
         known = self._kept.get((place.id, what))
-        is_known = known is not None and known[0] == _version(place.folder)
+        is_known = known is not None and known[0] == run_version(place.folder)
         return not is_known and (place.folder / FILE).stat().st_size >= SLOW
 
     def _matters(self, place: RunPlace, at_once: bool | None) -> bool:
@@ -171,7 +171,7 @@ class Library:
 
     def version(self, place: RunPlace) -> str:
         """Another whenever the run has changed."""
-        return str(_version(place.folder))
+        return str(run_version(place.folder))
 
     def is_live(self, place: RunPlace) -> bool:
         """Whether somebody seems to be writing to a run: it has not ended, and something was
@@ -227,7 +227,7 @@ class Library:
         return self.kept(place, _CORRECTED, lambda: _corrected(place))
 
 
-def _version(folder: Path) -> object:
+def run_version(folder: Path) -> Hashable:
     """Changes with whatever is written to a run, labels included, as soon as a
     reader can see it; and when a judge is found changed.
     """
@@ -299,6 +299,7 @@ def mean_data(mean: Mean) -> JsonDict:
         "value": mean.value,
         "scores": mean.scores,
         **({"lower": limits.lower, "upper": limits.upper} if limits else {}),
+        **({"is_count": True} if mean.is_count else {}),
     }
 
 

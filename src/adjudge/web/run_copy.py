@@ -28,11 +28,14 @@ from adjudge.gateway.redact import environment_secrets
 from adjudge.ledger.browse import STATUSES, Filters, JudgmentLine, judges_in, page_of
 from adjudge.ledger.file import read_meta
 from adjudge.messages import Message
+from adjudge.results.trajectories import steps_of
 from adjudge.runs.folder import reading
+from adjudge.view.steps import StepsOfReport
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.pages.row import row_data, row_record
 from adjudge.web.pages.run import (
     COLUMNS,
+    counts_of,
     dimensions_of,
     figures_data,
     judged_field,
@@ -53,6 +56,8 @@ _SAMPLE = 20
 _LINE = 600
 """About the bytes of a row in a list."""
 _PATIENCE = 3600.0
+_ROOM_OF_STEPS = 20_000_000
+"""Characters of steps of agents in the copy of a judge; behind them rows say how many they have."""
 _FOLDER_IN_ZIP = "adjudge-runs"
 
 
@@ -120,7 +125,8 @@ def expected_size(library: Library, places: Sequence[RunPlace], settings: CopySe
     size = frame
     for judge in (one for place in places for one in _judges(library, place)):
         kept = min(judge.rows, settings.most_rows)
-        bodies = [len(_body(judge, row, settings).encode()) for row in _sample(judge)]
+        steps = StepsOfReport(settings.language, _ROOM_OF_STEPS)
+        bodies = [len(_body(judge, row, settings, steps).encode()) for row in _sample(judge)]
         size += frame * max(1, -(-kept // _ROWS_OF_A_PAGE)) + _LINE * kept
         size += kept * sum(bodies) // max(len(bodies), 1)
         rows, left_out = rows + kept, left_out + judge.rows - kept
@@ -219,6 +225,7 @@ def _judge_pages(
             "figures": judge.figures,
             "criteria_names": [str(one.get("name")) for one in judge.configuration.criteria],
             "dimensions": dimensions_of(judge.configuration),
+            "counts": counts_of(judge.configuration),
             "rows": [{**line_data(line, {}), "people": people.get(line.row)} for line in lines],
             "people": people,
             "bodies": bodies,
@@ -243,9 +250,10 @@ def _parts(
     """Rows that make one page each, the worst first; one without rows where there are none."""
     lines: list[JudgmentLine] = []
     bodies: list[tuple[int, Markup]] = []
+    steps = StepsOfReport(settings.language, _ROOM_OF_STEPS)
     for line in _lines(judge, settings.most_rows):
         lines.append(line)
-        bodies.append((line.row, _body(judge, line.row, settings)))
+        bodies.append((line.row, _body(judge, line.row, settings, steps)))
         if len(lines) == _ROWS_OF_A_PAGE or sum(len(body) for _, body in bodies) > _LARGEST_PAGE:
             yield lines, bodies
             lines, bodies = [], []
@@ -270,9 +278,11 @@ def _lines(judge: _CopiedJudge, most: int) -> Iterator[JudgmentLine]:
         after, left = page.next, left - len(page.lines)
 
 
-def _body(judge: _CopiedJudge, row: int, settings: CopySettings) -> Markup:
+def _body(judge: _CopiedJudge, row: int, settings: CopySettings, steps: StepsOfReport) -> Markup:
     """One row with its votes, as the page shows it beside the list."""
     record = row_record(judge.place, judge.name, row)
+    with reading(judge.place.folder) as connection:
+        kept = steps_of(connection, judge.name, record.index)
     data = row_data(judge.place, record, prompts=settings.prompts, elsewhere=False)
     return Markup(  # noqa: S704 - escaped by the template
         templates(settings.language)
@@ -283,6 +293,9 @@ def _body(judge: _CopiedJudge, row: int, settings: CopySettings) -> Markup:
             chosen={**data, "python": None, "people": _nameless(data["people"])},
             record=record,
             steps=None,
+            why=steps.why(record),
+            drawn=steps.steps(record, kept.window(0, len(kept))) if kept else None,
+            step_count=len(kept or ()),
             **_surroundings(),
         )
     )

@@ -11,7 +11,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.bench.published import published_results
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.frozen import plain
+from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.messages import Message, join
@@ -68,7 +69,10 @@ def show_all(request: Request) -> Response:
         "sections": _sections(lines, group, dict(_beside(benchmarks))),
         "explained": dict(EXPLAINED),
         "troubles": troubles,
-        "published": [(one, [*beside_set(one)]) for one in published_results().sets],
+        "published": [
+            {**object_in(plain(one)), "beside": list(beside_set(one))}
+            for one in published_results().sets
+        ],
     }
     return site.answer(request, "benchmarks.html.jinja", data)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -120,7 +121,8 @@ class _Difference:
     value: float | None
     lower: float | None
     upper: float | None
-    reach: float
+    reach: float | None
+    """How far it can be; None of counts, which have no most."""
     rows: int
     outcome: str
 
@@ -189,7 +191,7 @@ def _difference(one: RunComparison) -> _Difference:
         shown.value,
         None if shown.lower is None else one.on_the_scale(shown.lower),
         None if shown.upper is None else one.on_the_scale(shown.upper),
-        one.reach,
+        None if one.reach >= sys.float_info.max else one.reach,
         one.rows,
         str(one.outcome.value),
     )

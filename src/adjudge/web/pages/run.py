@@ -30,6 +30,7 @@ from adjudge.ledger.browse import (
     judges_in,
     last_row,
     page_of,
+    rows_of,
 )
 from adjudge.ledger.figures import Figures, figures_of
 from adjudge.ledger.file import read_meta
@@ -64,12 +65,9 @@ def show(request: Request) -> Response:
         known = judges_of(facts.get("configuration"))
         configuration = known.get(judge, JudgeConfiguration())
         people = people_by_row(site.library, place, judge)
-        picks = step_filters(dict(asked))
-        trajectories = {} if large and not picks else facts_by_row(site.library, place, judge)
         filters = filters_of(asked, judge, people)
-        if picks.keys() - {"criteria"}:
-            fit = rows_that_fit(trajectories, picks)
-            filters = replace(filters, rows=fit if filters.rows is None else fit & filters.rows)
+        of_steps = None if large else _step_facets(site.library, place, asked, filters)
+        filters = of_these_steps(filters, site.library, place, asked)
         filters = _in_good_order(filters, is_large=large)
         page = page_of(
             connection,
@@ -103,7 +101,8 @@ def show(request: Request) -> Response:
         "figures": None if large or part else figures_data(site.library, place, judge),
         "rows": [line_data(line, people) for line in page.lines],
         "people": dict(Counter(one.stand for one in people.values())),
-        "of_steps": facets(trajectories, picks) if trajectories else None,
+        "of_steps": of_steps,
+        "counts": counts_of(configuration),
         "next": page.next,
         "looked_at": page.looked_at,
         "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
@@ -117,6 +116,42 @@ def show(request: Request) -> Response:
     if part:
         return site.answer(request, "run_list.html.jinja", data)
     return site.answer(request, "run.html.jinja", data, record=record)
+
+
+def of_these_steps(
+    filters: Filters, library: Library, place: RunPlace, asked: QueryParams
+) -> Filters:
+    """The filters, and what the address asks of trajectories."""
+    picks = step_filters(dict(asked))
+    if not picks.keys() - {"criteria"}:
+        return filters
+    fit = rows_that_fit(facts_by_row(library, place, filters.judge), picks)
+    return replace(filters, rows=fit if filters.rows is None else fit & filters.rows)
+
+
+def _step_facets(
+    library: Library, place: RunPlace, asked: QueryParams, filters: Filters
+) -> JsonDict | None:
+    """What a list of trajectories is filtered by, counted among the rows that the other filters
+    leave; None where there are none.
+    """
+    facts = facts_by_row(library, place, filters.judge)
+    if not facts:
+        return None
+    if replace(filters, criteria=None) != Filters(judge=filters.judge, sort=filters.sort):
+        with reading(place.folder) as connection:
+            left = rows_of(connection, replace(filters, sort="row"))
+        facts = {row: one for row, one in facts.items() if row in left}
+    return facets(facts, step_filters(dict(asked)))
+
+
+def counts_of(configuration: JudgeConfiguration) -> list[str]:
+    """The criteria whose scores are counts: 0 is the good end, and there is no other."""
+    return [
+        str(one.get("name"))
+        for one in configuration.criteria
+        if one.get("higher_is_better") is False and not one.get("options")
+    ]
 
 
 def _gone_to(

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
+from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -26,6 +28,7 @@ from adjudge.messages import Message
 from adjudge.results.trajectories import (
     JudgedTrajectory,
     KeptSteps,
+    RowMeasure,
     TrajectoryFacts,
     common_beginning,
     facts_in,
@@ -38,7 +41,7 @@ from adjudge.results.trajectories import (
 from adjudge.runs.folder import reading
 from adjudge.view.steps import StepMark, StepsFrame, marks_of, raw_json, steps_html
 from adjudge.web.forms import whole
-from adjudge.web.library import Library, RunPlace
+from adjudge.web.library import Library, RunPlace, run_version
 from adjudge.web.site import Site, site_of
 
 WINDOW = 50
@@ -47,6 +50,8 @@ LONGEST_STEP = 200_000
 """Characters of one text of a step that is shown in full."""
 LONG = 300_000
 """Characters of a row from which on its steps come in a request of their own."""
+_AT_HAND = 2
+"""Trajectories that are kept in memory until their run changes: who reads one asks for it often."""
 _MOST_NAMED = 40
 """Steps with errors that are named above a list."""
 
@@ -133,8 +138,9 @@ def _of_one(root: str, found: StepsPlace, number: int) -> str:
 
 def _marks(found: StepsPlace) -> dict[int, list[StepMark]]:
     own = found.record
-    with reading(found.place.folder) as connection:
-        marks = marks_of(measures_of_row(connection, own.judge, own.index), own.criterion)
+    folder = found.place.folder
+    measures = _read_measures(folder, run_version(folder), own.judge, own.index)
+    marks = marks_of(measures, own.criterion)
     if not holds_labels(found.place.folder):
         return marks
     named = [
@@ -205,7 +211,8 @@ def find_steps(place: RunPlace, judge: str, row: int) -> StepsPlace:
     """The steps behind a judgment; a RunError where there are none."""
     with reading(place.folder) as connection:
         record = judged_row(connection, judge, row - 1)
-        steps = None if record is None else steps_of(connection, judge, row - 1)
+    folder = place.folder
+    steps = None if record is None else _read_steps(folder, run_version(folder), judge, row - 1)
     if record is None or steps is None:
         raise RunError(
             "row {row} of judge {judge!r} in the run {name} holds no trajectory",
@@ -214,6 +221,20 @@ def find_steps(place: RunPlace, judge: str, row: int) -> StepsPlace:
             name=place.name,
         )
     return StepsPlace(place, record, steps)
+
+
+@lru_cache(maxsize=_AT_HAND)
+def _read_steps(folder: Path, _version: Hashable, judge: str, index: int) -> KeptSteps | None:
+    with reading(folder) as connection:
+        return steps_of(connection, judge, index)
+
+
+@lru_cache(maxsize=_AT_HAND)
+def _read_measures(
+    folder: Path, _version: Hashable, judge: str, index: int
+) -> Sequence[RowMeasure]:
+    with reading(folder) as connection:
+        return measures_of_row(connection, judge, index)
 
 
 def _first(steps: KeptSteps, begin: str, step: str) -> int:
@@ -234,7 +255,12 @@ def show_beside(request: Request) -> Response:
     one = _find(site, request)
     library = site.library
     other_place = library.find(asked.get("other") or one.place.id)
-    other = _other(other_place, one.record, asked.get("judge2", ""), asked.get("row2", "").strip())
+    wanted, number = asked.get("row2", "").strip(), whole(asked.get("number2", ""))
+    other = (
+        find_steps(other_place, asked.get("judge2") or one.record.judge, number)
+        if number
+        else _other(other_place, one.record, asked.get("judge2", ""), wanted)
+    )
     root, language = request.scope["root_path"], site.language_of(request)
     same = common_beginning(one.steps, other.steps)
     first = whole(asked.get("from", "")) or same
@@ -300,8 +326,9 @@ def _other(place: RunPlace, record: JudgedTrajectory, judge: str, wanted: str) -
                 wanted=wanted or record.id or str(record.row),
             )
         measures = row_group(connection, judge, found - 1)
+    by_number = bool(wanted) and all(one.id != wanted for one in measures)
     row = next((one.row for one in measures if one.criterion == record.criterion), found)
-    return find_steps(place, judge, found if wanted.isdecimal() else row)
+    return find_steps(place, judge, found if by_number else row)
 
 
 def _beside_path(found: StepsPlace) -> str:

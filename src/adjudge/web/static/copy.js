@@ -75,6 +75,9 @@ if (form) {
     const link = event.target.closest("[data-line] a");
     const raw = event.target.closest("[data-raw]");
     if (raw) { document.body.dataset.raw = raw.getAttribute("aria-pressed") === "true" ? "" : "1"; drawTexts(); }
+    const within = event.target.closest("#row a[href^='#']");
+    const step = within && document.getElementById(within.getAttribute("href").slice(1));
+    if (step) { event.preventDefault(); step.scrollIntoView({ block: "nearest" }); step.focus({ preventScroll: true }); }
     if (!link) return;
     event.preventDefault();
     ask({ row: link.closest("[data-line]").dataset.row });

@@ -1,10 +1,10 @@
 "use strict";
 // Steps of an agent: from one to the next by key, further ones when they are wanted, the step of the fault.
 
-const stepsShown = () => [...document.querySelectorAll(".step")];
+const stepsShown = () => [...document.querySelectorAll("ol.steps > .step")]; // parts of pictures have that class, too
 
 function goTo(step) {
-  for (const one of document.querySelectorAll(".step.here")) one.classList.remove("here");
+  for (const one of document.querySelectorAll("ol.steps > .here")) one.classList.remove("here");
   step.classList.add("here");
   step.focus({ preventScroll: true });
   step.scrollIntoView({ block: "nearest" });
@@ -56,7 +56,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || event.target.closest("dialog")) return;
   const key = keyOf(event);
   const picks = document.querySelector("#fault") !== null;
-  const here = document.querySelector(".step.here");
+  const here = document.querySelector("ol.steps > .here");
   if (key === "e") moveStep(1, (one) => one.classList.contains("failed"));
   else if (key === "c") moveStep(1, (one) => one.classList.contains("cited"));
   else if (picks && key === "j") moveStep(1);
