@@ -11,9 +11,6 @@ from adjudge.domain.record import Detail
 from adjudge.domain.trajectory import Trajectory
 from adjudge.domain.verdict import KeptCitation, KeptPlace
 
-TRIAL, TASK = "trial", "task_id"
-"""The columns by which a run of an agent says for which time it is, and of which task."""
-
 
 @light_dataclass(frozen=True, kw_only=True)
 class MeasuredPart:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
-from adjudge.domain.agent_record import TRIAL
 from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
