@@ -91,6 +91,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "scripted/huh",
     ),
     "published": ("bench", "--published"),
+    "plan": ("plan", "--rate", "0.9", "--width", "0.1"),
     "attack": (
         "attack",
         "--rows",

@@ -48,7 +48,6 @@ HOSTILE = "Is it <img src=x onerror=alert(1) > fine?"
 @pytest.mark.parametrize(
     "words",
     [
-        ("card", "{run}"),
         ("report", "{run}", "--to", "md"),
         ("report", "{run}", "--to", "github"),
         ("report", "{run}", "--to", "junit"),
@@ -72,6 +71,19 @@ def test_what_is_no_page_is_not_written_as_one(
     assert done.returncode in (1, 2)
     assert "let its name end otherwise" in done.stderr
     assert not (tmp_path / name).exists()
+
+
+def test_a_card_as_a_page_holds_no_element_of_a_text(tmp_path: Path) -> None:
+    AspectCritic(HOSTILE, model(lambda _: "PASS"), name="x").evaluate(
+        [HOSTILE], run=tmp_path / "run"
+    )
+    assert commands.adjudge("card", tmp_path / "run", "-o", tmp_path / "x.html").returncode == 0
+    assert "<img" not in (tmp_path / "x.html").read_text(encoding="utf-8")
+    for name in ("x.HTM", "x.svg"):
+        done = commands.adjudge("card", tmp_path / "run", "-o", tmp_path / name)
+        assert done.returncode in (1, 2)
+        assert "let the name end in .md or .html" in done.stderr
+        assert not (tmp_path / name).exists()
 
 
 @pytest.mark.parametrize(

@@ -430,7 +430,7 @@ def test_of_a_judge_that_narrows_nothing_it_is_said() -> None:
     assert adds_nothing(Estimate(0.5, 0.45, 0.55, 100, "post-stratified"), alone) is None
     found = adds_nothing(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
     assert found is not None and found.startswith(
-        "the judge adds nothing to the labels: corrected ±0.098"
+        "the judge adds little to the labels: corrected ±0.098"
     )
 
 

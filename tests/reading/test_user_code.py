@@ -1,0 +1,28 @@
+"""Code of the user's is what its file says now."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+RUN = "from adjudge.reading.user_code import load_code; print(load_code('mine.py:f')())"
+
+
+def test_an_edit_of_the_same_length_in_the_same_second_is_seen(tmp_path: Path) -> None:
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    file, said = tmp_path / "mine.py", []
+    for number in (1, 2):
+        file.write_text(f"def f():\n    return {number}\n")
+        os.utime(file, (1_700_000_000, 1_700_000_000))
+        done = subprocess.run(
+            [sys.executable, "-c", RUN],
+            cwd=tmp_path,
+            env=env,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        said.append(done.stdout.strip())
+    assert said == ["1", "2"]
