@@ -583,10 +583,10 @@ BAD_INPUT: list[tuple[Any, dict[str, Any], str]] = [
         "instance row 7: .*'response'",
     ),
     ([TEXT, None], {}, "must be a text, an Instance or a list of them, not NoneType"),
-    ([TEXT, 7], {}, "not int"),
+    ([TEXT, b"7"], {}, "not bytes"),
     ({}, {}, "at least one field"),
     ({"response": None}, {}, "field 'response' must be a text"),
-    (TEXT, {"contexts": [1]}, "field 'contexts' must be a text"),
+    (TEXT, {"contexts": [None]}, "field 'contexts' must be a text"),
 ]
 
 

@@ -152,7 +152,7 @@ WRONG: list[Callable[[], object]] = [
     lambda: DirectJudge(models=model(), temperature=-1),
     lambda: DirectJudge(models=model(), language="fr"),
     lambda: open_model("no-such-model"),
-    lambda: DirectJudge(models=model()).evaluate([1], POLITE),  # type: ignore[list-item]
+    lambda: DirectJudge(models=model()).evaluate([b"1"], POLITE),  # type: ignore[list-item]
     lambda: DirectJudge(models=model()).evaluate(["a"], POLITE, budget=5),  # type: ignore[arg-type]
     lambda: RagEvaluator(models=model()).evaluate([]),
     lambda: RagEvaluator(models=model()).evaluate("nowhere.csv"),
