@@ -30,6 +30,7 @@ from adjudge.drift.history import (
 from adjudge.errors import RunError
 from adjudge.exporters.files import text_file
 from adjudge.exporters.page_files import check_page, envelope, pages_of, write_page
+from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.execute import EvalRun
@@ -142,7 +143,7 @@ def check(wanted: DriftOptions) -> int:
     follow_run(look, wanted.budget(), quiet=wanted.quiet or wanted.as_json)
     report = drift_report(known, looks)
     runs = wanted.anchors.parent / known.runs
-    if known.runs and runs.is_dir():
+    if known.runs and runs.is_dir() and any(map(holds_run, runs.iterdir())):
         with writing(runs):
             keep_changes(runs, report.changes(known))
     return _tell(report, wanted.anchors, wanted.output, as_json=wanted.as_json)
