@@ -59,7 +59,7 @@ SETS = (
         "Apache-2.0",
         "2023",
         asked=("--sample", "200"),
-        note="Replies that name no winner are left out; the embedded judge saw 200 rows, drawn.",
+        note="Replies that name no winner are left out.",
     ),
     PublicSet(
         "llmbar_recorded",
