@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from dataclasses import replace
@@ -9,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, Instance
+from adjudge import (
+    AspectCritic,
+    Capabilities,
+    DirectJudge,
+    Instance,
+    Reply,
+    Request,
+    ScriptedModel,
+)
+from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.label import Answer
 from adjudge.domain.rag_record import Composite, RagDetail
 from adjudge.errors import RunError, SetupError
@@ -147,6 +157,25 @@ def test_rows_the_judge_was_unsure_of_come_first(tmp_path: Path) -> None:
     assert [row.identity for row in plan(tmp_path / "two", "low-confidence")] == [
         identity("unsure")
     ]
+
+
+@pytest.mark.parametrize("queue", ["low-confidence", "suspicious"])
+def test_a_single_vote_that_was_nearly_the_other_one_is_doubted(
+    tmp_path: Path, queue: Queue
+) -> None:
+    class Unsure(ScriptedModel):
+        capabilities = Capabilities(logprobs=True, exact_logprobs=True)
+
+    def script(request: Request) -> Reply:
+        text = request.prompt.text  # of neutral texts, which give the prior, neither is likelier
+        share = 0.55 if "doubtful" in text else 0.999 if "certain" in text else 0.5
+        first, second = request.labels
+        found = {first: math.log(share), second: math.log(1 - share)}
+        return Reply(first, logprobs=(FrozenDict(found),))
+
+    critic = AspectCritic("It is so.", Unsure(script), mode="likelihood")
+    critic.evaluate(["certain", "doubtful"], run=tmp_path)
+    assert plan(tmp_path, queue)[0].identity == identity("doubtful")
 
 
 def test_what_is_drawn_is_recorded_with_each_label(big: Path, tmp_path: Path) -> None:

@@ -247,7 +247,7 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
         raise UsageError(Message("--resume needs to know which run: add --run FOLDER"))
     if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
         raise SetupError(
-            "there is no run in {folder} to resume: leave --resume out to begin one", folder=folder
+            "there is no run in {folder} to resume: start one without --resume", folder=folder
         )
 
 

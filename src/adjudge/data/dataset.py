@@ -74,7 +74,7 @@ _LISTS = ("response", "responses")
 
 
 class RowHandlers(TypedDict, total=False):
-    """Who is told of rows that are not as they should be."""
+    """Called for rows that are broken, blank or without an answer."""
 
     on_bad_row: OnBadRow | None
     on_blank_rows: OnBlankRows | None
@@ -111,9 +111,9 @@ def read_instances(
     must have a column for, though there may be nothing in it; ``also``: further ones that are taken
     where they are there. ``id``: the column with the rows' names; without one a row is called
     by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
-    ``metadata["row"]``. ``on_bad_row`` is told of each row that cannot be read, and reading goes
+    ``metadata["row"]``. ``on_bad_row`` gets each row that cannot be read, and reading goes
     on; without it the first one raises a WrongData. What is wrong with the whole source raises
-    always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is told of them once,
+    always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is called once,
     at the end, and without it a warning is logged. So is ``on_empty_answers`` of rows whose judged
     text, the first of the ``needed``, is empty: they are judged; and ``on_other_sheets`` of a
     workbook with several sheets of which none was named. ``format`` and ``encoding`` are for files
@@ -193,8 +193,8 @@ def field_names(source: Source) -> set[str]:
 
 
 class _Noted(Generic[N]):
-    """Rows of one kind, and told of when all were seen: how many there are, and the numbers of the
-    first.
+    """Counts rows of one kind and reports them at the end: how many there are, and the numbers of
+    the first.
     """
 
     def __init__(self, origin: Origin, kind: type[N], tell: Callable[[N], None] | None) -> None:
@@ -316,7 +316,7 @@ def _nothing(origin: Origin, blank: int, trouble: str) -> str:
 
 
 def _check_columns(origin: Origin, first: Sequence[Row | BadRow], chosen: Columns) -> None:
-    """Before anything is judged, so that a slip of the pen is not told of for every row."""
+    """Report a wrong column name once, before anything is judged, not for every row."""
     cells = [
         row.cells for row in first if isinstance(row, Row) and not isinstance(row.cells, Instance)
     ]

@@ -127,7 +127,7 @@ def _document(read: Mapping[str, object]) -> tuple[str, float]:
 
 def _grade(value: object, name: object) -> float:
     try:
-        grade = float(value)  # type: ignore[arg-type]  # what cannot be one is told of
+        grade = float(value)  # type: ignore[arg-type]  # a value that is not a number is refused below
     except (TypeError, ValueError):
         grade = math.nan
     if not math.isfinite(grade):

@@ -216,7 +216,7 @@ def row_index(
     """The rows of a run, with what ``queue`` asks of them; ``by``: the column that they are drawn
     apart by.
     """
-    votes = queue in ("low-confidence", "random-uncertain")
+    votes = queue in ("low-confidence", "suspicious", "random-uncertain")
     with (
         closing(sqlite3.connect("")) as table,
         reading(folder) as ledger,
