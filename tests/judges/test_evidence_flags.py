@@ -11,6 +11,8 @@ from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, LogprobCalibration
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.judges.evidence_flags import stretches
+from adjudge.judges.settings import ModelPanel
+from adjudge.results.evidence import EvidenceTally
 from adjudge.view.evidence import evidence_html, evidence_markdown
 
 ROW = {
@@ -120,3 +122,63 @@ def test_pages_count_flags_and_never_say_supported(language: str, shown: str) ->
     record = result.record()
     for page in (evidence_markdown(record, language), str(evidence_html(record, language))):
         assert shown in page and "✓" not in page and "Peter" in page
+
+
+def supporter() -> ScriptedModel:
+    """Finds everything it is asked about."""
+    return ScriptedModel(
+        lambda _: '{"verdict": "supported", "evidence": [{"fragment": 1, "quote": "40 euros"}]}'
+    )
+
+
+SPARED = {
+    "contexts": ["The lamp costs 40 euros."],
+    "response": "The lamp costs 40 euros. Napoleon was born in Corsica in 1769.",
+}
+
+
+def test_a_dearer_model_is_asked_only_about_what_is_not_surely_unsupported() -> None:
+    dear = supporter()
+    judge = EvidenceJudge(dear, method="flags-first")
+    (result,) = judge.evaluate([SPARED])
+    assert [(one.flag, one.support) for one in result.claims] == [
+        (None, "supported"),
+        ("unsupported", "not found"),
+    ]
+    (asked,) = dear.requests
+    assert "Napoleon was born" not in asked.prompt.text.rsplit("sentence", 1)[-1]
+    assert (result.status, result.score) == (Status.SCORED, 0.5)
+    assert len(judge.plan_all(result.instance)) == 4
+    tally = EvidenceTally()
+    tally.add(result.record())
+    found = tally.summary()
+    assert found and (found.spared, found.not_found, found.flags) == (1, 1, {})
+    assert "surely unsupported, so that no other model was asked 1" in str(found.sentence("all"))
+
+
+def test_a_sentence_that_could_not_be_read_is_asked_about() -> None:
+    unread = Embedded(lambda _: Reply("?", logprobs=(FrozenDict({"x": -1.0}),)))
+    dear = supporter()
+    judge = EvidenceJudge(dear, method="flags-first")
+    first, *named = judge.panel
+    (model,) = ModelPanel.of(unread).values()
+    panel = ModelPanel({first: model} | {name: judge.panel[name] for name in named})
+    object.__setattr__(judge, "panel", panel)
+    (result,) = judge.evaluate([SPARED])
+    assert [one.support for one in result.claims] == ["supported", "supported"]
+    assert len(dear.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("models", "settings", "said"),
+    [
+        ("local/smollm2-135m", {}, "name another one"),
+        (None, {}, "name another one"),
+        (supporter(), {"split": "claims"}, "fitted to sentences"),
+    ],
+)
+def test_flags_come_first_only_before_others_and_of_sentences(
+    models: Any, settings: Any, said: str
+) -> None:
+    with pytest.raises(SetupError, match=said):
+        EvidenceJudge(models, method="flags-first", **settings)

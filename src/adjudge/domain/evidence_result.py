@@ -46,7 +46,7 @@ class SentenceSupport(Span):
     claims: tuple[SentenceSupport, ...] = ()
     """What a model says that the sentence claims, where that was asked for."""
     flag: Flag | None = None
-    """What the method "flags" says of it."""
+    """What the method "flags" says of it; with "flags-first" only what is surely unsupported."""
 
     @property
     def is_claim(self) -> bool:

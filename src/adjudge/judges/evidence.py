@@ -29,6 +29,7 @@ from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
+from adjudge.gateway.registry import EMBEDDED
 from adjudge.judges.evidence_flags import NO, YES, stretches
 from adjudge.judges.evidence_pool import (
     Looked,
@@ -54,11 +55,12 @@ from adjudge.prompts.render import sentence_wordings, wording
 from adjudge.reading.fragments import fragments_in
 from adjudge.reading.sentences import sentences
 
-Method = Literal["each", "joint", "rules", "flags"]
-METHODS: tuple[Method, ...] = ("each", "joint", "rules", "flags")
+Method = Literal["each", "joint", "rules", "flags", "flags-first"]
+METHODS: tuple[Method, ...] = ("each", "joint", "rules", "flags", "flags-first")
 Split = Literal["sentences", "claims"]
 SPLITS: tuple[Split, ...] = ("sentences", "claims")
 _ONE, _SEVERAL, _CLAIMS = "sentence", "sentences", "claims"
+_FLAGS_FIRST = "flags-first"
 TEMPLATES = ("evidence", "evidence_joint", _CLAIMS)
 """Of the ballots about sentences."""
 _QUESTION = "user_input"
@@ -78,7 +80,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         method: "each": one question a sentence; "joint": one for all sentences, 20 at most, for
             models that write; "rules": no model is asked, and numbers, dates, units, names and
             quotations that no source contains are marked; "flags": the embedded model says what
-            is surely unsupported and where to look, with what the sources lack.
+            is surely unsupported and where to look, with what the sources lack; "flags-first": the
+            same model first, and then one question a sentence about what it is not sure of.
         split: "sentences": by rule; "claims": a model says first what each sentence claims.
         text_field: what is looked up.
         source_field: the field that holds the fragments.
@@ -118,7 +121,13 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_mode(self.mode, self.panel)
-        for name, model in self.panel.items():
+        if self.method == _FLAGS_FIRST and self.split == _CLAIMS:
+            raise SetupError(
+                "method='flags-first' is fitted to sentences: leave split='claims' out, or take "
+                "method='each'"
+            )
+        for name in self._asked:
+            model = self.panel[name]
             if self.method == "flags" and (
                 self.split == _CLAIMS or not model.capabilities.calibration
             ):
@@ -140,7 +149,23 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
     def open_models(self) -> ModelPanel:
         """The models, ready to be asked; rules need none."""
-        return NO_MODELS if self.method == "rules" else ModelPanel.of(self.model)
+        if self.method == "rules":
+            return NO_MODELS
+        named = ModelPanel.of(self.model)
+        if self.method != _FLAGS_FIRST:
+            return named
+        if EMBEDDED in named:
+            raise SetupError(
+                "method='flags-first' asks {name} before the models that are named: name another "
+                "one, or take method='flags'",
+                name=EMBEDDED,
+            )
+        return ModelPanel({**ModelPanel.of(EMBEDDED), **named})
+
+    @property
+    def _asked(self) -> list[str]:
+        """The models that were named."""
+        return [name for name in self.panel if self.method != _FLAGS_FIRST or name != EMBEDDED]
 
     @property
     def samples(self) -> int:
@@ -217,6 +242,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         looked = self.looked(item)
         if self.method == "rules" or not looked.fragments or not looked.claims:
             return []
+        if self.method == _FLAGS_FIRST:
+            return self._after_flags(looked, votes)
         if self.split == "sentences":
             return [] if votes else self._ballots(looked, looked.claims)
         if not votes:
@@ -234,20 +261,20 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """Before it is known what the sentences claim, each counts as one claim."""
         first = self.plan(item, ())
         looked = self.looked(item)
-        return (
-            [*first, *self._ballots(looked, looked.claims)]
-            if first and self.split == _CLAIMS
-            else first
-        )
+        twice = self.split == _CLAIMS or self.method == _FLAGS_FIRST
+        return [*first, *self._ballots(looked, looked.claims)] if first and twice else first
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> EvidenceResult:
         """Each sentence by its own votes: the majority, and the quotes of those who are in it."""
         made, asked = _apart(votes)
         looked = self.looked(item)
         result = self._pooled(looked, asked, made)
+        flags = self._flags_in(asked)
         panel = {
-            model: self._pooled(looked, [one for one in asked if one.model == model], made).scale
-            for model in self.panel
+            model: self._pooled(
+                looked, [*flags, *(one for one in asked if one.model == model)], made
+            ).scale
+            for model in self._asked
         }
         return replace(
             result,
@@ -263,7 +290,13 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     def _pooled(
         self, looked: Looked, votes: Sequence[Vote], made: Sequence[Vote]
     ) -> EvidenceResult:
-        return looked_up(looked, votes, self.criteria, self.method, made)
+        flags = self._flags_in(votes)
+        others = [vote for vote in votes if vote.model in self._asked]
+        return looked_up(looked, others, self.criteria, self.method, made, flags)
+
+    def _flags_in(self, votes: Sequence[Vote]) -> list[Vote]:
+        """Those of the model that is asked before the others."""
+        return [vote for vote in votes if vote.model not in self._asked]
 
     def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:
         """A share by chance, between what it could be; the status stays what it was."""
@@ -275,16 +308,12 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         several = tuple(dict.fromkeys(claims))
         return [
             ballot
-            for model in self.panel
+            for model in self._asked
             for sample in range(self.samples)
             for ballot in (
                 [self._joint_ballot(looked, some, model, sample) for some in shared_out(several)]
                 if self.method == "joint"
-                else [
-                    self._flag_ballot(part, one, model, sample)
-                    for part in stretches(looked.fragments)
-                    for one in several
-                ]
+                else self._flag_ballots(looked, model, sample)
                 if self.method == "flags"
                 else [self._ballot(looked, one, model, sample) for one in several]
             )
@@ -299,6 +328,23 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         return self.ballot_for(
             self._criteria(_ONE), instance, question, "evidence", model, sample, self.mode
         )
+
+    def _after_flags(self, looked: Looked, votes: Sequence[Vote]) -> Sequence[Ballot]:
+        """Flags first; then what is not surely unsupported, which includes what was not read."""
+        flags = self._flags_in(votes)
+        if not flags:
+            return self._flag_ballots(looked, EMBEDDED, 0)
+        if len(votes) > len(flags):
+            return []
+        first = looked_up(looked, flags, self.criteria, "flags")
+        return self._ballots(looked, [one.text for one in first.claims if one.support is None])
+
+    def _flag_ballots(self, looked: Looked, model: str, sample: int) -> list[Ballot]:
+        return [
+            self._flag_ballot(part, one, model, sample)
+            for part in stretches(looked.fragments)
+            for one in dict.fromkeys(looked.claims)
+        ]
 
     def _flag_ballot(self, fragments: Sequence[str], claim: str, model: str, sample: int) -> Ballot:
         """Yes or No, without the question that is answered: sentences are told better so."""

@@ -108,17 +108,25 @@ def looked_up(
     criteria: Criteria,
     method: str,
     made: Sequence[Vote] = (),
+    flags: Sequence[Vote] = (),
 ) -> EvidenceResult:
     """Every sentence with its verdict.
 
-    ``made``: the votes that say what the sentences claim, where a model was asked.
+    ``made``: the votes that say what the sentences claim, where a model was asked. ``flags``: those
+    that came first, and decide what nobody else was asked.
     """
     about = _by_claim(votes)
     pooled = [_sentence(one, looked, about, criteria, method) for one in looked.sentences]
     if made:
         pooled = [_by_claims(one, looked, about, criteria, made) for one in pooled]
+    if flags:
+        first = looked_up(looked, flags, criteria, "flags").sentences
+        pooled = [
+            flagged if flagged.flag == UNSUPPORTED else one
+            for flagged, one in zip(first, pooled, strict=True)
+        ]
     result = EvidenceResult(criteria=criteria, method=method, sentences=tuple(pooled))
-    return _summed(result, [*made, *votes])
+    return _summed(result, [*made, *flags, *votes])
 
 
 _RULES = Message(

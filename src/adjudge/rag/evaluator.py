@@ -169,6 +169,8 @@ class RagEvaluator(AskSettings, RagPlans):
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
         object.__setattr__(self, "_judge", self._direct())
         object.__setattr__(self, "_looks_up", self._evidence_judge() if self.evidence else None)
+        if self.evidence == "flags-first":
+            raise SetupError("evidence='flags-first' is for a judge of kind evidence alone")
         if self.claims and self.evidence not in ("each", "joint"):
             raise SetupError(
                 "claims are looked up by a model: give evidence='each' or evidence='joint' as well"

@@ -27,6 +27,7 @@ MARKS: Mapping[Mark, Message] = {
     "look here": Message("look here"),
     "nothing found against it": Message("nothing found against it"),
 }
+_SPARED = Message("surely unsupported, so that no other model was asked")
 
 
 def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
@@ -51,6 +52,8 @@ class EvidenceSummary:
     """Model → quotes that do not exist."""
     flags: Mapping[Flag, int] = field(default_factory=dict)
     """How many sentences have each flag, where they were flagged."""
+    spared: int = 0
+    """Sentences that were surely unsupported, so that no dearer model was asked."""
 
     def sentence(self, name: str) -> Message:
         """What the sentences came to, in a line."""
@@ -65,6 +68,7 @@ class EvidenceSummary:
                     (MARKS["not found"], self.not_found),
                 )
             ),
+            *(((_SPARED, self.spared),) if self.spared else ()),
             *(((MARKS["unanswered"], self.unanswered),) if self.unanswered else ()),
             (Message("has an unsupported sentence"), self.with_unsupported),
         )
@@ -83,6 +87,7 @@ class EvidenceSummary:
                 if self.flags
                 else {}
             ),
+            **({"spared": self.spared} if self.spared else {}),
         }
 
 
@@ -103,7 +108,11 @@ class EvidenceTally:
         self._counts["with_unsupported"] += is_unsupported(one)
         self._counts["with_contradicted"] += is_contradicted(one)
         self._invented.update(found.invented_quotes)
-        self._flags.update(flag for one in found.sentences for flag in FLAGS if one.flag == flag)
+        flags = [flag for one in found.sentences for flag in FLAGS if one.flag == flag]
+        if found.method == "flags":
+            self._flags.update(flags)
+        else:
+            self._counts["spared"] += len(flags)
 
     def summary(self) -> EvidenceSummary | None:
         """What they come to so far; None where no sentence was looked up."""
@@ -120,6 +129,7 @@ class EvidenceTally:
             with_unsupported=counts["with_unsupported"],
             with_contradicted=counts["with_contradicted"],
             invented=dict(self._invented),
+            spared=counts["spared"],
             flags={flag: self._flags[flag] for flag in FLAGS} if self._flags else {},
         )
 

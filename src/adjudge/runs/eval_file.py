@@ -118,6 +118,9 @@ class DataEntry:
 
 Method = Literal["each", "joint", "rules", "flags"]
 _METHOD = Word[Method](("each", "joint", "rules", "flags"))
+_WITH_FLAGS_FIRST = Word[Literal[Method, "flags-first"]](
+    ("each", "joint", "rules", "flags", "flags-first")
+)
 _LOOK_UP = (
     "Look every sentence up in the sources: one call for each, one for all (joint), none "
     "(rules), or what the embedded model points at (flags)."
@@ -320,7 +323,11 @@ class RagEntry(JudgeEntry):
 class EvidenceEntry(JudgeEntry):
     """Texts looked up in their sources, sentence by sentence."""
 
-    method: Method = key(_METHOD, _LOOK_UP, "each")
+    method: Literal[Method, "flags-first"] = key(
+        _WITH_FLAGS_FIRST,
+        f"{_LOOK_UP} flags-first: flags, then one call for each sentence that is not sure.",
+        "each",
+    )
     claims: bool = key(Flag(), _CLAIMS, False)
     text_field: str = key(Text(), "The field that is looked up.", "response")
     source_field: str = key(Text(), "The field that holds the sources.", "contexts")
