@@ -27,7 +27,7 @@ MARKS: Mapping[Mark, Message] = {
     "look here": Message("look here"),
     "nothing found against it": Message("nothing found against it"),
 }
-_SPARED = Message("surely unsupported, so that no other model was asked")
+_SPARED = Message("surely unsupported and asked no further")
 
 
 def found_in(one: JudgmentRecord) -> EvidenceRecord | None:
