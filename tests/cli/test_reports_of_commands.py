@@ -110,6 +110,15 @@ def test_a_run_keeps_the_columns_of_the_input(rows: Path) -> None:
         assert {row["human"] for row in csv.DictReader(file)} == {"yes"}
 
 
+def test_a_report_is_in_the_language_that_was_typed_or_in_the_judges(rows: Path) -> None:
+    adjudge(rows.parent, "judge", "-f", "rows.csv", *THREE, "-m", "scripted", "--run", "kept", "-q")
+    for to in ("md", "github"):
+        told = adjudge(rows.parent, "report", "kept", "--to", to, "-o", "-", "--language", "ru")
+        assert "средняя оценка" in told.stdout and "mean" not in told.stdout
+        own = adjudge(rows.parent, "report", "kept", "--to", to, "-o", "-", LANG="ru_RU.UTF-8")
+        assert "mean" in own.stdout
+
+
 GATES = [
     (
         ("--fail-under", "0.5"),

@@ -60,6 +60,12 @@ def language() -> str:
     return output().language
 
 
+def typed_language() -> str | None:
+    """The language that was typed on the command line."""
+    found = output()
+    return found.language if found.typed else None
+
+
 def use_language(language: str) -> None:
     """Set the language of everything that this command prints; English, which is that of prompts
     where nothing else is said, leaves people theirs unless it was typed.

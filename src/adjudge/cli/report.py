@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.options import PATH, argument, command, slices
-from adjudge.cli.output import echo
+from adjudge.cli.output import echo, typed_language
 from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, to_html, to_markdown
 from adjudge.exporters.files import STDOUT, text_file
@@ -19,6 +20,9 @@ from adjudge.messages import Message, reason_of
 from adjudge.results.counts import count_judgments
 from adjudge.runs.folder import reading
 from adjudge.view.terminal import clean
+
+if TYPE_CHECKING:
+    from adjudge.exporters.github import GithubReport
 
 
 @command("report")
@@ -63,12 +67,19 @@ def report(
     target = output or folder / f"results.{ENDINGS.get(to, 'github.md' if to == 'github' else to)}"
     with as_usage_error():
         check_writable(target)
+    language = typed_language()
     try:
         if to == "github":
-            _github(folder, baseline, target, max_kib)
+            from adjudge.exporters.github import GithubReport  # not loaded for other pages
+
+            _github(GithubReport(folder, baseline, language), target, max_kib)
             return 0
         page = _PAGES.get(to)
-        rows = page(folder, target, baseline, by) if page else to_junit(folder, target, baseline)
+        rows = (
+            page(folder, target, baseline, by, language)
+            if page
+            else to_junit(folder, target, baseline)
+        )
     except OSError as error:
         raise RunError(
             "{filename} cannot be written: {reason}",
@@ -85,10 +96,7 @@ def report(
 _PAGES = {"md": to_markdown, "html": to_html}
 
 
-def _github(folder: Path, baseline: Path | None, target: Path, max_kib: float) -> None:
-    from adjudge.exporters.github import GithubReport
-
-    made = GithubReport(folder, baseline)
+def _github(made: GithubReport, target: Path, max_kib: float) -> None:
     page = made.summary(max_kib)
     with text_file(target) as file:
         file.write(page)

@@ -146,21 +146,31 @@ def to_parquet(run: Path, target: Path) -> int:
 
 
 def to_markdown(
-    run: Path, target: Path, baseline: Path | None = None, by: str | None = None
+    run: Path,
+    target: Path,
+    baseline: Path | None = None,
+    by: str | None = None,
+    language: str | None = None,
 ) -> int:
     """Write the page for code hosts and mail."""
     from adjudge.exporters.pages import write_markdown
 
-    report = report_of_run(run, baseline=baseline, by=by)
+    report = report_of_run(run, baseline=baseline, by=by, language=language)
     write_markdown(report, target)
     return report.total
 
 
-def to_html(run: Path, target: Path, baseline: Path | None = None, by: str | None = None) -> int:
+def to_html(
+    run: Path,
+    target: Path,
+    baseline: Path | None = None,
+    by: str | None = None,
+    language: str | None = None,
+) -> int:
     """Write the page for browsers."""
     from adjudge.exporters.pages import write_html
 
-    report = report_of_run(run, baseline=baseline, by=by)
+    report = report_of_run(run, baseline=baseline, by=by, language=language)
     others = records_of(run) if report.total > len(report.entries) else ()
     write_html(report, others, target)
     return report.total

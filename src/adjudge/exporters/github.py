@@ -39,11 +39,12 @@ class GithubReport:
 
     run: Path
     baseline: Path | None = None
+    language: str | None = None
 
     @cached_property
     def report(self) -> Report:
         """The same as of every other page."""
-        return report_of_run(self.run, _WORST, self.baseline)
+        return report_of_run(self.run, _WORST, self.baseline, language=self.language)
 
     @cached_property
     def gates(self) -> tuple[GateResult, ...]:

@@ -194,9 +194,12 @@ class Report(HtmlRepr):
     calibrations: tuple[Calibration, ...] = ()
     """What people's labels say of the numbers, where there are labels."""
 
-    @cached_property
+    told_in: str | None = None
+    """The language that a reader asked for; by default the judges'."""
+
+    @property
     def language(self) -> str:
-        return self.setup.language
+        return self.told_in or self.setup.language
 
     def unfinished(self) -> Self:
         """The same of a run that has not come to its end: no gate is decided."""

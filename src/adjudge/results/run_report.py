@@ -17,12 +17,17 @@ from adjudge.runs.folder import RunInfo, records_of, run_info
 
 
 def report_of_run(
-    run: str | Path, shown: int = ENTRIES, baseline: Path | None = None, by: str | None = None
+    run: str | Path,
+    shown: int = ENTRIES,
+    baseline: Path | None = None,
+    by: str | None = None,
+    language: str | None = None,
 ) -> Report:
     """The report of a run folder, as far as it has come; the rows that it lists have their votes.
 
     ``baseline``: a run to compare with, instead of the one that it was compared with when it was
-    made. ``by``: the column that corrected numbers and comparisons are told apart by.
+    made. ``by``: the column that corrected numbers and comparisons are told apart by. ``language``:
+    by default the judges'.
     """
     info = run_info(run)
     setup = Setup.of_run(info)
@@ -41,6 +46,7 @@ def report_of_run(
         used=info.usage,
         counts=_counts(info),
         calibrations=calibrations_of(run, by),
+        told_in=language,
         failed_calls=info.failed_calls,
         unanswered=info.failed_votes,
     )

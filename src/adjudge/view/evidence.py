@@ -109,7 +109,7 @@ def evidence_of(one: JudgmentRecord) -> ShownEvidence | None:
     given = one.fields.get(found.fields.text, "")
     text = with_line_breaks(given if isinstance(given, str) else "\n".join(given))
     fragments = fragments_in(one.fields.get(found.fields.sources, ()))
-    parts = tuple(_parts(text, found.sentences, fragments, rules=found.method == "rules"))
+    parts = tuple(_parts(text, found, fragments))
     sentences = [part.sentence for part in parts if part.sentence]
     used: dict[int, list[tuple[int, ShownQuote]]] = {}
     for sentence in sentences:
@@ -143,11 +143,9 @@ def _counts(found: EvidenceRecord) -> dict[Mark, int]:
     return counts | ({"unanswered": found.unanswered} if found.unanswered else {})
 
 
-def _parts(
-    text: str, sentences: Sequence[SentenceRecord], fragments: Sequence[str], *, rules: bool
-) -> Iterator[TextPart]:
+def _parts(text: str, found: EvidenceRecord, fragments: Sequence[str]) -> Iterator[TextPart]:
     end = number = 0
-    for kept in sentences:
+    for kept in found.sentences:
         start, stop = kept.start, kept.end
         if kept.kind != "claim" or not end <= start < stop <= len(text):
             continue
@@ -155,7 +153,7 @@ def _parts(
         if text[end:start]:
             yield TextPart(text[end:start])
         yield TextPart(
-            text[start:stop], _sentence(number, text[start:stop], kept, fragments, rules=rules)
+            text[start:stop], _sentence(number, text[start:stop], kept, fragments, found.method)
         )
         end = stop
     if text[end:]:
@@ -163,15 +161,16 @@ def _parts(
 
 
 def _sentence(
-    number: int, text: str, kept: SentenceRecord, fragments: Sequence[str], *, rules: bool
+    number: int, text: str, kept: SentenceRecord, fragments: Sequence[str], method: str
 ) -> ShownSentence:
-    nothing: Mark = "unchecked" if rules else "unanswered"
+    nothing: Mark = "unchecked" if method == "rules" else "unanswered"
+    flag = kept.flag if method == "flags" else None
     marks: Mapping[str, Mark] = {one: one for one in (*SUPPORTS, *FLAGS)}
     quotes = (_quote(one, fragments) for one in kept.evidence)
     return ShownSentence(
         number=number,
         text=text,
-        mark=marks.get(kept.flag or kept.support or "", nothing),
+        mark=marks.get(flag or kept.support or "", nothing),
         quotes=tuple(quote for quote in quotes if quote),
         unseen=tuple(one.text for one in kept.unseen),
         by_rule=kept.by_rule,
