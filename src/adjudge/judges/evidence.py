@@ -244,9 +244,13 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """Each sentence by its own votes: the majority, and the quotes of those who are in it."""
         made, asked = _apart(votes)
         looked = self.looked(item)
-        result = self._pooled(looked, asked, made)
+
+        def pool_some(some: Sequence[Vote]) -> EvidenceResult:
+            return looked_up(looked, some, self.criteria, self.method, made)
+
+        result = pool_some(asked)
         panel = {
-            model: self._pooled(looked, [one for one in asked if one.model == model], made).scale
+            model: pool_some([one for one in asked if one.model == model]).scale
             for model in self.panel
         }
         return replace(
@@ -259,11 +263,6 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             model_scales=panel if len(panel) > 1 else {},
             notes=(*result.notes, *notes_on(asked, self.temperatures)),
         )
-
-    def _pooled(
-        self, looked: Looked, votes: Sequence[Vote], made: Sequence[Vote]
-    ) -> EvidenceResult:
-        return looked_up(looked, votes, self.criteria, self.method, made)
 
     def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:
         """A share by chance, between what it could be; the status stays what it was."""
