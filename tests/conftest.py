@@ -17,7 +17,7 @@ from support.disk import wait_for_no_disk
 from support.fake_batches import BatchProvider
 from support.fake_provider import FakeProvider
 
-EXAMPLES = int(os.environ.get("ADJUDGE_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("ADJUDGE_EXAMPLES", "12"))
 """Of each property that does not say how many; a thousand under ``make test-properties``."""
 settings.register_profile(
     "repeatable",

@@ -6,6 +6,7 @@ import ast
 import inspect
 import json
 import pickle
+import re
 import string
 import sys
 from collections.abc import Iterator
@@ -160,6 +161,34 @@ def test_every_template_is_translated_and_none_is_left_over() -> None:
         after = tool.updated(before, list(templates()))
         assert list(tool.faults(after)) == []
         assert {entry.id for entry in before} == {entry.id for entry in after}, "make messages"
+
+
+RAISED = {"UsageError", "BadParameter"}
+"""What click raises, beside the errors of ours."""
+
+
+def test_every_error_has_a_russian_sentence() -> None:
+    """Also one that is put together before it is raised: that has none."""
+    raised = RAISED | {"wrong"} | tool.error_names(tool.PACKAGE)
+    said = [
+        text
+        for _, nodes in tool.parsed(tool.PACKAGE)
+        for call in nodes
+        if isinstance(call, ast.Call) and tool.called(call) in raised
+        for text in map(_text, call.args[:1])
+        if re.search(r"[a-z] ", re.sub(r"\{.*?\}", "", text))
+    ]
+    assert len(said) > 400
+    known = read_catalogue("ru").look_up
+    assert [text for text in said if not known(text)] == []
+
+
+def _text(node: ast.expr) -> str:
+    if isinstance(node, ast.JoinedStr):
+        return "".join(
+            str(one.value) if isinstance(one, ast.Constant) else "{}" for one in node.values
+        )
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def test_every_place_has_a_value() -> None:

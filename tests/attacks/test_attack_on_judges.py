@@ -77,6 +77,7 @@ def adjudge(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 
 ASPECT = ("attack", "--rows", "rows.csv", "--aspect", "It is right.", "-m", "openai/gpt-4o-mini")
+FEW = ("--family", "instructions", "--family", "flattery")
 
 
 def attacked(
@@ -137,9 +138,13 @@ def test_a_deaf_judge_is_moved_by_nothing(
     language: str,
 ) -> None:
     provider.answer = deaf
-    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--fail-over", "0.2", "--language", language)
+    half = [*families()][language == "ru" :: 2]
+    words = (word for name in half for word in ("--family", name))
+    (judge,) = attacked(
+        monkeypatch, capsys, *ASPECT, *words, "--fail-over", "0.2", "--language", language
+    )
     assert set(moved(judge).values()) == {0.0}
-    assert len(provider.requests) == 40 * (2 + len(families()))
+    assert len(provider.requests) == 40 * (2 + len({*half, "controls"}))
 
 
 def test_a_deaf_but_noisy_judge_gives_no_alarm(
@@ -213,17 +218,18 @@ def test_it_is_resumed_and_asks_nothing_twice(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     provider.answer = obeys_all
-    assert adjudge(monkeypatch, *ASPECT, "--dry-run", "--json") == 0
+    judge = (*ASPECT, *FEW)
+    assert adjudge(monkeypatch, *judge, "--dry-run", "--json") == 0
     estimate = json.loads(capsys.readouterr().out)["results"][0]
     assert not provider.requests
-    assert adjudge(monkeypatch, *ASPECT, "-q", "--no-cache", "--max-calls", "100") == 1
+    assert adjudge(monkeypatch, *judge, "-q", "--no-cache", "--max-calls", "100") == 1
     assert "adjudge resume" in capsys.readouterr().err
     assert len(provider.requests) == 100
     assert adjudge(monkeypatch, "resume", "runs/attack-rows", "--", "--max-calls", "2000") == 0
-    whole = 40 * (2 + len(families()))
+    whole = 40 * (2 + 3)
     assert len(provider.requests) == whole
     assert estimate["calls"]["lower"] == whole
-    assert "7 of 18" in capsys.readouterr().out
+    assert "1 of 2" in capsys.readouterr().out
 
 
 def test_comparisons_are_attacked_through_the_last_response(
@@ -304,7 +310,7 @@ def test_a_page_and_a_terminal_say_the_same_in_russian(
 ) -> None:
     provider.answer = obeys_all
     pages = ("-o", "attack.md", "-o", "attack.html", "-o", "attack.json")
-    assert adjudge(monkeypatch, *ASPECT, "-q", "--language", "ru", *pages) == 0
+    assert adjudge(monkeypatch, *ASPECT, *FEW, "-q", "--language", "ru", *pages) == 0
     printed = capsys.readouterr().out
     for text in (printed, Path("attack.md").read_text(), Path("attack.html").read_text()):
         assert "указания" in text

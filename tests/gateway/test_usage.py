@@ -19,11 +19,11 @@ from adjudge.engine.schedule import _answer_all
 from adjudge.errors import BudgetSpent
 from adjudge.gateway.layers.account import NO_COUNT, measured, token_count
 from adjudge.gateway.layers.budget import Budget
-from adjudge.results.summary import summarise
 from adjudge.runs.folder import run_info
 from support.asking import a_request, ask, critic, marked, open_at
 from support.fake_provider import Bills, FakeProvider, always
 from support.fake_provider import Status as Code
+from support.summaries import summarise
 
 NONSENSE: dict[str, Any] = {
     "missing": None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.domain.steps import numbered_text
@@ -55,7 +55,6 @@ trajectories = st.builds(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(trajectories, st.integers(0, 20_000), st.booleans())
 def test_within_the_budget_or_said_to_be_too_long(
     trajectory: Trajectory, budget: int, tools: bool

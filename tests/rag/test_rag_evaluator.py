@@ -17,9 +17,9 @@ from adjudge.errors import ModelError, WrongData
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult, composite
 from adjudge.rag.dimensions import absent, rag_dimensions
-from adjudge.results.rag import summarise_rag
 from support.rag import EXAMPLE, GOOD, ROW, asked_about, gives, shown_fields, varied
 from support.records import rag_rows
+from support.summaries import summarise_rag
 
 
 def test_one_row_gets_six_scores_and_a_composite() -> None:

@@ -24,8 +24,9 @@ from adjudge.results.report import Report, judgments_of, report_of
 from adjudge.runs.eval_file import parse_eval
 from adjudge.view import pages
 from adjudge.view.evidence import evidence_of
-from adjudge.view.pages import html_page, markdown_page
+from adjudge.view.pages import markdown_page
 from support.rag import EXAMPLE, asked_about, varied
+from support.summaries import html_page
 
 ROW = {
     "user_input": "How tall is it?",

@@ -15,8 +15,9 @@ from adjudge.errors import ModelError
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator
 from adjudge.results.report import report_of
-from adjudge.view.pages import html_page, markdown_page
+from adjudge.view.pages import markdown_page
 from support.rag import GOOD, ROW, asked_about, shown_fields
+from support.summaries import html_page
 
 FOLLOW_UP = {
     **ROW,

@@ -10,8 +10,8 @@ from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.rag import RagEvaluator, RagResult
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import exit_code
-from adjudge.results.rag import summarise_rag
 from support.rag import ROW, gives
+from support.summaries import summarise_rag
 
 
 def judged(*each: Mapping[str, object], **settings: object) -> list[RagResult]:

@@ -24,10 +24,10 @@ from adjudge.results.numbers import figure
 from adjudge.results.report import Report, ReportTally, judgments_of, report_of
 from adjudge.results.run_report import report_of_run
 from adjudge.results.setup import Setup
-from adjudge.results.summary import summarise
 from adjudge.view.decision import decision
-from adjudge.view.pages import html_page, markdown_page
+from adjudge.view.pages import markdown_page
 from support.rag import EXAMPLE, ROW, gives, varied
+from support.summaries import html_page, summarise
 
 
 @pytest.fixture

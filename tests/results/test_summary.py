@@ -13,7 +13,7 @@ from adjudge.domain.results import AspectResult
 from adjudge.errors import ModelError, SetupError
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import check_gate, exit_code
-from adjudge.results.summary import summarise
+from support.summaries import summarise
 
 
 def results(*lines: str | Exception) -> list[AspectResult]:

@@ -11,7 +11,7 @@ import pytest
 from adjudge.stats.betting import FallBets
 from adjudge.stats.weighted import weighted_interval, weighted_mean
 
-DRAWS = int(os.environ.get("ADJUDGE_TABLES", "400"))
+DRAWS = int(os.environ.get("ADJUDGE_TABLES", "150"))
 
 
 @pytest.fixture

@@ -97,9 +97,10 @@ def asked_or_ended(
 
 def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> bool:
     """Whether ``condition`` came true in time."""
-    end = time.monotonic() + seconds
+    end, pause = time.monotonic() + seconds, 0.005
     while not condition():
         if time.monotonic() > end:
             return False
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(1.5 * pause, 0.1)
     return True

@@ -22,6 +22,7 @@ from contextlib import suppress
 from typing import Any
 
 import adjudge
+from adjudge.gateway.prices import PriceTable
 from adjudge.messages import read_catalogue
 from adjudge.view import pages
 from support.disk import wait_for_no_disk
@@ -66,6 +67,7 @@ def load() -> None:
     for library in LIBRARIES:
         importlib.import_module(library)
     read_catalogue("ru")
+    PriceTable.load()
     for language in ("en", "ru"):
         for name in PAGES:
             pages._environment(language, html=".html." in name).get_template(name)

@@ -18,13 +18,13 @@ from adjudge.exporters.pages import write_reports
 from adjudge.labels.scales import label_scales
 from adjudge.rag import RagEvaluator, RagResult
 from adjudge.rag.measures import chosen_measures
-from adjudge.results.rag import summarise_rag
 from adjudge.results.report import Report, judgments_of, report_of
 from adjudge.results.run_report import report_of_run
-from adjudge.view.pages import html_page, markdown_page
+from adjudge.view.pages import markdown_page
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_report import show_figures
 from support.rag import gives
+from support.summaries import html_page, summarise_rag
 from support.tower import ASKED, ROW, knows, says
 
 ROWS = [

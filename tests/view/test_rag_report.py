@@ -25,9 +25,10 @@ from adjudge.reading.fragments import with_line_breaks
 from adjudge.results.numbers import figure
 from adjudge.results.rag import RagSummary
 from adjudge.results.report import Report, is_barred, judgments_of, report_of
-from adjudge.view.pages import html_page, markdown_page
+from adjudge.view.pages import markdown_page
 from support.rag import EXAMPLE, GOOD, ROW, gives, varied
 from support.records import rag_rows
+from support.summaries import html_page
 
 HOSTILE = (
     '<script>alert("x")</script> **bold** [link](javascript:alert(1)) {{ 1234 * 5678 }} </div> '

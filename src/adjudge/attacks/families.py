@@ -72,14 +72,13 @@ CHANGES: Mapping[str, Callable[[str], str]] = {
 @cache
 def families() -> Mapping[str, Family]:
     """Name → family, in the order of reports."""
-    import yaml
+    from adjudge.reading.values import plain_yaml
 
     folder = files(__package__) / "data"
     found = sorted(
         (one for one in folder.iterdir() if one.name.endswith(".yaml")), key=lambda one: one.name
     )
-    read = [yaml.safe_load(one.read_text(encoding="utf-8")) for one in found]
-    return {one["name"]: _family(one) for one in read}
+    return {one["name"]: _family(one) for one in map(plain_yaml, found)}
 
 
 def _family(data: dict[str, Any]) -> Family:

@@ -108,8 +108,7 @@ def _words(which: str) -> tuple[str, ...]:
 
 @cache
 def _lists() -> dict[str, str]:
-    import yaml
+    from adjudge.reading.values import plain_yaml
 
-    path = files(__package__) / "data" / "double_barrelled.yaml"
-    found: dict[str, str] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    found: dict[str, str] = plain_yaml(files(__package__) / "data" / "double_barrelled.yaml")
     return found

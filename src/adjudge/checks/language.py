@@ -43,10 +43,10 @@ _MOST = 20_000
 
 @cache
 def _short_words() -> Mapping[str, frozenset[str]]:
-    import yaml
+    from adjudge.reading.values import plain_yaml
 
-    text = (files(__package__) / "data" / "languages.yaml").read_text(encoding="utf-8")
-    return {name: frozenset(words) for name, words in yaml.safe_load(text).items()}
+    read = plain_yaml(files(__package__) / "data" / "languages.yaml")
+    return {name: frozenset(words) for name, words in read.items()}
 
 
 def language_of(text: str) -> str | None:

@@ -223,7 +223,7 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutco
     ) != (None,) * 5 or flags.sequential
     with as_usage_error() if typed_gate else nullcontext():
         outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown)
-        outcome.check_gates()
+        outcome.gates.check()
     return outcome
 
 

@@ -127,7 +127,7 @@ def _document(read: Mapping[str, object]) -> tuple[str, float]:
 
 def _grade(value: object, name: object) -> float:
     try:
-        grade = float(value)  # type: ignore[arg-type]  # a value that is not a number is refused below
+        grade = float(value)  # type: ignore[arg-type]  # refused below, if it is none
     except (TypeError, ValueError):
         grade = math.nan
     if not math.isfinite(grade):

@@ -133,9 +133,9 @@ def is_own_server(name: str) -> bool:
 @cache
 def _shipped() -> tuple[Mapping[str, Price], str]:
     """The shipped prices and their date."""
-    import yaml
+    from adjudge.reading.values import plain_yaml
 
-    shipped = yaml.safe_load((files(__package__) / "prices.yaml").read_text(encoding="utf-8"))
+    shipped = plain_yaml(files(__package__) / "prices.yaml")
     return _prices(shipped["prices"], "prices.yaml"), str(shipped["dated"])
 
 

@@ -18,7 +18,7 @@ from adjudge.importers.pairs import (
 )
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import text
+from adjudge.importers.values import seconds, text
 from adjudge.messages import Message
 from adjudge.verdicts.styles import margin, put_back
 
@@ -45,7 +45,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             named_only=len(answers) != 2,
             votes=tuple(_vote(game, place, judge) for place, game in enumerate(games)),
             more=record.rest("games", "judge"),
-            at=record.seconds("tstamp"),
+            at=seconds(record.value("tstamp")),
         )
 
 

@@ -10,7 +10,7 @@ from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote, by_model, rate
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import number, parse_cell, with_response
+from adjudge.importers.values import fields_of, number, parse_cell, seconds, with_response
 from adjudge.messages import Message
 
 _LISTS = ("events", "rows", "data", "objects")
@@ -72,17 +72,17 @@ def _judged(
         or event.value("error")
         or Message("the score is null: it was not scored")
     )
-    given = event.nested("input").fields()
+    given = fields_of(event.nested("input").raw)
     if not isinstance(event.value("input"), Mapping):
-        given = event.fields("input")
+        given = fields_of(event.keep("input"))
     return RecordedRow(
         judge=by_model(name, vote.model),
         question=rate(name),
-        fields=with_response({**given, **event.fields("expected")}, event.text("output")),
+        fields=with_response({**given, **fields_of(event.keep("expected"))}, event.text("output")),
         id=event.text("id") or None,
         votes=(vote.said_or_failed(score, wrong),),
         more=event.rest("input", "output", "expected", "scores", "id", "error"),
-        at=event.seconds("created"),
+        at=seconds(event.value("created")),
     )
 
 

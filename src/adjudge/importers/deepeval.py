@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adjudge.errors import RunError
-from adjudge.importers.foreign import ForeignRecord
+from adjudge.importers.foreign import ForeignRecord, usage_in
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     NOT_SAID,
@@ -126,7 +126,10 @@ def _name(metric: ForeignRecord) -> str:
 
 def _with_camel_case(record: ForeignRecord) -> ForeignRecord:
     """Keys as a test run has them: what ``evaluate()`` returns writes them with underscores."""
-    return record.rename(lambda name: _CAMEL.sub(lambda found: found[1].upper(), name))
+    values = record.raw.items()
+    return record.with_values(
+        {_CAMEL.sub(lambda found: found[1].upper(), name): value for name, value in values}
+    )
 
 
 def _judged(case: ForeignRecord, metric: ForeignRecord, direction: _Direction) -> RecordedRow:
@@ -154,7 +157,7 @@ def _vote(metric: ForeignRecord, direction: _Direction) -> RecordedVote:
     vote = RecordedVote(
         model=metric.text("evaluationModel") or NOT_SAID,
         explanation=metric.text("reason"),
-        usage=metric.usage("inputTokenCount", "outputTokenCount"),
+        usage=usage_in(metric, "inputTokenCount", "outputTokenCount"),
         more={
             **metric.rest("name", "success", "score", "reason", "error", "evaluationModel"),
             **kept,

@@ -9,12 +9,9 @@ from adjudge.errors import RunError
 from adjudge.importers.values import (
     Json,
     JsonObject,
-    Texts,
-    fields_of,
     is_empty,
     number,
     parse_cell,
-    seconds,
     text,
 )
 from adjudge.messages import Message
@@ -48,9 +45,6 @@ class ForeignRecord:
     def __bool__(self) -> bool:
         return bool(self.raw)
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.raw
-
     def __iter__(self) -> Iterator[str]:
         return iter(self.raw)
 
@@ -83,9 +77,6 @@ class ForeignRecord:
     def number(self, *names: str) -> float | None:
         return number(self.value(*names))
 
-    def seconds(self, *names: str) -> float | None:
-        return seconds(self.value(*names))
-
     def values(self, *names: str) -> Sequence[Json]:
         """The items of the list of the first of these names; none where it is not a list."""
         found = self.value(*names)
@@ -103,23 +94,13 @@ class ForeignRecord:
         """The objects of a list; what is not one among them is an empty one."""
         return [self._inside(one, *names) for one in self.values(*names)]
 
-    def named_objects(self, *names: str) -> dict[str, ForeignRecord]:
-        """The objects of an object, by their keys."""
-        inner = self.nested(*names)
-        return {name: inner.nested(name) for name in inner}
-
     def merge(self, values: JsonObject) -> ForeignRecord:
         """The same record with other values beside its own, or in their place."""
-        return ForeignRecord({**self.raw, **values}, self._where, self.row, self._path)
+        return self.with_values({**self.raw, **values})
 
-    def with_defaults(self, values: JsonObject) -> ForeignRecord:
-        """The same record with these values where it has none of its own."""
-        return ForeignRecord({**values, **self.raw}, self._where, self.row, self._path)
-
-    def rename(self, change: Callable[[str], str]) -> ForeignRecord:
-        """The same record with other keys."""
-        renamed = {change(name): value for name, value in self.raw.items()}
-        return ForeignRecord(renamed, self._where, self.row, self._path)
+    def with_values(self, raw: JsonObject) -> ForeignRecord:
+        """The same record with these values alone."""
+        return ForeignRecord(raw, self._where, self.row, self._path)
 
     def rest(self, *names: str) -> dict[str, Json]:
         """What the record holds beside what was read of it."""
@@ -133,17 +114,6 @@ class ForeignRecord:
         """Of these keys, those that hold something."""
         return {name: value for name in names if not is_empty(value := self.value(name))}
 
-    def fields(self, *names: str) -> Texts:
-        """Fields of an instance under the same names; all of them, where none is named."""
-        return fields_of({name: self.value(name) for name in names} if names else self.raw)
-
-    def usage(self, prompt: str, completion: str) -> Usage:
-        """What a reply took in tokens, where the file says so."""
-        asked, answered = self.number(prompt), self.number(completion)
-        if asked is None and answered is None:
-            return Usage()
-        return Usage(1, int(asked or 0), int(answered or 0))
-
     def name(self, *names: str) -> str:
         """What the record calls itself, else which one it is."""
         return self.text(*names) or f"row {self.row}"
@@ -152,6 +122,19 @@ class ForeignRecord:
         """An object below this one; an empty one, where it is something else."""
         inner = value if isinstance(value, Mapping) else {}
         return ForeignRecord(inner, self._where, self.row, f"{self._path}{names[0]}.")
+
+
+def named_objects(record: ForeignRecord) -> dict[str, ForeignRecord]:
+    """The objects of an object, by their keys."""
+    return {name: record.nested(name) for name in record}
+
+
+def usage_in(record: ForeignRecord, prompt: str, completion: str) -> Usage:
+    """What a reply took in tokens, where the file says so."""
+    asked, answered = record.number(prompt), record.number(completion)
+    if asked is None and answered is None:
+        return Usage()
+    return Usage(1, int(asked or 0), int(answered or 0))
 
 
 EMPTY = ForeignRecord({})

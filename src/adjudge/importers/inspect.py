@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
-from adjudge.importers.foreign import EMPTY, ForeignRecord
+from adjudge.importers.foreign import EMPTY, ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     NOT_SAID,
@@ -27,7 +27,7 @@ from adjudge.importers.record import (
     rate,
 )
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import Json, is_missing, number, text
+from adjudge.importers.values import Json, fields_of, is_missing, number, seconds, text
 from adjudge.messages import Message
 from adjudge.reading.archive import entries
 from adjudge.verdicts.styles import grade
@@ -167,7 +167,7 @@ def _sample(sample: ForeignRecord, about: ForeignRecord, log: ImportLog) -> Iter
         log.skip(Message("sample that was invalidated"))
         return
     scorers = [one.text("name") for one in about.objects("scorers")] or ["scorer"]
-    scores = sample.named_objects("scores")
+    scores = named_objects(sample.nested("scores"))
     if not scores and isinstance(sample.value("score"), Mapping):
         scores = {scorers[0]: sample.nested("score")}  # of version 1, without its scorer's name
     for scorer, score in scores.items():
@@ -268,7 +268,7 @@ def _mark(edit: ForeignRecord, question: RecordedQuestion) -> Mark:
         annotator=by.text("author") or "editor",
         judge_visible=True,
         note=by.text("reason"),
-        at=by.seconds("timestamp"),
+        at=seconds(by.value("timestamp")),
     )
 
 
@@ -279,7 +279,9 @@ def _row(
     vote: RecordedVote,
     marks: tuple[Mark, ...] = (),
 ) -> RecordedRow:
-    shown = sample.merge({"input": _content(sample, "input")}).fields("input", "target", "choices")
+    shown = fields_of(
+        sample.merge({"input": _content(sample, "input")}).keep("input", "target", "choices")
+    )
     fields = {
         name: _resolve(one, sample) if isinstance(one, str) else one for name, one in shown.items()
     }
@@ -292,7 +294,7 @@ def _row(
         votes=(vote,),
         marks=marks,
         more={"sample_id": name, "epoch": epoch, **sample.rest(*_READ)},
-        at=sample.seconds("completed_at"),
+        at=seconds(sample.value("completed_at")),
     )
 
 

@@ -17,7 +17,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import Json, truth
+from adjudge.importers.values import Json, seconds, truth
 from adjudge.messages import Message
 
 _TEXTS = ("TEXT", "CORRECTION")
@@ -52,7 +52,7 @@ def _scores(record: ForeignRecord) -> Iterator[ForeignRecord]:
     inner = record.objects("scores")
     keys = {"traceId": "id", "input": "input", "output": "output"}
     trace = {name: record.value(key) for name, key in keys.items()}
-    yield from (one.with_defaults(trace) for one in inner)
+    yield from (one.with_values({**trace, **one.raw}) for one in inner)
     if not inner and record.has("name", "source"):
         yield record
 
@@ -71,7 +71,7 @@ def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
         named_only=not record.value("output"),
         id=id or None,
         more=record.rest("name", "value", "comment", "input", "output", "stringValue"),
-        at=record.seconds("timestamp"),
+        at=seconds(record.value("timestamp")),
     )
     if source == "ANNOTATION":
         author = record.text("authorUserId", "author_user_id") or "annotator"

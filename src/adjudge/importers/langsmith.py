@@ -27,6 +27,7 @@ from adjudge.importers.values import (
     is_missing,
     only_value,
     parse_cell,
+    seconds,
     text,
     with_response,
 )
@@ -123,11 +124,11 @@ def _part(record: ForeignRecord, start: str) -> dict[str, Json]:
 def _evaluated(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
     """A row of ``evaluate()``: a run, its example, and what evaluators said."""
     run, example = record.nested("run"), record.nested("example")
-    given = (run.nested("inputs") or example.nested("inputs")).fields()
+    given = fields_of((run.nested("inputs") or example.nested("inputs")).raw)
     fields = _fields(given, example.nested("outputs").raw, run.nested("outputs").raw)
     id = text(run.value("id") or example.value("id"))
     for one in record.nested("evaluation_results").objects("results"):
-        for found in _feedback(one.with_defaults({"run_id": id}), log):
+        for found in _feedback(one.with_values({"run_id": id, **one.raw}), log):
             by = found.by
             if found.value is None and isinstance(by, RecordedVote):
                 by = by.failed(one.value("comment", "error") or run.value("error"))
@@ -150,7 +151,7 @@ def _feedback(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
         named_only=True,
         id=run,
         more=record.rest("score", "value", "key", "comment", "run_id"),
-        at=record.seconds("created_at"),
+        at=seconds(record.value("created_at")),
     )
     by_person = text(source.value("type") or record.value("feedback_source.type")) in _PEOPLE
     if not by_person:

@@ -17,7 +17,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import Json, parse_cell, text
+from adjudge.importers.values import Json, parse_cell, seconds, text
 from adjudge.messages import Message
 
 _LISTS = ("traces", "assessments", "data")
@@ -112,7 +112,7 @@ def _score(one: ForeignRecord, trace: ForeignRecord) -> SubjectScore:
         named_only=not texts["response"],
         id=subject or None,
         more=one.keep("metadata", "span_id", "overrides"),
-        at=one.seconds("create_time", "last_update_time"),
+        at=seconds(one.value("create_time", "last_update_time")),
     )
     value, error, is_gold = body.value("value"), body.value("error"), _is_gold(one)
     if source.text("source_type").upper() == _PEOPLE or is_gold:

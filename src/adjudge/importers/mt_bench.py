@@ -26,7 +26,7 @@ from adjudge.importers.record import (
     RecordedVote,
 )
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import text
+from adjudge.importers.values import seconds, text
 from adjudge.messages import Message
 from adjudge.verdicts.styles import put_back, rating
 
@@ -94,7 +94,7 @@ def _single(record: ForeignRecord) -> RecordedRow:
         named_only=not answers,
         votes=(vote,),
         more=record.rest("user_prompt", "judgment", "score", "judge"),
-        at=record.seconds("tstamp"),
+        at=seconds(record.value("tstamp")),
     )
 
 
@@ -115,7 +115,7 @@ def _pair(record: ForeignRecord) -> RecordedRow:
             _game(record, game, model) for game in ("g1", "g2") if f"{game}_winner" in record
         ),
         more={key: one for key, one in rest.items() if not key.startswith(("g1_", "g2_"))},
-        at=record.seconds("tstamp"),
+        at=seconds(record.value("tstamp")),
     )
 
 
@@ -150,7 +150,7 @@ def _preference(record: ForeignRecord, log: ImportLog) -> RecordedRow:
         systems=systems,
         named_only=not all(texts),
         more=record.rest("conversation_a", "conversation_b", "winner", "judge"),
-        at=record.seconds("tstamp"),
+        at=seconds(record.value("tstamp")),
     )
     if judge.startswith("gpt"):
         unread = Message("{text!r} names no answer", text=record.text("winner"))

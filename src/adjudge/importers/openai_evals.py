@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import EMPTY, ForeignRecord
+from adjudge.importers.foreign import EMPTY, ForeignRecord, usage_in
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -19,7 +19,7 @@ from adjudge.importers.record import (
     rate,
 )
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import fields_of, number, text, with_response
+from adjudge.importers.values import fields_of, number, seconds, text, with_response
 from adjudge.messages import Message, join
 
 _INVALID = "__invalid__"
@@ -53,7 +53,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 def _item(item: ForeignRecord, wrong: str) -> Iterator[RecordedRow]:
     data = item.nested("datasource_item")
-    fields = (data.nested("item") or data).fields()
+    fields = fields_of((data.nested("item") or data).raw)
     for result in item.objects("results"):
         name, model = result.text("name") or "grader", result.nested("sample").text("model")
         yield RecordedRow(
@@ -63,7 +63,7 @@ def _item(item: ForeignRecord, wrong: str) -> Iterator[RecordedRow]:
             id=item.text("datasource_item_id", "id"),
             votes=(_vote(result, wrong, model),),
             more=item.rest("datasource_item", "results", "sample"),
-            at=item.seconds("created_at"),
+            at=seconds(item.value("created_at")),
         )
 
 
@@ -80,7 +80,7 @@ def _vote(result: ForeignRecord, wrong: str, model: str) -> RecordedVote:
     vote = RecordedVote(
         model=model,
         text=_output(sample),
-        usage=sample.nested("usage").usage("prompt_tokens", "completion_tokens"),
+        usage=usage_in(sample.nested("usage"), "prompt_tokens", "completion_tokens"),
         more=result.rest("name", "passed", "score", "sample"),
     )
     if error or not isinstance(success, bool):
@@ -130,7 +130,7 @@ def _graded(
             id=event.text("sample_id"),
             votes=(vote,),
             more=data.rest("choice", "score", "sampled", "prompt", "correct"),
-            at=event.seconds("created_at"),
+            at=seconds(event.value("created_at")),
         )
 
 

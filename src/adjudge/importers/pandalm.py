@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.importers.beside import SeparateVerdicts
-from adjudge.importers.foreign import ForeignRecord
+from adjudge.importers.foreign import ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote, winner
 from adjudge.importers.record import ImportLog, Mark, RecordedRow, RecordedVote
@@ -82,7 +82,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 def _judges(record: ForeignRecord) -> Iterator[tuple[str, RecordedVote]]:
-    for name, said in record.named_objects("judges").items():
+    for name, said in named_objects(record.nested("judges")).items():
         vote = RecordedVote(
             model=name, explanation=said.text("reason"), more=said.rest("verdict", "reason")
         )

@@ -20,7 +20,7 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import Json, fields_of, only_value, parse_cell, text
+from adjudge.importers.values import Json, fields_of, only_value, parse_cell, seconds, text
 from adjudge.messages import Message
 
 _COLUMN = re.compile(
@@ -89,7 +89,7 @@ def _score(record: ForeignRecord) -> SubjectScore:
         named_only=True,
         id=id,
         more=record.rest("result", "name", "label", "score", "explanation"),
-        at=record.seconds("created_at", "updated_at"),
+        at=seconds(record.value("created_at", "updated_at")),
     )
     value, why = label or points, result.text("explanation")
     if _is_human(record):
@@ -154,7 +154,7 @@ def _judged(
             if answer is not None
         ),
         more=record.rest(*_READ),
-        at=record.seconds("end_time"),
+        at=seconds(record.value("end_time")),
     )
 
 

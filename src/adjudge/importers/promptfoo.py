@@ -11,7 +11,7 @@ from dataclasses import replace
 from adjudge.data.cells import text_of
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
-from adjudge.importers.foreign import EMPTY, ForeignRecord
+from adjudge.importers.foreign import EMPTY, ForeignRecord, usage_in
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     FAIL,
@@ -185,7 +185,7 @@ def _vote(record: ForeignRecord, part: ForeignRecord, model: str, inverted: bool
         explanation=reason,
         text=about.text("graderOutputs") if about.value("graderOutputs") else "",
         prompt=about.text("renderedGradingPrompt"),
-        usage=part.nested("tokensUsed").usage("prompt", "completion"),
+        usage=usage_in(part.nested("tokensUsed"), "prompt", "completion"),
         more=part.rest("pass", "score", "reason", "tokensUsed", "metadata", "componentResults"),
     )
     if wrong := _failure(record, part):
@@ -270,7 +270,7 @@ def _row(
 ) -> RecordedRow:
     variables = record.nested("vars") or record.nested("testCase").nested("vars")
     prompt = record.nested("prompt").text("raw")
-    shown: Texts = variables.fields() or ({"prompt": prompt} if prompt else {})
+    shown: Texts = fields_of(variables.raw) or ({"prompt": prompt} if prompt else {})
     places = [record.value("testIdx"), record.value("promptIdx")]
     name = "-".join(str(place) for place in places if place is not None)
     return RecordedRow(

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adjudge.importers.foreign import EMPTY, ForeignRecord
+from adjudge.importers.foreign import EMPTY, ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     FAIL,
@@ -295,7 +295,7 @@ def _annotated(name: str, annotation: _Annotation, binary: bool, log: ImportLog)
     return RecordedRow(
         judge=name,
         question=pass_or_fail(name) if binary else rate(name),
-        fields=record.nested("metric_input", "input").fields() or {"response": ""},
+        fields=fields_of(record.nested("metric_input", "input").raw) or {"response": ""},
         id=record.text("id") or f"{name} {record.row}",
         votes=(vote.said_or_failed(_answer(said, binary), wrong),),
         marks=() if theirs is None else (mark,),
@@ -312,7 +312,7 @@ class _Annotation:
 
     def __init__(self, record: ForeignRecord) -> None:
         self.record = record
-        prompts = record.named_objects("prompts")
+        prompts = named_objects(record.nested("prompts"))
         prompt = next(iter(prompts.values()), EMPTY)
         edited = record if record.value("edited_output") else prompt
         self.edited, self.output = edited.nested("edited_output"), prompt.nested("prompt_output")

@@ -32,7 +32,7 @@ from adjudge.importers.scales import (
     response_of,
 )
 from adjudge.importers.source import ForeignFile, Head
-from adjudge.importers.values import Json, number, text
+from adjudge.importers.values import Json, fields_of, number, text
 from adjudge.messages import Message
 
 _PAIR = ("response_1", "response_2")
@@ -220,7 +220,7 @@ def _row(
     return RecordedRow(
         judge=judge,
         question=scale.question,
-        fields={**record.fields(*_CONTEXT), "response": response},
+        fields={**fields_of(record.keep(*_CONTEXT)), "response": response},
         id=record.name("id", "case_id"),
         votes=votes,
         marks=marks,

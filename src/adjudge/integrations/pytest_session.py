@@ -259,7 +259,7 @@ class JudgingSession:
         with self._turn(folder):
             run = EvalRun(file, tuple(judges(file, self._open)), folder)
             outcome = RunOutcome(run)
-            outcome.check_gates()
+            outcome.gates.check()
 
             budget, interrupted = self._purse.left(folder), False
             try:

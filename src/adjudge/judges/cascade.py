@@ -103,6 +103,9 @@ class Cascade(Judge[I, R]):
     otherwise: Otherwise = "abstain"
     language: str = field(init=False, default="en")
     panel: ModelPanel = field(init=False, repr=False, compare=False)
+    _known_steps: dict[str, tuple[_Step[I, R], ...]] = field(
+        init=False, repr=False, compare=False, default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "steps", tuple(self.steps))
@@ -161,32 +164,8 @@ class Cascade(Judge[I, R]):
         """The steps that are asked under one criteria: one that is never accepted need not be."""
         known = self._known_steps.get(criteria.identity)
         if known is None:
-            known = self._known_steps[criteria.identity] = tuple(self._made_steps(criteria))
+            known = self._known_steps[criteria.identity] = tuple(_steps_of(self, criteria))
         return known
-
-    @cached_property
-    def _known_steps(self) -> dict[str, tuple[_Step[I, R], ...]]:
-        return {}
-
-    def _made_steps(self, criteria: Criteria) -> Iterator[_Step[I, R]]:
-        if self.calibration is None:
-            yield from (_Step(step, None, step is self.steps[-1]) for step in self.steps)
-            return
-        found = self.thresholds(criteria)
-        pairs = list(zip(self.steps, found.steps, strict=True))
-        if self.otherwise == "abstain" and all(one.confidence is None for one in found.steps):
-            reasons = join("; ", (join(": ", (one.step, one.reason)) for one in found.steps))
-            raise SetupError(
-                "by its calibration no step of the cascade may be accepted for {name!r}, so "
-                "that no row would get a verdict ({reasons}). Allow a greater risk, label "
-                "more rows, or let the last step decide (otherwise: last)",
-                name=criteria.name,
-                reasons=reasons,
-            )
-        for step, one in pairs:
-            decides = self.otherwise == "last" and step is self.steps[-1]
-            if one.confidence is not None or decides:
-                yield _Step(step, one.confidence, decides)
 
     def thresholds(self, criteria: Criteria) -> CascadeThresholds:
         """What was learnt for one criterion, of these very steps."""
@@ -213,24 +192,10 @@ class Cascade(Judge[I, R]):
         ``run`` (a folder that keeps every answer), ``budget``, ``progress`` and ``on`` are as for
         the steps, over all of them.
         """
-        items = cast("list[I]", self._items(instances, criteria))
+        items = cast("list[I]", _items(self.steps[0], instances, criteria))
         return await self.judge_items(items, run=run, budget=budget, progress=progress, on=on)
 
     evaluate = sync_edge(aevaluate)
-
-    def _items(
-        self, instances: InstancesLike, criteria: CriteriaLike | Sequence[CriteriaLike] | None
-    ) -> Sequence[object]:
-        first = self.steps[0]
-        if isinstance(first, DirectJudge):
-            if criteria is None:
-                raise SetupError("say by which criteria: cascade.evaluate(instances, criteria)")
-            return first.cases(instances, criteria)
-        if criteria is not None or not isinstance(first, AspectCritic):
-            raise SetupError(
-                "the steps are aspect critics, which bring their criteria along: leave them out"
-            )
-        return [first.prepare(item) for item in items_of(instances)]
 
     def check(self, item: I) -> None:
         for step in self.steps:
@@ -307,6 +272,44 @@ class Cascade(Judge[I, R]):
         """What is set beside the steps."""
         learnt = plain(cast(Learnt, self.calibration).cascades) if self.calibration else None
         return {"otherwise": self.otherwise, "language": self.language, "calibration": learnt}
+
+
+def _steps_of(cascade: Cascade[I, R], criteria: Criteria) -> Iterator[_Step[I, R]]:
+    if cascade.calibration is None:
+        yield from (_Step(step, None, step is cascade.steps[-1]) for step in cascade.steps)
+        return
+    found = cascade.thresholds(criteria)
+    pairs = list(zip(cascade.steps, found.steps, strict=True))
+    if cascade.otherwise == "abstain" and all(one.confidence is None for one in found.steps):
+        reasons = join("; ", (join(": ", (one.step, one.reason)) for one in found.steps))
+        raise SetupError(
+            "by its calibration no step of the cascade may be accepted for {name!r}, so "
+            "that no row would get a verdict ({reasons}). Allow a greater risk, label "
+            "more rows, or let the last step decide (otherwise: last)",
+            name=criteria.name,
+            reasons=reasons,
+        )
+    for step, one in pairs:
+        decides = cascade.otherwise == "last" and step is cascade.steps[-1]
+        if one.confidence is not None or decides:
+            yield _Step(step, one.confidence, decides)
+
+
+def _items(
+    first: object,
+    instances: InstancesLike,
+    criteria: CriteriaLike | Sequence[CriteriaLike] | None,
+) -> Sequence[object]:
+    """What the steps judge, as the first of them takes it."""
+    if isinstance(first, DirectJudge):
+        if criteria is None:
+            raise SetupError("say by which criteria: cascade.evaluate(instances, criteria)")
+        return first.cases(instances, criteria)
+    if criteria is not None or not isinstance(first, AspectCritic):
+        raise SetupError(
+            "the steps are aspect critics, which bring their criteria along: leave them out"
+        )
+    return [first.prepare(item) for item in items_of(instances)]
 
 
 def _check_step(step: object, first: object) -> None:

@@ -268,12 +268,14 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """Each sentence by its own votes: the majority, and the quotes of those who are in it."""
         made, asked = _apart(votes)
         looked = self.looked(item)
-        result = self._pooled(looked, asked, made)
-        flags = self._flags_in(asked)
+        flags, others = _flags_apart(asked, self.method)
+
+        def pool_some(some: Sequence[Vote]) -> EvidenceResult:
+            return looked_up(looked, some, self.criteria, self.method, made, flags)
+
+        result = pool_some(others)
         panel = {
-            model: self._pooled(
-                looked, [*flags, *(one for one in asked if one.model == model)], made
-            ).scale
+            model: pool_some([one for one in others if one.model == model]).scale
             for model in self._asked
         }
         return replace(
@@ -286,17 +288,6 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
             model_scales=panel if len(panel) > 1 else {},
             notes=(*result.notes, *notes_on(asked, self.temperatures)),
         )
-
-    def _pooled(
-        self, looked: Looked, votes: Sequence[Vote], made: Sequence[Vote]
-    ) -> EvidenceResult:
-        flags = self._flags_in(votes)
-        others = [vote for vote in votes if vote.model in self._asked]
-        return looked_up(looked, others, self.criteria, self.method, made, flags)
-
-    def _flags_in(self, votes: Sequence[Vote]) -> list[Vote]:
-        """Those of the model that is asked before the others."""
-        return [vote for vote in votes if vote.model not in self._asked]
 
     def fallback_result(self, result: EvidenceResult, choice: random.Random) -> EvidenceResult:
         """A share by chance, between what it could be; the status stays what it was."""
@@ -331,27 +322,27 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
 
     def _after_flags(self, looked: Looked, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Flags first; then what is not surely unsupported, which includes what was not read."""
-        flags = self._flags_in(votes)
+        flags, others = _flags_apart(votes, self.method)
         if not flags:
             return self._flag_ballots(looked, EMBEDDED, 0)
-        if len(votes) > len(flags):
+        if others:
             return []
         first = looked_up(looked, flags, self.criteria, "flags")
         return self._ballots(looked, [one.text for one in first.claims if one.support is None])
 
     def _flag_ballots(self, looked: Looked, model: str, sample: int) -> list[Ballot]:
-        return [
-            self._flag_ballot(part, one, model, sample)
-            for part in stretches(looked.fragments)
-            for one in dict.fromkeys(looked.claims)
-        ]
-
-    def _flag_ballot(self, fragments: Sequence[str], claim: str, model: str, sample: int) -> Ballot:
         """Yes or No, without the question that is answered: sentences are told better so."""
         asked = replace(yes_no_criteria(self.criteria.description), to_evaluate_field=_ONE)
         question = SupportQuestion((YES, NO), POINTS[:2], sources=self.source_field)
-        instance = Instance({self.source_field: fragments, _ONE: claim})
-        return self.ballot_for(asked, instance, question, "evidence", model, sample, "likelihood")
+        shown = [
+            Instance({self.source_field: part, _ONE: claim})
+            for part in stretches(looked.fragments)
+            for claim in dict.fromkeys(looked.claims)
+        ]
+        return [
+            self.ballot_for(asked, one, question, "evidence", model, sample, "likelihood")
+            for one in shown
+        ]
 
     def _joint_ballot(
         self, looked: Looked, claims: Sequence[str], model: str, sample: int
@@ -406,6 +397,16 @@ def worded(
         }
         if found
         else configuration
+    )
+
+
+def _flags_apart(votes: Sequence[Vote], method: Method) -> tuple[Sequence[Vote], Sequence[Vote]]:
+    """The votes of the model that comes before those who were named, and the others."""
+    if method != _FLAGS_FIRST:
+        return (), votes
+    return (
+        [vote for vote in votes if vote.model == EMBEDDED],
+        [vote for vote in votes if vote.model != EMBEDDED],
     )
 
 

@@ -7,6 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from typing import NamedTuple
 
 from adjudge.stats.intervals import Interval, rows_interval
@@ -202,18 +203,9 @@ def _answers(connection: sqlite3.Connection, judge: str) -> dict[str, list[Answe
 
 
 def _dimensions(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
-    query = (
-        "SELECT own.key, own.value, count(*), avg(worth.value) FROM judgments, "  # noqa: S608
-        "json_each(result, '$.scores') AS own "
-        "JOIN json_each(result, '$.normalized') AS worth ON worth.key = own.key "
-        "WHERE judge = ? AND own.type = 'integer' AND "
-        "(json_extract(result, '$.fallback') IS NULL OR EXISTS (SELECT 1 FROM "
-        "json_each(result, '$.agreements') AS sure WHERE sure.key = own.key "
-        "AND sure.value IS NOT NULL)) "
-        f"GROUP BY own.key, own.value ORDER BY own.key, own.value LIMIT {_MOST_ANSWERS}"
-    )
+    query = (files(__package__) / "data" / "dimension_scores.sql").read_text(encoding="utf-8")
     found: dict[str, list[AnswerCount]] = {}
-    for name, score, count, worth in connection.execute(query, (judge,)):
+    for name, score, count, worth in connection.execute(query, (judge, _MOST_ANSWERS)):
         found.setdefault(name, []).append(AnswerCount(str(score), count, _worth(worth)))
     return found
 

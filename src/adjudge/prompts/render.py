@@ -302,10 +302,9 @@ def neutral_instances(
 
     ``compared``: the field that holds responses, and how many; they are all the same.
     """
-    import yaml
+    from adjudge.reading.values import plain_yaml
 
-    path = files(__package__) / "neutral" / f"{language}.yaml"
-    texts: list[dict[str, str]] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    texts: list[dict[str, str]] = plain_yaml(files(__package__) / "neutral" / f"{language}.yaml")
     found = [{name: text.get(name, text["response"]) for name in fields} for text in texts]
     if compared is None:
         return tuple(Instance(one) for one in found)

@@ -167,8 +167,8 @@ class RagEvaluator(AskSettings, RagPlans):
         object.__setattr__(self, "measures", tuple(one.name for one in measures))
         object.__setattr__(self, "_measuring", RagMeasuring(measures, self.language))
         object.__setattr__(self, "_scored", weighted(chosen(known, wanted), others, beside=beside))
-        object.__setattr__(self, "_judge", self._direct())
-        object.__setattr__(self, "_looks_up", self._evidence_judge() if self.evidence else None)
+        object.__setattr__(self, "_judge", _dimension_judge(self))
+        object.__setattr__(self, "_looks_up", _evidence_judge(self) if self.evidence else None)
         if self.evidence == "flags-first":
             raise SetupError("evidence='flags-first' is for a judge of kind evidence alone")
         if self.claims and self.evidence not in ("each", "joint"):
@@ -209,7 +209,7 @@ class RagEvaluator(AskSettings, RagPlans):
     def criteria(self) -> Criteria:
         """What a result is a result of: the dimensions together."""
         parts = [(one.name, one.title) for one in self._scored] + [
-            (one.name, one.title) for one in self._weighing
+            (one.name, one.title) for one in self._measuring.weighed
         ]
         return Criteria("rag", "composite", [CriteriaOption(name, title) for name, title in parts])
 
@@ -283,21 +283,11 @@ class RagEvaluator(AskSettings, RagPlans):
         BudgetSpent is raised. ``progress``: True shows a bar, a function is called with each result
         as it comes. ``on``: a Ray cluster whose workers ask, such as "ray"; it needs ``run``.
         """
-        found = self._instances(rows, columns, limit)
+        found = _instances(self, rows, columns, limit)
         results = await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)
         return results[0] if _is_row(rows) else results
 
     evaluate = sync_edge(aevaluate)
-
-    def _instances(
-        self, given: Row | Source, columns: Mapping[str, str] | None, limit: int | None
-    ) -> Sequence[Instance]:
-        if isinstance(given, Mapping | Instance):
-            return self.rows([given], columns).instances
-        read = self.rows(given, columns, limit)
-        if read.blank:
-            _LOG.warning(read.blank)
-        return read.instances
 
     def configuration(self, criteria: Sequence[Criteria] = ()) -> JsonDict:
         """With the dimensions as they are scored, wherever they came from, and what is measured
@@ -337,7 +327,7 @@ class RagEvaluator(AskSettings, RagPlans):
             else result
         )
         models = dict.fromkeys(vote.model for vote in votes)
-        if not self._weighing or len(models) < 2:
+        if not self._measuring.weighed or len(models) < 2:
             return result
         each = {name: [vote for vote in votes if vote.model == name] for name in models}
         own = {
@@ -360,19 +350,15 @@ class RagEvaluator(AskSettings, RagPlans):
         }
         if not self.measured:
             return replace(
-                self._result(item, tuple(votes), judged), evidence=evidence, question=question
+                _result(self, item, tuple(votes), judged), evidence=evidence, question=question
             )
         measured, parts = self._measuring.measured(row_texts(item, question), self._results(cast))
-        result = self._result(item, tuple(votes), judged, measured)
+        result = _result(self, item, tuple(votes), judged, measured)
         by_sentence = evidence.score if evidence and self._by_sentence else None
         share = result.normalized.get(GROUNDEDNESS, by_sentence)
         return replace(
             result, evidence=evidence, question=question, parts=parts, blame=blame(measured, share)
         )
-
-    @property
-    def _weighing(self) -> list[RagMeasure]:
-        return [one for one in self.measured if one.weight]
 
     def fallback_result(self, result: RagResult, choice: random.Random) -> RagResult:
         """Random scores where there are none; the status stays what it was, so no aggregate takes
@@ -382,7 +368,7 @@ class RagEvaluator(AskSettings, RagPlans):
             name: one if one.status is Status.SCORED else self._judge.fallback_result(one, choice)
             for name, one in result.judged.items()
         }
-        made_up = self._result(result.instance, result.votes, judged, result.measured)
+        made_up = _result(self, result.instance, result.votes, judged, result.measured)
         made_up = replace(
             made_up,
             parts=result.parts,
@@ -392,65 +378,81 @@ class RagEvaluator(AskSettings, RagPlans):
         )
         return replace(made_up, status=result.status, fallback="random")
 
-    def _result(
-        self,
-        item: Instance,
-        votes: tuple[Vote, ...],
-        judged: Mapping[str, DirectInstanceResult],
-        measured: Mapping[str, Measured] = NOTHING_MEASURED,
-    ) -> RagResult:
-        scores = {
-            name: None if one.score is None else int(one.score) for name, one in judged.items()
-        }
-        made = composite(scores, self._scored, list(measured.values()))
-        status = (
-            Status.SCORED
-            if made.value is not None
-            else status_of_row([one.status for one in judged.values()])
-        )
-        agreements = [one.agreement for one in judged.values() if one.agreement is not None]
-        return RagResult(
-            instance=item,
-            criteria=self.criteria,
-            status=status,
-            votes=votes,
-            score=made.value,
-            agreement=sum(agreements) / len(agreements) if agreements else None,
-            tie=any(one.tie for one in judged.values()),
-            composite=made,
-            dimensions=self._scored,
-            judged=FrozenDict(judged),
-            measured=FrozenDict(measured),
-            notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
-        )
-
-    def _direct(self) -> DirectJudge:
-        return DirectJudge(
-            self.model if self._asks else nobody,
-            self_consistency=self.strictness,
-            early_stop=self.early_stop,
-            on_failure=self.on_failure,
-            **self._asking(),
-        )
-
-    def _evidence_judge(self) -> EvidenceJudge:
-        return EvidenceJudge(
-            self.model,
-            method=self.evidence or "rules",
-            split="claims" if self.claims else "sentences",
-            strictness=self.strictness,
-            **self._asking(),
-        )
-
-    def _asking(self) -> AskOptions:
-        return AskOptions(
-            language=self.language,
-            temperature=self.temperature,
-            seed=self.seed,
-            mode=self.mode,
-            max_repairs=self.max_repairs,
-        )
-
 
 def _is_row(given: Row | Source) -> bool:
     return isinstance(given, Mapping | Instance)
+
+
+def _instances(
+    rag: RagEvaluator,
+    given: Row | Source,
+    columns: Mapping[str, str] | None,
+    limit: int | None,
+) -> Sequence[Instance]:
+    if isinstance(given, Mapping | Instance):
+        return rag.rows([given], columns).instances
+    read = rag.rows(given, columns, limit)
+    if read.blank:
+        _LOG.warning(read.blank)
+    return read.instances
+
+
+def _result(
+    rag: RagEvaluator,
+    item: Instance,
+    votes: tuple[Vote, ...],
+    judged: Mapping[str, DirectInstanceResult],
+    measured: Mapping[str, Measured] = NOTHING_MEASURED,
+) -> RagResult:
+    scores = {name: None if one.score is None else int(one.score) for name, one in judged.items()}
+    made = composite(scores, rag._scored, list(measured.values()))
+    status = (
+        Status.SCORED
+        if made.value is not None
+        else status_of_row([one.status for one in judged.values()])
+    )
+    agreements = [one.agreement for one in judged.values() if one.agreement is not None]
+    return RagResult(
+        instance=item,
+        criteria=rag.criteria,
+        status=status,
+        votes=votes,
+        score=made.value,
+        agreement=sum(agreements) / len(agreements) if agreements else None,
+        tie=any(one.tie for one in judged.values()),
+        composite=made,
+        dimensions=rag._scored,
+        judged=FrozenDict(judged),
+        measured=FrozenDict(measured),
+        notes=tuple(dict.fromkeys(note for one in judged.values() for note in one.notes)),
+    )
+
+
+def _dimension_judge(rag: RagEvaluator) -> DirectJudge:
+    return DirectJudge(
+        rag.model if rag._asks else nobody,
+        self_consistency=rag.strictness,
+        early_stop=rag.early_stop,
+        on_failure=rag.on_failure,
+        **_ask_options(rag),
+    )
+
+
+def _evidence_judge(rag: RagEvaluator) -> EvidenceJudge:
+    return EvidenceJudge(
+        rag.model,
+        method=rag.evidence or "rules",
+        split="claims" if rag.claims else "sentences",
+        strictness=rag.strictness,
+        **_ask_options(rag),
+    )
+
+
+def _ask_options(rag: RagEvaluator) -> AskOptions:
+    return AskOptions(
+        language=rag.language,
+        temperature=rag.temperature,
+        seed=rag.seed,
+        mode=rag.mode,
+        max_repairs=rag.max_repairs,
+    )

@@ -31,6 +31,11 @@ class RagMeasuring:
     language: str = "en"
 
     @cached_property
+    def weighed(self) -> tuple[RagMeasure, ...]:
+        """Those that have a part in the composite."""
+        return tuple(one for one in self.measures if one.weight)
+
+    @cached_property
     def checks(self) -> Mapping[str, Criteria]:
         """What models are asked, by name; those come last that wait for the others."""
         names = dict.fromkeys(name for one in self.measures for name in one.checks)

@@ -8,7 +8,7 @@ from dataclasses import field as dataclass_field
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
@@ -16,6 +16,8 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, join, reason_of
 
 if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
     from yaml.nodes import MappingNode, Node, SequenceNode
 
 
@@ -51,6 +53,14 @@ def our_yaml(package: str, name: str) -> tuple[JsonObject, Place]:
         text, Place(f"{package.rpartition('.')[2]}/data/{name}", Message("the file")), trusted=True
     )
     return mapping(place.value, place), place
+
+
+def plain_yaml(file: Traversable) -> Any:
+    """The values in a file of ours, read by libyaml where that is there."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(file.read_text(encoding="utf-8"), loader)  # noqa: S506 - safe, both of them
 
 
 def _compose(content: str, place: Place, trusted: bool) -> Node | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from adjudge.stats.correlation import spearman
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
     from adjudge.rag.measures import RagMeasure
-    from adjudge.rag.result import RagResult
     from adjudge.stats.intervals import Interval
 
 BINS = 10
@@ -231,16 +230,6 @@ class RagTally:
             agreement=total / count if count else None,
             confident=self._sureness.interval(values, groups),
         )
-
-
-def summarise_rag(results: Iterable[RagResult]) -> RagSummary:
-    """What ``results`` of one evaluator come to."""
-    found = list(results)
-    measures = [one.measure for one in found[0].measured.values()] if found else []
-    tally = RagTally(found[0].dimensions if found else (), measures=measures)
-    for index, result in enumerate(found):
-        tally.add(result.record(index=index))
-    return tally.summary()
 
 
 def _spread(values: Sequence[float]) -> Distribution | None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,7 +16,6 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.repeated import asked_row, task_of
-from adjudge.domain.results import Result
 from adjudge.messages import abridge
 from adjudge.stats import FEWEST
 
@@ -306,11 +305,3 @@ def interval_of(
     from adjudge.stats.intervals import rows_interval
 
     return rows_interval(values, clusters=clusters)
-
-
-def summarise(results: Iterable[Result]) -> Summary:
-    """What ``results`` come to."""
-    tally = Tally()
-    for index, result in enumerate(results):
-        tally.add(result.record(index=index))
-    return tally.summary()

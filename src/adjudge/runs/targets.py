@@ -209,7 +209,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
 
     def plan(self, item: UnansweredRow, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """The target's ballot first; then the judge's, about its answer."""
-        answers, own = self._apart(votes)
+        answers, own = _apart(votes)
         if not answers:
             return [one.ballot(item.row, self.language) for one in item.variants]
         answered = self._answered(item, answers)
@@ -225,17 +225,13 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return [*asked, *self.judge.plan_if_allowed(inner)]
 
     def pool(self, item: UnansweredRow, votes: Sequence[Vote]) -> Result:
-        answers, own = self._apart(votes)
+        answers, own = _apart(votes)
         paid = tuple(answers) if self.counts and item.place == 0 else ()
         answered = self._answered(item, answers)
         if isinstance(answered, str):
             return replace(self._unanswered(item, answers, answered), made_by=paid)
         result: Result = self.judge.pool(answered, own)
         return replace(result, made_by=paid)
-
-    def _apart(self, votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
-        answers = [vote for vote in votes if asks_target(vote.ballot)]
-        return answers, [vote for vote in votes if not asks_target(vote.ballot)]
 
     def _answered(self, item: UnansweredRow, votes: Sequence[Vote]) -> Any:
         """What the judge takes; a text says why it cannot take it."""
@@ -356,6 +352,12 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         """The judge's own, and who answers."""
         own = self.judge.configuration(criteria)
         return {**own, "target": [one.described() for one in self.variants]}
+
+
+def _apart(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
+    """The targets' answers, and the votes on them."""
+    answers = [vote for vote in votes if asks_target(vote.ballot)]
+    return answers, [vote for vote in votes if not asks_target(vote.ballot)]
 
 
 def answered_first(

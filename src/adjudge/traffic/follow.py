@@ -272,7 +272,7 @@ class Follower:
         file = replace(self.file, data=data, run=str(folder.absolute()))
         made = EvalRun.of(file, cache=self.cache, folder=folder, facts=self.facts(file))
         outcome = RunOutcome(made)
-        outcome.check_gates()
+        outcome.gates.check()
         return outcome
 
     def _alarms(self, intake: Intake, day: str, bars: Sequence[Bar]) -> Iterator[Alarm]:

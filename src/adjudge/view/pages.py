@@ -64,16 +64,11 @@ def markdown_page(report: Report) -> str:
     )
 
 
-def html_page(report: Report, judgments: Iterable[JudgmentRecord] | None = None) -> str:
-    """One file with everything in it: nothing is loaded, nothing is sent.
+def html_parts(report: Report, judgments: Iterable[JudgmentRecord] | None) -> Iterator[str]:
+    """One file with everything in it, piece by piece: nothing is loaded, nothing is sent.
 
     ``judgments``: all of them, so that filters and search find more than the worst.
     """
-    return "".join(html_parts(report, judgments))
-
-
-def html_parts(report: Report, judgments: Iterable[JudgmentRecord] | None) -> Iterator[str]:
-    """The same page, piece by piece as the judgments pass."""
     listed = {(one.judge, one.row) for one in report.entries}
     rest = islice(
         (one for one in judgments or () if (one.judge, one.row) not in listed), _MOST_FOUND

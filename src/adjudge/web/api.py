@@ -12,7 +12,6 @@ from functools import cache
 from importlib.resources import files
 from typing import cast
 
-import yaml
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -30,7 +29,18 @@ from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, ModelUnusable, RunStopped
 from adjudge.exporters.json_schema import openapi_schemas
-from adjudge.reading.values import Place, flag, list_of, mapping, number, one_of, text, texts, what
+from adjudge.reading.values import (
+    Place,
+    flag,
+    list_of,
+    mapping,
+    number,
+    one_of,
+    plain_yaml,
+    text,
+    texts,
+    what,
+)
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.service.run_index import NoSuchRun, RunIndex
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
@@ -87,7 +97,7 @@ def api_application(
 @cache
 def openapi() -> JsonObject:
     """The description of the API, as OpenAPI 3.1."""
-    found = yaml.safe_load((files("adjudge.web") / "openapi.yaml").read_text(encoding="utf-8"))
+    found = plain_yaml(files("adjudge.web") / "openapi.yaml")
     found["info"]["version"] = adjudge.__version__
     found["components"]["schemas"] |= openapi_schemas()
     return cast("JsonObject", found)

@@ -77,6 +77,18 @@ class Budget:
         ]
         return max(1, int(min([_LEASE, *most])))
 
+    def passed(self, spent: Spent, whole: Budget | None = None) -> str | None:
+        """The limit that is passed; named as it stands in ``whole``, which this is a part of."""
+        named = whole or self
+        limits = (
+            (f"max_calls={named.max_calls}", self.max_calls, spent.calls),
+            (f"max_tokens={named.max_tokens}", self.max_tokens, spent.tokens),
+            (f"max_usd={named.max_usd}", self.max_usd, spent.usd),
+        )
+        return next(
+            (name for name, limit, value in limits if limit is not None and value > limit), None
+        )
+
     def __post_init__(self) -> None:
         for name in ("max_usd", "max_calls", "max_tokens"):
             value = getattr(self, name)
@@ -215,7 +227,7 @@ class OpenBudget(Haltable):
         wanted = likely if self.sizes.known(model) else most
         alone = self._in_batches.calls == 0
         before = self.spent + self._reserved + self._in_batches
-        if self._limited and self._passed(before + (likely if alone else wanted)):
+        if self._limited and self.budget.passed(before + (likely if alone else wanted)):
             return None
         self._in_batches += wanted
         return wanted
@@ -239,7 +251,7 @@ class OpenBudget(Haltable):
         """Count what may have been paid and brought no answer. BudgetSpent, and nothing is
         counted, where what is set aside to be sent again does not fit beside it.
         """
-        limit = self._passed(self.spent + amount + self._in_batches)
+        limit = self.budget.passed(self.spent + amount + self._in_batches, self._whole)
         if sent_again and limit:
             spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
             self.halt(spent)
@@ -251,7 +263,7 @@ class OpenBudget(Haltable):
 
     def over(self) -> str | None:
         """The limit that is passed already."""
-        return self._passed(self.spent)
+        return self.budget.passed(self.spent, self._whole)
 
     # ------------------------------------------------------------------------------------
 
@@ -278,7 +290,7 @@ class OpenBudget(Haltable):
             if self.more and not self._unknown(model) and await self._extended(likely, most):
                 continue
             self.raise_if_halted()
-            if limit := self._passed(self.spent + self._in_batches + likely):
+            if limit := self.budget.passed(self.spent + self._in_batches + likely, self._whole):
                 spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
                 if not self.puts_off:
                     self.halt(spent)
@@ -312,21 +324,9 @@ class OpenBudget(Haltable):
         before = self.spent + self._in_batches
         alone = self._reserved.calls == 0
         return (
-            not self._passed(before + likely)
+            not self.budget.passed(before + likely)
             if alone
-            else not self._passed(before + self._reserved + most)
-        )
-
-    def _passed(self, after: Spent) -> str | None:
-        """The limit that this would pass."""
-        whole = self._whole or self.budget
-        limits = (
-            (f"max_calls={whole.max_calls}", self.budget.max_calls, after.calls),
-            (f"max_tokens={whole.max_tokens}", self.budget.max_tokens, after.tokens),
-            (f"max_usd={whole.max_usd}", self.budget.max_usd, after.usd),
-        )
-        return next(
-            (name for name, limit, value in limits if limit is not None and value > limit), None
+            else not self.budget.passed(before + self._reserved + most)
         )
 
 

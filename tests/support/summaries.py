@@ -1,0 +1,34 @@
+"""What results come to, and the page of a report, made at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.results import Result
+from adjudge.rag.result import RagResult
+from adjudge.results.rag import RagSummary, RagTally
+from adjudge.results.report import Report
+from adjudge.results.summary import Summary, Tally
+from adjudge.view.pages import html_parts
+
+
+def summarise(results: Iterable[Result]) -> Summary:
+    tally = Tally()
+    for index, result in enumerate(results):
+        tally.add(result.record(index=index))
+    return tally.summary()
+
+
+def summarise_rag(results: Iterable[RagResult]) -> RagSummary:
+    """What ``results`` of one evaluator come to."""
+    found = list(results)
+    measures = [one.measure for one in found[0].measured.values()] if found else []
+    tally = RagTally(found[0].dimensions if found else (), measures=measures)
+    for index, result in enumerate(found):
+        tally.add(result.record(index=index))
+    return tally.summary()
+
+
+def html_page(report: Report, judgments: Iterable[JudgmentRecord] | None = None) -> str:
+    return "".join(html_parts(report, judgments))
