@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -11,6 +13,8 @@ import pytest
 
 from adjudge.agents.evaluator import AgentEvaluator
 from adjudge.agents.rules import RULES, measure_all
+from adjudge.data.sources.row import BadRow
+from adjudge.traces import files
 from adjudge.traces.spans import TraceSpan, trajectory_of_spans
 from adjudge.traces.turns import CalledTool, Returned, Said, Turn
 
@@ -121,3 +125,21 @@ def test_parallel_calls_get_their_own_results_however_many_there_are() -> None:
     run = trajectory_of_spans([asked, model(2, [goal, calls, *results], [])])
     made = [step.call for step in run.steps if step.call]
     assert [(one.arguments, one.result) for one in made] == [({"id": id}, f"of {id}") for id in ids]
+
+
+def test_a_trace_that_no_memory_holds_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    span = {"traceId": "t", "spanId": "s", "name": "x" * 1000, "attributes": []}
+    line = json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]})
+    monkeypatch.setattr(files, "LARGEST_TRACE", 5_000_000)
+    for name, text in (
+        ("one.jsonl", f"{line}\n" * 6000),
+        ("document.json", json.dumps({"resourceSpans": ["x" * 6_000_000]})),
+        ("list.json", json.dumps([{"role": "user", "content": "x" * 6_000_000}])),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        bad: list[BadRow] = []
+        assert list(files.read_traces(tmp_path / name, on_bad_row=bad.append)) == []
+        (found,) = bad
+        assert "6 MB is too large: up to 5 MB are read" in str(found), name
