@@ -57,8 +57,16 @@ def at(browser: Browser, server: Server, path: str, **how: object) -> tuple[Page
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
     page.goto(server.access.url)
-    page.goto(server.address(path), wait_until="networkidle")
+    show(page, server.address(path))
     return page, said
+
+
+def show(page: Page, address: str) -> None:
+    """With its scripts, and with what they fetch. A network that is idle says neither: on a busy
+    machine half a second may pass before a page asks for its scripts.
+    """
+    page.goto(address, wait_until="load")
+    page.wait_for_function("!document.querySelector('[hx-trigger=load]')")
 
 
 def test_keys_go_from_error_to_error_and_further_steps_come(
@@ -136,7 +144,7 @@ def test_every_page_fits_and_axe_finds_nothing_serious(
     page, _ = at(browser, server, run, viewport=size, color_scheme=theme)
     page.goto(server.address(f"/language?set={language}&back=/"))
     for name, path in paths.items():
-        page.goto(server.address(path), wait_until="networkidle")
+        show(page, server.address(path))
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (name, width)
         if folder := os.environ.get("ADJUDGE_SCREENSHOTS"):
             target = Path(folder) / f"steps-{name}-{width}-{theme}-{language}.png"

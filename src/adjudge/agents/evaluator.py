@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from adjudge.agents.item import AgentItem, as_instance, trajectory_in
+from adjudge.agents.item import AgentItem, RowWork, as_instance, trajectory_in
 from adjudge.agents.judging import POINTS
 from adjudge.agents.measures import REPORTED
 from adjudge.agents.measuring import Measuring
@@ -83,9 +83,10 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
     def rows(self, instance: Instance) -> list[AgentItem]:
         """What is looked at of a row, or of all runs of a task, one for each result."""
         return [
-            AgentItem(own, part, name, first=place == 0, judged_step=step)
+            AgentItem(own, part, name, first=place == 0, judged_step=step, work=work)
             for run in runs_in(instance)
             for own, part, step in parts_of(run, trajectory_in(run), self.per, self.picked)
+            for work in [RowWork()]
             for place, name in enumerate(self.measures)
         ]
 

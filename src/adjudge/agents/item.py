@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from adjudge.domain.frozen import json_text
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonObject
+from adjudge.domain.steps import steps_identity
 from adjudge.domain.trajectory import Step, Trajectory
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -16,6 +15,15 @@ from adjudge.prompts.steps import ShownTrajectory, show_within
 
 TRAJECTORY = "trajectory"
 """Under which name an instance carries its trajectory; of rules, the field with its identity."""
+
+
+@dataclass
+class RowWork:
+    """What several measures of one trajectory need, worked out once."""
+
+    shown: dict[tuple[object, ...], ShownTrajectory] = field(default_factory=dict)
+    known: str | None = None
+    """By what its steps are known."""
 
 
 @dataclass(frozen=True)
@@ -29,9 +37,8 @@ class AgentItem:
     """Whether it is the first measure of its row."""
     judged_step: int | None = None
     """The one step that is asked about; None: all of them."""
-    _shown: dict[tuple[object, ...], ShownTrajectory] = field(
-        default_factory=dict, repr=False, compare=False
-    )
+    work: RowWork = field(default_factory=RowWork, repr=False, compare=False)
+    """The same for all measures of a row."""
 
     @property
     def id(self) -> str | None:
@@ -63,10 +70,10 @@ class AgentItem:
     ) -> ShownTrajectory:
         """The steps as a judge is shown them; worked out once."""
         key = (budget, language, tools, results)
-        if key not in self._shown:
+        if key not in self.work.shown:
             run = self.trajectory if results else _without_results(self.trajectory)
-            self._shown[key] = show_within(run, budget, tools=tools, language=language)
-        return self._shown[key]
+            self.work.shown[key] = show_within(run, budget, tools=tools, language=language)
+        return self.work.shown[key]
 
     @property
     def light(self) -> Instance:
@@ -78,9 +85,9 @@ class AgentItem:
             for name, value in self.instance.fields.items()
             if name in ("user_input", "response")
         }
-        steps = json_text([step.canonical for step in self.trajectory.steps])
-        known = hashlib.sha256(steps.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-        return replace(self.instance, fields={**fields, TRAJECTORY: known})
+        if self.work.known is None:
+            self.work.known = steps_identity([step.canonical for step in self.trajectory.steps])
+        return replace(self.instance, fields={**fields, TRAJECTORY: self.work.known})
 
 
 def trajectory_in(instance: Instance) -> Trajectory:

@@ -566,12 +566,12 @@ def _unrecovered(case: RuleCase) -> Found:
         name = made.call.name
         if made.call.error is not None:
             if name not in succeeded:
-                parts.insert(0, _failure(made, unknown.get(name)))
+                parts.append(_failure(made, unknown.get(name)))
         elif _has_outcome(made.call):
             succeeded.add(name)
         else:
             unknown[name] = made.step.number
-    return float(len(parts)), parts
+    return float(len(parts)), parts[::-1]
 
 
 def _failure(made: MadeCall, unknown: int | None = None) -> RulePart:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from adjudge.domain.each import ChoiceOfEach, OfEach, object_schema
+from adjudge.domain.frozen import json_text
 from adjudge.domain.question import Choice, Schema
 from adjudge.domain.verdict import Chosen, CitationFound, Details, KeptCitation, KeptPlace
 
@@ -143,6 +145,12 @@ def numbered_text(block: str) -> tuple[range, str]:
         return range(0), block
     first = int(found[1])
     return range(first, int(found[2] or first) + 1), block[found.end() :]
+
+
+def steps_identity(texts: Sequence[str]) -> str:
+    """By what steps are known where they are not kept: equal for equal texts."""
+    said = json_text(list(texts)).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(said).hexdigest()[:16]
 
 
 def evidence_of(verdict: object) -> Sequence[StepCitation]:

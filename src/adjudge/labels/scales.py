@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,15 +45,20 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
         comparing = {
             judge
             for judge, _ in judges
-            if any(
-                one.systems for one in records(connection, judge=judge, index=0, trajectory=False)
-            )
+            if _may_compare(connection, judge)
+            and any(one.systems for one in records(connection, judge=judge, index=0))
         }
     return [
         (judge, scale, judge_identity(one, scale.name))
         for judge, one in judges
         for scale in (*scales_of(one, compares=judge in comparing), *_of_sentences(one))
     ]
+
+
+def _may_compare(connection: sqlite3.Connection, judge: str) -> bool:
+    """By a key that comparisons alone have: a trajectory takes long to read."""
+    query = "SELECT 1 FROM judgments WHERE judge = ? AND number = 0 AND instr(result, ?)"
+    return connection.execute(query, (judge, '"per_system_results":')).fetchone() is not None
 
 
 def label_scales(folder: str | Path) -> list[JudgedScale]:

@@ -8,7 +8,6 @@ page says where it stopped.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sqlite3
@@ -17,11 +16,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonValue, object_in
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.errors import SetupError
 from adjudge.ledger.codec import flag_bit
 from adjudge.ledger.rows import LARGEST
+from adjudge.reading.json_begin import begin_object
 
 Sort = Literal["worst", "best", "row", "last"]
 """By score from either end, or by row from either end: what an index holds."""
@@ -38,6 +38,8 @@ quarter of that.
 PATIENCE = 0.05
 """Seconds after which it looks no further."""
 _PREVIEW = 160
+_LOOKED_INTO = 100_000
+"""Characters of a row, and of its result, that a line is made of."""
 _CASEFOLD = "casefolded"
 _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
@@ -343,23 +345,20 @@ def _place_of(
 
 
 _LINE = (
-    "SELECT id, status, score, verdict, flags, criterion, "  # noqa: S608 - texts of ours
-    "json_extract(result, '$.votes_valid', '$.votes_requested', '$.scores', '$.composite.rule'), "
-    "(SELECT json_group_object(key, "
-    f"CASE type WHEN 'array' THEN (SELECT group_concat(substr(value, 1, {_PREVIEW // 2}), "
-    f"'{_BETWEEN}') FROM (SELECT value FROM json_each(own.value) LIMIT {_MOST_BEGINNINGS})) "
-    f"ELSE substr(value, 1, {_PREVIEW}) END) FROM json_each(instance) AS own) "
-    "FROM judgments WHERE judge = :judge AND number = :number"
+    "SELECT id, status, score, verdict, flags, criterion, substr(result, 1, :most), "
+    "substr(instance, 1, :most) FROM judgments WHERE judge = :judge AND number = :number"
 )
 
 
 def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) -> JudgmentLine:
-    values = {"judge": judge, "number": number}
+    values = {"judge": judge, "number": number, "most": _LOOKED_INTO}
     id, status, score, verdict, flags, criterion, kept, texts = connection.execute(
         _LINE, values
     ).fetchone()
-    fields = {str(name): str(text or "") for name, text in json.loads(texts).items()}
-    valid, requested, scores, rule = _parts(kept)
+    fields = {name: _preview(value) for name, value in begin_object(texts).items()}
+    result = begin_object(kept)
+    valid, requested, scores = map(result.get, ("votes_valid", "votes_requested", "scores"))
+    rule = object_in(result.get("composite")).get("rule")
     return JudgmentLine(
         number + 1,
         id,
@@ -379,13 +378,10 @@ def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) 
     )
 
 
-def _parts(kept: str) -> list[object]:
-    """What a line shows of a result; nothing of one that nobody could read."""
-    try:
-        found: list[object] = json.loads(kept)
-    except (ValueError, RecursionError):
-        return [None] * 4
-    return found
+def _preview(value: JsonValue) -> str:
+    if isinstance(value, list):
+        return _BETWEEN.join(str(one)[: _PREVIEW // 2] for one in value[:_MOST_BEGINNINGS])
+    return str(value or "")[:_PREVIEW]
 
 
 def find_row(connection: sqlite3.Connection, judge: str, wanted: str) -> int | None:

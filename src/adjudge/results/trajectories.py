@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from adjudge.domain.agent_record import AgentDetail, MeasuredPart
+from adjudge.domain.agent_record import MeasuredPart
 from adjudge.domain.frozen import NOTHING, plain
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.numbers import number_of
 from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.steps import STEPS
+from adjudge.domain.steps import STEPS, steps_identity
 from adjudge.domain.trajectory import Step, StepKind, ToolCall, ToolDefinition, Trajectory
 from adjudge.domain.verdict import KeptCitation, KeptPlace
 from adjudge.errors import RunError
@@ -35,6 +35,9 @@ _HEADER = re.compile(
     r"(?: (?P<name>[^\s(]+)\((?P<arguments>.*)\))?"
 )
 _ERROR = "error: "
+_TRAJECTORY = "trajectory"
+"""Where a result keeps the trajectory; of a row that rules measured, the field that names it."""
+_TRAJECTORY_KEY = f'"{_TRAJECTORY}":'
 
 
 @dataclass(frozen=True)
@@ -142,24 +145,36 @@ def judged_row(connection: sqlite3.Connection, judge: str, index: int) -> Judged
 
 
 def steps_of(connection: sqlite3.Connection, judge: str, index: int) -> KeptSteps | None:
-    """The steps behind a judgment; None where its row is no trajectory."""
-    query = (
-        "SELECT id, result FROM judgments WHERE judge = ? AND number <= ? "
-        "ORDER BY number DESC LIMIT ?"
-    )
-    own = None
-    for place, (id, result) in enumerate(connection.execute(query, (judge, index, _MOST_MEASURES))):
-        own = id if place == 0 else own
-        kept = object_in(json.loads(result))
-        if id != own or kept.get("kind") != AgentDetail.kind:
-            break
-        if trajectory := object_in(kept.get("trajectory")):
+    """The steps behind a judgment; None where its row is no trajectory, or nobody can tell which
+    it is. A judgment beside it keeps them: it is of this row where the steps are the same.
+    """
+    query = "SELECT instance, result FROM judgments WHERE judge = ? AND number = ?"
+    fields: JsonObject = NOTHING
+    for one in reversed(row_group(connection, judge, index)):
+        if one.index > index:
+            continue
+        instance, result = connection.execute(query, (judge, one.index)).fetchone()
+        if one.index == index:
+            fields = object_in(json.loads(instance))
+        if _TRAJECTORY_KEY not in result:
+            continue
+        trajectory = object_in(object_in(json.loads(result)).get(_TRAJECTORY))
+        if not trajectory:
+            continue
+        if one.index == index or _known(fields) == _known(object_in(json.loads(instance))):
             steps = trajectory.get(STEPS)
             return KeptSteps(steps if isinstance(steps, list) else (), trajectory)
-    query = "SELECT json_extract(instance, '$.steps') FROM judgments WHERE judge = ? AND number = ?"
-    texts = (connection.execute(query, (judge, index)).fetchone() or (None,))[0]
-    found = json.loads(texts) if isinstance(texts, str) and texts.startswith("[") else None
-    return steps_in({STEPS: found}) if found else None
+        break
+    texts = fields.get(STEPS)
+    return KeptSteps(tuple(map(str, texts))) if texts and isinstance(texts, list) else None
+
+
+def _known(fields: JsonObject) -> object:
+    """By what the steps of a row are known; of a row without steps nothing that another has."""
+    texts = fields.get(STEPS)
+    if isinstance(texts, list):
+        return steps_identity([str(text) for text in texts])
+    return fields.get(_TRAJECTORY) or object()
 
 
 def steps_in(fields: Mapping[str, str | Sequence[str]]) -> KeptSteps | None:
@@ -204,15 +219,28 @@ def measures_of_row(connection: sqlite3.Connection, judge: str, index: int) -> l
     ]
 
 
-def trials_in(connection: sqlite3.Connection, own: JudgedTrajectory) -> list[JudgedTrajectory]:
-    """Other rows of the same task (``task_id``) by the same criterion, up to 20."""
+def trials_in(
+    connection: sqlite3.Connection, group: Sequence[JudgedTrajectory], own: JudgedTrajectory
+) -> list[JudgedTrajectory]:
+    """Other rows of the same task (``task_id``) by the same criterion, up to 20. Of each row its
+    last measure is looked into: the first keeps the trajectory, and takes long to read.
+    """
+    last = group[-1]
     query = (
-        "SELECT number, id, criterion, status, score, verdict FROM judgments WHERE judge = :judge "
-        "AND criterion = :criterion AND number <> :number "
-        "AND json_extract(result, '$.input.task_id') = (SELECT json_extract(result, "
+        "SELECT own.number, own.id, own.criterion, own.status, own.score, own.verdict "
+        "FROM judgments AS last JOIN judgments AS own ON own.judge = last.judge "
+        "AND own.number = last.number + :from_last AND own.criterion = :criterion "
+        "WHERE last.judge = :judge AND last.criterion = :last AND last.number <> :number "
+        "AND json_extract(last.result, '$.input.task_id') = (SELECT json_extract(result, "
         "'$.input.task_id') FROM judgments WHERE judge = :judge AND number = :number) LIMIT 20"
     )
-    values = {"judge": own.judge, "criterion": own.criterion, "number": own.index}
+    values = {
+        "judge": own.judge,
+        "criterion": own.criterion,
+        "last": last.criterion,
+        "number": last.index,
+        "from_last": own.index - last.index,
+    }
     return [JudgedTrajectory(own.judge, *one) for one in connection.execute(query, values)]
 
 
@@ -241,19 +269,20 @@ def facts_in(connection: sqlite3.Connection, judge: str) -> dict[int, Trajectory
     if first is None or first == (None, None):
         return {}
     query = (
-        "SELECT number, id, criterion, json_extract(result, '$.trajectory.steps'), "
-        "CASE WHEN json_extract(result, '$.kind') IS 'agent' THEN NULL "
+        "SELECT number, coalesce(id, json_extract(instance, '$.trajectory')), criterion, "
+        "json_extract(result, '$.trajectory.steps'), "
+        "CASE WHEN id IS NOT NULL AND json_extract(result, '$.kind') IS 'agent' THEN NULL "
         "ELSE json_extract(instance, '$.steps') END "
         "FROM judgments WHERE judge = ? ORDER BY number"
     )
     found: dict[int, TrajectoryFacts] = {}
-    id_before, counts = None, _counts(())
-    for number, id, criterion, steps, texts in connection.execute(query, (judge,)):
+    row_before, counts = None, _counts(())
+    for number, row, criterion, steps, texts in connection.execute(query, (judge,)):
         if (held := steps or texts) is not None:
             counts = _counts(json.loads(held))
-        elif id != id_before:
+        elif row is None or row != row_before:
             continue  # nobody knows its steps
-        id_before = id
+        row_before = row
         found[number + 1] = TrajectoryFacts(
             criterion,
             counts.steps,
@@ -278,8 +307,10 @@ def _counts(kept: Sequence[JsonValue]) -> StepCounts:
             if call.get("error") is not None:
                 number = step.get("number")
                 errors.append(number if isinstance(number, int) else place)
-        tokens = max(tokens, _tokens(step.get("usage")))
-        seconds = max(seconds, number_of(step.get("seconds")) or 0.0)
+        if (usage := step.get("usage")) is not None:
+            tokens = max(tokens, _tokens(usage))
+        if (took := step.get("seconds")) is not None:
+            seconds = max(seconds, number_of(took) or 0.0)
     return StepCounts(len(kept), tuple(errors), tools, tuple(agents), tokens, seconds)
 
 

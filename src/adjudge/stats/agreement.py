@@ -307,7 +307,7 @@ def _figures(
             above_chance(rows, weights, places, clusters=clusters, level=level) if rows else None,
         )
     return {
-        "accuracy": _share([one == other for one, other in rows], clusters, level),
+        "accuracy": share_of([one == other for one, other in rows], clusters, level),
         **{
             name: with_limits(figure, interval, len(rows), clusters, level)
             for name, (figure, interval) in limits.items()
@@ -340,15 +340,16 @@ def _class_scores(rows: _Rows, option: Option, clusters: Clusters, level: float)
     never_true = Message("{option} is never the truth", option=option)
     limits = f1_interval(either, level=level, clusters=of_either)
     return ClassScores(
-        _share(said, of_said, level, never_said),
-        _share(true, of_true, level, never_true),
+        share_of(said, of_said, level, never_said),
+        share_of(true, of_true, level, never_true),
         with_limits(f1(Counter(rows), option), limits, len(rows), clusters, level),
     )
 
 
-def _share(
+def share_of(
     hits: Sequence[bool], clusters: Clusters, level: float, reason: str = Message("no rows")
 ) -> Estimate:
+    """How many of the rows, with its interval."""
     if not hits:
         return undefined("share", 0, reason, level=level)
     interval = label_interval([float(hit) for hit in hits], level=level, clusters=clusters)
@@ -369,7 +370,7 @@ def baselines(
     if not truth:
         return {}
     commonest = Counter(truth).most_common(1)[0][0]
-    found = {"majority": _share([true == commonest for true in truth], None, level)}
+    found = {"majority": share_of([true == commonest for true in truth], None, level)}
     if options:
         found["random"] = Estimate(
             1 / len(options),
@@ -381,7 +382,7 @@ def baselines(
             Message("exact: nothing was drawn"),
         )
     if longest is not None:
-        found["longest"] = _share(
+        found["longest"] = share_of(
             [one == true for one, true in zip(longest, truth, strict=True)], None, level
         )
     return found

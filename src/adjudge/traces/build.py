@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import islice
 
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import (
@@ -20,7 +20,7 @@ from adjudge.traces.turns import CalledTool, HandedOver, Retrieved, Returned, Sa
 
 ASSISTANT = "assistant"
 _NEAR = 1000
-"""How many steps back a tool's own record is looked for."""
+"""How many calls back one without an id is looked for."""
 
 
 @dataclass(slots=True, eq=False)
@@ -77,6 +77,38 @@ class _Draft:
         )
 
 
+class _Waiting:
+    """Calls that wait for something: with an id wherever they are, else the last of them."""
+
+    def __init__(self) -> None:
+        self._calls: dict[_Draft, None] = {}
+        self._by_id: dict[str, list[_Draft]] = {}
+
+    def add(self, draft: _Draft, id: str | None) -> None:
+        self._calls[draft] = None
+        if id is not None:
+            self._by_id.setdefault(id, []).append(draft)
+
+    def remove(self, draft: _Draft) -> None:
+        del self._calls[draft]
+        id = None if draft.call is None else draft.call.id
+        if id is not None:
+            same = self._by_id[id]
+            del same[next(at for at in range(-1, -len(same) - 1, -1) if same[at] is draft)]
+            if not same:
+                del self._by_id[id]
+
+    @property
+    def have_ids(self) -> bool:
+        return bool(self._by_id)
+
+    def with_id(self, id: str) -> list[_Draft]:
+        return self._by_id.get(id, [])[-_NEAR:]
+
+    def last(self) -> list[_Draft]:
+        return [*islice(reversed(self._calls), _NEAR)][::-1]
+
+
 @dataclass(slots=True)
 class _Reply:
     """What an agent says and does before somebody else does something."""
@@ -91,16 +123,19 @@ class Builder:
     """Collects turns in the order of time."""
 
     tools: tuple[ToolDefinition, ...] = ()
-    _drafts: list[_Draft] = field(default_factory=list)
+    _drafts: dict[_Draft, None] = field(default_factory=dict)
+    """In the order of the steps."""
     _systems: dict[str, bool] = field(default_factory=dict)
     """The system prompts, and whether each stands before everything else."""
     _turn: int = 0
-    _open: list[_Draft] = field(default_factory=list)
+    _open: _Waiting = field(default_factory=_Waiting)
     """Calls without a result that the model was shown."""
-    _unjoined: list[_Draft] = field(default_factory=list)
+    _unjoined: _Waiting = field(default_factory=_Waiting)
     """Calls of models that no tool's own record was joined to yet."""
-    _records: list[_Draft] = field(default_factory=list)
+    _records: _Waiting = field(default_factory=_Waiting)
     """Calls that only the tool recorded so far."""
+    _recorded: set[str | None] = field(default_factory=set)
+    """The results that tools themselves recorded."""
     _waiting: Turn | None = None
     """A model call of which nothing but its cost is recorded."""
     _reply: _Reply | None = None
@@ -114,25 +149,26 @@ class Builder:
         for turn in turns:
             self.add(turn)
 
-    def add(self, turn: Turn) -> None:
+    def add(self, turn: Turn) -> list[_Draft]:
+        """The steps that the turn began."""
         self.ended = turn.ended or self.ended
         self._turn += 1
         if turn.role == "system":
             self.add_system(turn.text)
-            return
+            return []
         if turn.usage is not None and not turn.parts:
             self.flush()
             self._waiting = turn
-            return
-        began = len(self._drafts)
+            return []
+        began: list[_Draft] = []
         fallback = {"user": "user", "tool": "tool"}.get(turn.role, ASSISTANT)
         actor = turn.actor or fallback
         for part in turn.parts:
             if isinstance(part, Returned):
-                self._join(part, turn)
+                began += self._join(part, turn)
             elif not (isinstance(part, CalledTool) and self._is_of_record(part)):
-                self._append(_draft_of(part, actor, turn))
-        self._pay(turn, self._drafts[began:])
+                began.append(self._append(_draft_of(part, actor, turn)))
+        self._pay(turn, began)
         says = [part.text for part in turn.parts if isinstance(part, Said) and part.text.strip()]
         asked = turn.role == "user" and actor == "user" and turn.depth == 0
         if asked and says:
@@ -140,6 +176,7 @@ class Builder:
             if self.goal is None:
                 self.goal, self.answer = "\n".join(says), None
         self._hear(turn)
+        return began
 
     def _hear(self, turn: Turn) -> None:
         """Whether this is an answer: what an agent says without calling anything after it, in one
@@ -175,7 +212,7 @@ class Builder:
         if not text.strip() or text in self._systems:
             return
         if self._drafts:
-            self._drafts.append(_Draft("system", "noted", text))
+            self._drafts[_Draft("system", "noted", text)] = None
         self._systems[text] = not self._drafts
 
     def add_tool(
@@ -197,21 +234,19 @@ class Builder:
             self._append(draft)
             self._claim(draft)
         else:
-            place = next(at for at in count(len(self._drafts) - 1, -1) if self._drafts[at] is draft)
-            self._drafts.append(self._drafts.pop(place))
+            self._drafts[draft] = self._drafts.pop(draft)
             self._unjoined.remove(draft)
         draft.joined, draft.seconds, draft.source = True, seconds, source or draft.source
         if draft.result is None or not draft.said_back:
             draft.result = result
         elif result.error and not draft.result.error:
             draft.result = Returned(draft.result.text, error=result.error)
+        self._recorded.add(draft.result.text)
         self._reply = None
 
     def add_step(self, turn: Turn) -> None:
         """A step that no model call made: something retrieved, a handoff."""
-        began = len(self._drafts)
-        self.add(turn)
-        for draft in self._drafts[began:]:
+        for draft in self.add(turn):
             self._claim(draft)
 
     def flush(self) -> None:
@@ -220,7 +255,7 @@ class Builder:
             return
         self._waiting = None
         draft = _draft_of(Said("", "not recorded"), turn.actor or ASSISTANT, turn)
-        self._drafts.append(draft)
+        self._drafts[draft] = None
         self._pay(turn, [draft])
 
     def trajectory(self) -> Trajectory:
@@ -242,27 +277,26 @@ class Builder:
             sum(times) if times else None,
         )
 
-    def _append(self, draft: _Draft) -> None:
+    def _append(self, draft: _Draft) -> _Draft:
         draft.turn = self._turn
-        self._drafts.append(draft)
+        self._drafts[draft] = None
         if draft.call is not None:
-            self._open.append(draft)
-            (self._records if draft.joined else self._unjoined).append(draft)
+            self._open.add(draft, draft.call.id)
+            (self._records if draft.joined else self._unjoined).add(draft, draft.call.id)
+        return draft
 
     def _is_of_record(self, call: CalledTool) -> bool:
         """Whether a tool's own record of this call came before the message that makes it, as where
         the call itself was not recorded; the record then gets the model's arguments.
         """
-        if call.id is None:
+        same = [] if call.id is None else self._records.with_id(call.id)
+        if not same:
             return False
-        for draft in reversed(self._records[-_NEAR:]):
-            if draft.call is not None and draft.call.id == call.id:
-                draft.call = call
-                self._records.remove(draft)
-                return True
-        return False
+        same[-1].call = call
+        self._records.remove(same[-1])
+        return True
 
-    def _pay(self, turn: Turn, drafts: list[_Draft]) -> None:
+    def _pay(self, turn: Turn, drafts: Sequence[_Draft]) -> None:
         if drafts:
             first = drafts[0]
             first.usage, first.usd, first.seconds = turn.usage, turn.usd, turn.seconds
@@ -273,9 +307,10 @@ class Builder:
             self._waiting = None
             draft.usage, draft.usd = turn.usage, turn.usd
 
-    def _join(self, back: Returned, turn: Turn) -> None:
+    def _join(self, back: Returned, turn: Turn) -> list[_Draft]:
         """A result belongs to a call with its id that has none yet; without an id to an open call,
-        by name where it has one. Ids repeat in a run: it is the first of the latest message.
+        by name where it has one. Ids repeat in a run: it is the first of the latest message. What
+        belongs to no call is a step by itself.
         """
         draft = self._open_call(back)
         if draft is not None:
@@ -285,42 +320,39 @@ class Builder:
             error = before.error if before is not None and back.error is None else back.error
             text = back.text if back.text is not None or before is None else before.text
             draft.result = Returned(text, error=error, missing=back.missing)
-        elif not self._is_known(back):
+            if draft.joined:
+                self._recorded.add(text)
+        elif back.id is not None or back.text not in self._recorded:
             text = back.error if back.text is None and back.error else back.text or ""
-            self._drafts.append(
-                _Draft(back.name or "tool", "noted", text, depth=turn.depth, missing=back.missing)
+            noted = _Draft(
+                back.name or "tool", "noted", text, depth=turn.depth, missing=back.missing
             )
+            return [self._append(noted)]
+        return []
 
     def _open_call(self, back: Returned) -> _Draft | None:
         if back.id is not None:
-            same = [one for one in self._open if one.call is not None and one.call.id == back.id]
+            same = self._open.with_id(back.id)
             if same:
                 return _first_of_latest(same)
-            if any(draft.call is not None and draft.call.id for draft in self._open):
+            if self._open.have_ids:
                 return None
         named = [
             draft
-            for draft in self._open
+            for draft in self._open.last()
             if draft.call is not None and (not back.name or draft.call.name == back.name)
         ]
         return _first_of_latest(named) if named else None
-
-    def _is_known(self, back: Returned) -> bool:
-        """Whether a call has this very result already, from the tool's own record."""
-        return back.id is None and any(
-            draft.joined and draft.result is not None and draft.result.text == back.text
-            for draft in reversed(self._drafts[-_NEAR:])
-        )
 
     def _called_before(self, call: CalledTool) -> _Draft | None:
         """The model's call that a tool's record is of: by id; else by name and arguments; by name
         alone where the record has lost the names of its arguments.
         """
-        free = self._unjoined[-_NEAR:]
+        same = [] if call.id is None else self._unjoined.with_id(call.id)
+        if same:
+            return _first_of_latest(same)
+        free = self._unjoined.last()
         if call.id is not None:
-            same = [one for one in free if one.call and one.call.id == call.id]
-            if same:
-                return _first_of_latest(same)
             free = [one for one in free if one.call and one.call.id is None]
         named = [one for one in free if one.call and one.call.name == call.name]
         exact = [one for one in named if one.call and one.call.arguments == call.arguments]

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, TypeVar, cast
 
 from adjudge.data.sources.json_rows import JsonDocument, is_lines
 from adjudge.data.sources.row import BadRow, Origin
@@ -25,6 +25,7 @@ from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.values import Object
 
+One = TypeVar("One")
 TRACE_FILES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".csv", ".log", ".sse", ".txt")
 """How the names of files with traces end; each may be packed as .gz."""
 _LOOKED_AT = 50
@@ -36,6 +37,8 @@ _GZIP = b"\x1f\x8b"
 
 _SMALL = 4_000_000
 """Bytes of a file that is read as a whole, whatever is in it."""
+LARGEST_TRACE = 400_000_000
+"""Bytes of one trace, or of a file that is not lines of spans: reading takes ten times that."""
 _TRACE_ID = re.compile(rb'"trace_?[iI]d"\s*:\s*"([^"]{1,64})"')
 
 
@@ -120,6 +123,8 @@ def _rows(
         else:
             beside = _objects(logs) if (logs := _logs_beside(path)) is not None else None
             groups = _whole_traces(path, chain(head, rest)) if beside is None else None
+            if groups is None:
+                _check_size(path.stat().st_size)
             for given in groups or [[*head, *rest, *(beside or ())]]:
                 yield from (one for one in given if isinstance(one, BadRow))
                 if good := _good(given):
@@ -144,21 +149,33 @@ def _last_lines(path: Path) -> Mapping[int, int] | None:
     """Line, counted among those that are not blank → the last one that a trace in it is in."""
     if path.suffix.lower() != ".jsonl" or path.stat().st_size < _SMALL:
         return None
-    ids, ends = [], {}
+    ids, ends, sizes = [], {}, []
     with path.open("rb") as file:
         for number, line in enumerate(one for one in file if one.strip()):
             found = {*_TRACE_ID.findall(line)}
             if not found:
                 return None
             ids.append(found)
+            sizes.append(len(line))
             ends.update(dict.fromkeys(found, number))
-    return {number: max(map(ends.__getitem__, found)) for number, found in enumerate(ids)}
+    last = {number: max(map(ends.__getitem__, found)) for number, found in enumerate(ids)}
+    for held in _until_closed(iter(sizes), last):
+        _check_size(sum(held))
+    return last
 
 
-def _until_closed(
-    objects: Iterator[Object | BadRow], last: Mapping[int, int]
-) -> Iterator[list[Object | BadRow]]:
-    held: list[Object | BadRow] = []
+def _check_size(size: int) -> None:
+    if size > LARGEST_TRACE:
+        raise WrongData(
+            "a trace of {size:,} MB is too large: up to {most:,} MB are read; leave out the spans "
+            "that are not of agents, models and tools",
+            size=size // 1_000_000,
+            most=LARGEST_TRACE // 1_000_000,
+        )
+
+
+def _until_closed(objects: Iterator[One], last: Mapping[int, int]) -> Iterator[list[One]]:
+    held: list[One] = []
     end = 0
     for number, one in enumerate(objects):
         held.append(one)
@@ -214,7 +231,7 @@ def _objects(path: Path) -> Iterator[Object | BadRow]:
             return
         origin = Origin(str(path), path.name, "line")
         try:
-            yield from _json(open_text(file, origin, None))
+            yield from _json(open_text(file, origin, None), path.stat().st_size)
         except (gzip.BadGzipFile, EOFError) as error:
             raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
 
@@ -234,7 +251,7 @@ def _is_sample(name: str) -> bool:
     return name.startswith("samples/") and name.endswith(".json")
 
 
-def _json(text: PeekableText) -> Iterator[Object | BadRow]:
+def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
     head = text.head.lstrip()
     if head.startswith(("data:", "event:")):
         yield from streamed_events("".join(text.chunks()))
@@ -248,6 +265,7 @@ def _json(text: PeekableText) -> Iterator[Object | BadRow]:
         for _, value in document.items():
             yield as_message(value)
     else:
+        _check_size(size)
         document = JsonDocument(text)
         document.peek()
         value = document.value()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import ToolDefinition, Trajectory
@@ -191,10 +191,15 @@ def _add_reply(builder: Builder, span: TraceSpan, actor: str, depth: int) -> Non
 
 
 class _Threads:
-    """The conversations so far. Sub-agents and planners have their own."""
+    """The conversations so far, as a tree: what two of them begin with is there once. Sub-agents
+    and planners have their own.
+    """
 
     def __init__(self) -> None:
-        self._known: dict[object, list[list[object]]] = {}
+        self._places: dict[tuple[int, object], int] = {}
+        """A place, and the message after it → the place after that; 0 is before all messages."""
+        self._threads: list[list[object]] = [[]]
+        """Place → the conversation that came there first."""
         self._last: list[object] = []
 
     def new(self, span: TraceSpan) -> list[Turn]:
@@ -202,40 +207,41 @@ class _Threads:
         system = [turn for turn in span.inputs if turn.role == "system"]
         turns = [turn for turn in span.inputs if turn.role != "system"]
         keys: list[object] = [turn.key for turn in turns]
-        thread, same = self._longest(keys)
-        if same == 0 and (seen := _overlap(self._last, keys)):
-            same = seen
+        place, known = self._longest(keys)
+        thread = self._threads[place]
+        same = known or _overlap(self._last, keys)
         new = turns[same:]
-        for before in (thread, self._last) if thread and 0 < same < len(thread) else ():
-            if (again := _repeated(before[same:], keys[same:])) is not None:
-                new = [*new[: again.start], *new[again.stop :]]
+        for before in (thread, self._last) if 0 < same < len(thread) else ():
+            if (again := _repeated(before, keys, same)) is not None:
+                new = [*turns[same : again.start], *turns[again.stop :]]
                 break
         whole = [*keys, *(turn.key for turn in span.outputs)]
-        if thread is not None and same == len(thread):
-            thread[:] = whole
-        elif whole:
-            thread = whole
-            self._known.setdefault(whole[0], []).append(whole)
+        self._keep(whole, place, known)
         self._last = whole or self._last
         return [*system, *new]
 
-    def _longest(self, keys: Sequence[object]) -> tuple[list[object] | None, int]:
-        best: list[object] | None = None
-        most = 0
-        for thread in self._known.get(keys[0], ()) if keys else ():
-            same = _common(thread, keys)
-            if same > most or (same == most and best is None):
-                best, most = thread, same
-        return best, most
+    def _longest(self, keys: Sequence[object]) -> tuple[int, int]:
+        """Where the known beginning of a conversation ends, and how many messages it has."""
+        place = 0
+        for same, key in enumerate(keys):
+            after = self._places.get((place, key))
+            if after is None:
+                return place, same
+            place = after
+        return place, len(keys)
 
-
-def _common(one: Sequence[object], other: Sequence[object]) -> int:
-    same = 0
-    for left, right in zip(one, other, strict=False):
-        if left != right:
-            break
-        same += 1
-    return same
+    def _keep(self, whole: Sequence[object], place: int, known: int) -> None:
+        """What goes beyond the known beginning: the conversation goes on, or another begins."""
+        thread = self._threads[place]
+        if known and known == len(thread):
+            thread.extend(whole[known:])
+        else:
+            thread = list(whole)
+        for key in whole[known:]:
+            after = self._places.setdefault((place, key), len(self._threads))
+            if after == len(self._threads):
+                self._threads.append(thread)
+            place = after
 
 
 def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
@@ -243,19 +249,47 @@ def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
     out; at least two, since one message may well be said again.
     """
     most = min(len(before), len(keys))
-    return next((n for n in range(most, 1, -1) if list(before[-n:]) == list(keys[:n])), 0)
+    if most < 2 or before[-1] not in keys:
+        return 0
+    line = [*keys[:most], object(), *before[-most:]]
+    borders = [0] * len(line)
+    """Place → how many keys before and at it stand at the beginning of the line, too."""
+    for place in range(1, len(line)):
+        same = borders[place - 1]
+        while same and line[place] != line[same]:
+            same = borders[same - 1]
+        borders[place] = same + (line[place] == line[same])
+    return borders[-1] if borders[-1] > 1 else 0
 
 
-def _repeated(before: Sequence[object], keys: Sequence[object]) -> range | None:
-    """Which of the keys repeat the end of the conversation before, where its middle was left out:
-    a call or a result, or at least two messages.
+def _repeated(before: Sequence[object], keys: Sequence[object], start: int) -> range | None:
+    """Which of the keys from ``start`` on repeat the end of the conversation before, where its
+    middle was left out: a call or a result, or at least two messages.
     """
-    if not before or before[-1] not in keys:
+    if len(before) <= start:
         return None
-    stop = len(keys) - list(reversed(keys)).index(before[-1])
-    same = _common(before[::-1], keys[:stop][::-1])
+    stop = next((at + 1 for at in range(len(keys) - 1, start - 1, -1) if keys[at] == before[-1]), 0)
+    same = 0
+    for left, right in zip(reversed(before), reversed(keys[start:stop]), strict=False):
+        if left != right or same == len(before) - start:
+            break
+        same += 1
     acts = isinstance(before[-1], tuple) and before[-1][0] in ("calls", "results")
-    return range(stop - same, stop) if same > 1 or acts else None
+    return range(stop - same, stop) if same > 1 or (same and acts) else None
+
+
+class _Above(NamedTuple):
+    level: int
+    """How many spans are above this one."""
+    agents: int
+    """How many of them are agents, with this one."""
+    agent: str
+    """The nearest agent's name."""
+    start: float
+    """When it began; a span without a time begins with the one above it."""
+
+
+_NOTHING_ABOVE = _Above(-1, 0, "", 0.0)
 
 
 class _Tree:
@@ -263,22 +297,14 @@ class _Tree:
 
     def __init__(self, spans: Sequence[TraceSpan]) -> None:
         self._by_id: Mapping[str, TraceSpan] = {span.id: span for span in spans}
-        self._above: dict[str, tuple[int, int, str]] = {}
+        self._above: dict[str, _Above] = {}
         for span in spans:
             self._climb(span)
-        places = {id(span): place for place, span in enumerate(spans)}
-        self.ordered = sorted(
-            spans, key=lambda one: (self._start(one), self._above[one.id][0], places[id(one)])
-        )
+        self.ordered = sorted(spans, key=self._order)
 
-    def _start(self, span: TraceSpan) -> float:
-        """A span without a time begins with the one above it."""
-        seen: set[str] = set()
-        at: TraceSpan | None = span
-        while at is not None and at.start is None and at.id not in seen:
-            seen.add(at.id)
-            at = self.parent(at)
-        return at.start if at is not None and at.start is not None else 0.0
+    def _order(self, span: TraceSpan) -> tuple[float, int]:
+        above = self._above[span.id]
+        return above.start if span.start is None else span.start, above.level
 
     def parent(self, span: TraceSpan) -> TraceSpan | None:
         above = self._by_id.get(span.parent) if span.parent else None
@@ -286,27 +312,24 @@ class _Tree:
 
     def depth(self, span: TraceSpan) -> int:
         """How many agents are above the one it belongs to."""
-        return max(0, self._above[span.id][1] - 1)
+        return max(0, self._above[span.id].agents - 1)
 
     def agent(self, span: TraceSpan) -> str:
-        return span.agent or self._above[span.id][2]
+        return span.agent or self._above[span.id].agent
 
     def _climb(self, span: TraceSpan) -> None:
-        """(spans above, agents above or here, the nearest agent's name), for a span and all above
-        it.
-        """
-        path: list[TraceSpan] = []
-        seen: set[str] = set()
+        """What is above a span, and above all that are above it."""
+        path: dict[str, TraceSpan] = {}
         at: TraceSpan | None = span
-        while at is not None and at.id not in self._above and at.id not in seen:
-            path.append(at)
-            seen.add(at.id)
+        while at is not None and at.id not in self._above and at.id not in path:
+            path[at.id] = at
             at = self.parent(at)
-        level, agents, name = (
-            self._above[at.id] if at is not None and at.id in self._above else (-1, 0, "")
-        )
-        for one in reversed(path):
+        above = _NOTHING_ABOVE if at is None else self._above.get(at.id, _NOTHING_ABOVE)
+        for id, one in reversed(path.items()):
             is_agent = one.kind == "agent"
-            level, agents = level + 1, agents + is_agent
-            name = (one.agent or one.name) if is_agent else one.agent or name
-            self._above[one.id] = (level, agents, name)
+            above = self._above[id] = _Above(
+                above.level + 1,
+                above.agents + is_agent,
+                (one.agent or one.name) if is_agent else one.agent or above.agent,
+                above.start if one.start is None else one.start,
+            )

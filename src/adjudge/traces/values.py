@@ -42,7 +42,10 @@ def inner(value: object, *path: str) -> Any:
 
 def first_of(value: Object, *keys: str) -> Any:
     """What stands under the first of the keys that has something."""
-    return next((value[key] for key in keys if value.get(key) is not None), None)
+    for key in keys:
+        if (found := value.get(key)) is not None:
+            return found
+    return None
 
 
 def text_at(value: Object, *keys: str) -> str:

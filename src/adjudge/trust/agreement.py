@@ -12,7 +12,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.slices import Slicing
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message
-from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement
+from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement, share_of
 from adjudge.stats.agreement_intervals import (
     LEAST_ROWS,
     Distance,
@@ -184,11 +184,36 @@ def _options(
         level=level,
     )
     more = _further(rows, truth, measure, settings, clusters, level)
-    figures = {**found.figures, **more}
+    figures = {**found.figures, **more, **_wrong_steps(rows, clusters, level)}
     classes = _classes(found)
     return AgreementReport(
         len(rows), settings, figures, found.left_out, baselines=found.baselines, classes=classes
     )
+
+
+def _wrong_steps(
+    rows: Sequence[LabelledRow], clusters: Sequence[Hashable] | None, level: float
+) -> dict[str, Estimate]:
+    """How often the judge names the step that people name, and one at most one away from it: over
+    rows with a verdict where people name one, of a judge that is asked for a step.
+    """
+    if all(one.wrong_step is None for one in rows):
+        return {}
+    known = [
+        (place, one.wrong_step, true)
+        for place, one in enumerate(rows)
+        if one.verdict is not None and (true := one.true_step) is not None
+    ]
+    together = None if clusters is None else [clusters[place] for place, _, _ in known]
+    return {
+        name: share_of(
+            [said is not None and abs(said - true) <= most for _, said, true in known],
+            together,
+            level,
+            Message("nobody named a step"),
+        )
+        for name, most in (("wrong step", 0), ("wrong step ±1", 1))
+    }
 
 
 def _classes(found: Agreement) -> dict[str, dict[str, Estimate]]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.instance import names_only
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import CascadeStepRecord, JudgmentRecord, PairwiseDetail, VoteRecord
@@ -52,6 +53,10 @@ class LabelledRow:
     votes: Votes = ()
     steps: Sequence[CascadeStepRecord] = ()
     """Of a cascade: what each step says."""
+    wrong_step: int | None = None
+    """Of what an agent did: where the judge says that it went wrong."""
+    steps_named: Sequence[int] = ()
+    """Where people say so, those who name a step."""
 
     @property
     def said(self) -> Answer | None:
@@ -62,6 +67,12 @@ class LabelledRow:
     def truth(self) -> Answer | None:
         """What most annotators say; of numbers their mean. None where they are evenly split."""
         return agreed(list(self.answers.values()))
+
+    @property
+    def true_step(self) -> int | None:
+        """The step that most of those name; None where nobody does, or they are evenly split."""
+        found = agreed([str(one) for one in self.steps_named]) if self.steps_named else None
+        return None if found is None else int(found)
 
     def value(self, measure: Measure) -> float:
         """What people say, from 0 to 1; where they are evenly split, the mean of what they say."""
@@ -81,6 +92,11 @@ def agreed_value(answers: Sequence[Answer], measure: Measure) -> float:
     """The same from 0 to 1; where they are evenly split, the mean of what they say."""
     truth = agreed(answers)
     return fmean(map(measure.value, answers)) if truth is None else measure.value(truth)
+
+
+def _wrong_step(record: JudgmentRecord) -> int | None:
+    place = record.detail.place if isinstance(record.detail, AgentDetail) else None
+    return place["step"] if place else None
 
 
 @dataclass
@@ -198,6 +214,8 @@ class Rows:
             length=len(texts) if isinstance(texts, str) else 0,
             votes=self._votes(record),
             steps=record.steps,
+            wrong_step=_wrong_step(record),
+            steps_named=[one.step for one in given if one.step is not None],
         )
 
     def _votes(self, record: JudgmentRecord) -> Votes:

@@ -60,6 +60,8 @@ _FIGURES: Mapping[str, Message] = {
     "majority": Message("majority"),
     "longest": Message("longest"),
     "random": term("baseline", "random"),
+    "wrong step": Message("the step where it went wrong"),
+    "wrong step ±1": Message("that step, at most one away"),
 }
 _OUTCOMES: Mapping[str, Message] = {FAILED: term("status", "failed"), TIE: Message("tie")}
 

@@ -140,7 +140,7 @@ def row_data(
         same = same_text(connection, judge, row - 1) if alike else []
         group = row_group(connection, judge, found.index) if is_agent else []
         own = next((one for one in group if one.index == found.index), None)
-        trials = trials_in(connection, own) if own and small else []
+        trials = trials_in(connection, group, own) if own and small else []
     explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     shown = replace(found, votes=None, fields={} if is_agent else found.fields).to_dict()
