@@ -276,13 +276,16 @@ class Follower:
         return outcome
 
     def _alarms(self, intake: Intake, day: str, bars: Sequence[Bar]) -> Iterator[Alarm]:
-        """Each rate that has a bar, looked at once more."""
+        """Each rate that has a bar, looked at once more; what was kept of others is forgotten."""
+        before = intake.fact(_ALARMS)
+        kept = {name: one for name, one in before.items() if _bar_of(bars, *name.split("\0"))}
+        if kept != before:
+            intake.keep_fact(_ALARMS, kept)
         if not bars or not holds_run(self.run_of(day)):
             return
         scores: dict[tuple[str, str], dict[int, float | None]] = {}
         for name, place, score in uniform_scores(self.run_of(day)):
             scores.setdefault(name, {})[place] = score
-        kept = dict(intake.fact(_ALARMS))
         for (judge, criterion), found in scores.items():
             bar = _bar_of(bars, judge, criterion)
             if bar is None:
