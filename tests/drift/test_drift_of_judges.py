@@ -225,7 +225,9 @@ def test_an_option_that_was_said_in_between_has_a_column(
     for strict in (40, 0, 40):
         judge.strict = strict
         adjudge(monkeypatch, "drift", "check", "anchors.jsonl", "eval.yaml", "-q")
-    lines = Path("anchors.jsonl").read_text().replace('"FAIL", "score": 0.0', '"PASS", "score": 1.0')
+    lines = (
+        Path("anchors.jsonl").read_text().replace('"FAIL", "score": 0.0', '"PASS", "score": 1.0')
+    )
     Path("anchors.jsonl").write_text(lines)
     capsys.readouterr()
     assert adjudge(monkeypatch, "drift", "history", "anchors.jsonl", "-o", "drift.md") == 4
@@ -268,9 +270,7 @@ def test_labels_older_than_a_change_correct_no_difference(
     assert any("after one run and before the other" in note for note in found["notes"])
 
 
-def compared(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], run: str
-) -> Json:
+def compared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], run: str) -> Json:
     """The first run against another."""
     capsys.readouterr()
     assert adjudge(monkeypatch, "runs", "diff", "runs/first", run, "--json") == 0

@@ -24,13 +24,14 @@ from adjudge.traffic.intake import Intake, Taken, today
 from adjudge.traffic.rates import Alarm, AlarmState, TrafficRate, rates_of, uniform_scores
 from adjudge.traffic.sampling import Sampling
 from adjudge.traffic.source import SourceAway, TrafficSource
+from adjudge.traffic.store import TrafficStore
 from adjudge.traffic.write_back import WriteBack
 
 ROWS = "traffic.jsonl"
 """The chosen rows of a day, in the folder of its run."""
 _ALARMS, _CLOSED = "alarms", "closed"
 _MOST_TOLD = 3
-_MOST_AT_ONCE = 20
+_MOST_AT_ONCE = 80
 """Looks at the source before what came is judged."""
 
 
@@ -317,7 +318,7 @@ def runs_of_day(folder: Path, day: str) -> list[Path]:
     return [folder / day, *takewhile(holds_run, numbered)]
 
 
-def alarms_kept(intake: Intake) -> Iterator[Alarm]:
+def alarms_kept(intake: TrafficStore) -> Iterator[Alarm]:
     """How things stood when the last rows were judged."""
     for name, kept in intake.fact(_ALARMS).items():
         judge, _, criterion = name.partition("\0")

@@ -328,7 +328,6 @@ class _Line:
             made = replace(made, reach=most, notes=(*made.notes, FEWER))
         return replace(made, outcome=_outcome(made))
 
-
     def _changed_between(self, judges: tuple[str, str]) -> Iterator[Message]:
         """A judge that was found changed after one run was started and before the other was."""
         runs = [side.started for side in self._sides if side.started is not None]
