@@ -633,8 +633,7 @@ def ratings_draw(gap: float, prompts: int, choice: random.Random) -> dict[str, b
     found = {}
     for place in rank(contests, prompts=asked, draws=Draws(200)).places:
         first = 1 + sum(one > strength[place.name] for one in strength.values())
-        if place.best_rank is not None and place.worst_rank is not None:
-            found[f"rank of {place.name}"] = place.best_rank <= first <= place.worst_rank
+        found[f"rank of {place.name}"] = place.best_rank <= first <= place.worst_rank
         if place.lower is not None and place.upper is not None:
             true = 1000 + 400 / math.log(10) * strength[place.name]
             found[f"rating of {place.name}"] = place.lower <= true <= place.upper
