@@ -86,7 +86,7 @@ class ComparedRun:
         measure = self.measures.get(criteria)
         if measure is None:
             return {}, None
-        known = LabelStore(self.folder).current(criteria)
+        known = LabelStore(self.folder).of_each_copy(criteria)
         used = labels_used(known, None, since=self.changed(judge))
         drawn = {
             row: own
