@@ -64,7 +64,7 @@ PATIENCE = 5
 AGAIN = 25
 """How many times as often the worst cells are drawn in the second round."""
 WORST = 8
-"""How many cells of a grid are drawn again."""
+"""How many cells of a grid are drawn again, at least: of a large one, one in forty."""
 OURS = "post-stratified"
 BAR = 0.93
 """The least share of samples in which a 95 % interval that is shown may hold the truth."""
@@ -92,7 +92,7 @@ def grid(title: str, cells: Mapping[str, Draw], draws: int, again: int = AGAIN) 
         for name, hits in drawn_hits(cell, cells[cell], draws, "first").items():
             if len(hits) >= MADE:
                 first[cell, name] = statistics.fmean(hits)
-    least = sorted(first, key=lambda one: first[one])[:WORST]
+    least = sorted(first, key=lambda one: first[one])[: max(WORST, len(first) // 40)]
     again = draws if QUICK else draws * again
     second = {}
     for cell in dict.fromkeys(cell for cell, _ in least):
@@ -102,7 +102,7 @@ def grid(title: str, cells: Mapping[str, Draw], draws: int, again: int = AGAIN) 
     print(f"\n## {title}: {len(first)} cells by {draws} draws, the worst by {again} more\n")
     print("| worst cells | holds | draws |\n|---|--:|--:|")
     covered = {where: statistics.fmean(hits) for where, hits in second.items()}
-    for where in sorted(covered, key=lambda one: covered[one]):
+    for where in sorted(covered, key=lambda one: covered[one])[:WORST]:
         named = ", ".join(one for one in where if one)
         print(f"| {named} | {covered[where]:.3f} | {len(second[where])} |")
     return verdict(title, list(covered.values()), noisy(again), 1.0)
