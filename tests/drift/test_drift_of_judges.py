@@ -219,6 +219,65 @@ def test_labels_older_than_a_change_correct_nothing(
     assert json.loads(capsys.readouterr().out)["results"][0]["labels"]["n"] == 40
 
 
+def test_an_option_that_was_said_in_between_has_a_column(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for strict in (40, 0, 40):
+        judge.strict = strict
+        adjudge(monkeypatch, "drift", "check", "anchors.jsonl", "eval.yaml", "-q")
+    lines = (
+        Path("anchors.jsonl").read_text().replace('"FAIL", "score": 0.0', '"PASS", "score": 1.0')
+    )
+    Path("anchors.jsonl").write_text(lines)
+    capsys.readouterr()
+    assert adjudge(monkeypatch, "drift", "history", "anchors.jsonl", "-o", "drift.md") == 4
+    assert "| look | date | anchors | FAIL | PASS |" in Path("drift.md").read_text()
+
+
+def test_runs_that_lie_elsewhere_are_not_written_to(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = Path("here")
+    here.mkdir()
+    for name in ("rows.csv", "eval.yaml"):
+        Path(name).rename(here / name)
+    text = Path("anchors.jsonl").read_text().replace('"runs": "runs"', '"runs": "../runs"')
+    assert "../runs" in text
+    (here / "anchors.jsonl").write_text(text)
+    monkeypatch.chdir(here)
+    judge.strict = 20
+    adjudge(monkeypatch, "drift", "check", "anchors.jsonl", "eval.yaml", "-q")
+    assert "the change is not noted there" in " ".join(capsys.readouterr().err.split())
+    assert not Path("../runs/judge-changes.json").exists()
+
+
+def test_labels_older_than_a_change_correct_no_difference(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = Path("rows.csv")
+    rows.write_text(rows.read_text().replace("It is REC", "It may be REC"))
+    assert adjudge(monkeypatch, "run", "eval.yaml", "-q", "--run", "runs/second") == 0
+    for run in ("runs/first", "runs/second"):
+        label(run, 3)
+    assert compared(monkeypatch, capsys, "runs/second")["corrected"] is not None
+    judge.strict = 20
+    look(monkeypatch, capsys, 4)
+    found = compared(monkeypatch, capsys, "runs/second")
+    assert found["corrected"] is None
+    assert any("30 labels are older" in note for note in found["notes"])
+    assert adjudge(monkeypatch, "run", "eval.yaml", "-q", "--no-cache", "--run", "runs/third") == 0
+    found = compared(monkeypatch, capsys, "runs/third")
+    assert any("after one run and before the other" in note for note in found["notes"])
+
+
+def compared(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], run: str) -> Json:
+    """The first run against another."""
+    capsys.readouterr()
+    assert adjudge(monkeypatch, "runs", "diff", "runs/first", run, "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    return dict(found)
+
+
 def test_a_change_is_told_to_calibrate_by_its_anchors_too(
     judge: Judge, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -541,3 +541,15 @@ def test_no_limit_of_a_rate_lies_above_1() -> None:
         found.lower,
         found.value,
     )
+
+
+@pytest.mark.parametrize("label", [1.0, 1 / 3, 0.0])
+@pytest.mark.parametrize("counts", [(1372, 2674, 107), (2705, 1089, 441), (128, 631, 805)])
+def test_labels_that_all_agree_have_limits_however_many_verdicts_there_are(
+    counts: tuple[int, ...], label: float
+) -> None:
+    """The shares of these verdicts do not add up to 1 exactly."""
+    parts = [Stratum(str(rows), rows, (label,) * 20) for rows in counts]
+    found = post_stratified(parts).estimate
+    assert found.lower is not None and found.upper is not None and found.upper <= 1
+    assert found.lower <= label <= found.upper and found.width is not None and found.width > 0.05

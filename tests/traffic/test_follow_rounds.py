@@ -13,6 +13,7 @@ from adjudge.cli.main import app
 from adjudge.stats.betting import FallBets
 from adjudge.traffic import follow as rounds
 from adjudge.traffic.files import GrowingFiles
+from adjudge.traffic.history import traffic_document
 from adjudge.traffic.rates import AlarmState
 from adjudge.traffic.sampling import Sampling
 from adjudge.traffic.source import TrafficEvent
@@ -93,6 +94,17 @@ def test_an_alarm_is_kept_over_a_quiet_time_and_ends_when_all_is_well(
     assert [follow()[0] for _ in range(2)] == [4, 4]
     write("log.jsonl", events(60, 160))
     assert follow()[0] == 0
+
+
+def test_the_alarm_of_a_bar_that_was_removed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    on_day(monkeypatch, "2026-01-01")
+    write("log.jsonl", events(0, 60, "BAD"))
+    assert follow()[0] == 4
+    Path("eval.yaml").write_text(EVAL.splitlines()[0])
+    code, told = follow()
+    assert (code, told["alarms"]) == (0, [])
+    shown = traffic_document(Path("runs/eval-traffic"))
+    assert not shown.lines and "bar of the alarm" not in str(shown.parts)
 
 
 def test_an_alarm_of_a_day_that_is_judged_late_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,6 +185,23 @@ def label_all(folder: Path, name: str, passes: Sequence[bool], said: Sequence[st
     )
 
 
+def test_labels_that_were_changed_in_sight_of_the_verdict_do_not_move_the_difference(
+    tmp_path: Path,
+) -> None:
+    passes = [True] * 40
+    one, two = system(tmp_path / "one", passes), system(tmp_path / "two", passes, "b")
+    for folder, name in ((one, "a"), (two, "b")):
+        label_all(folder, name, passes, ["PASS", "FAIL"] * 20)
+    before = only(one, two).corrected
+    LabelStore(two).add(
+        *(
+            replace(label, option="PASS", judge_visible=True, design="chosen")
+            for label in list(LabelStore(two).current())
+        )
+    )
+    assert before is not None and only(one, two).corrected == before
+
+
 @pytest.mark.parametrize("differ", [0, 4, 5])
 def test_labels_that_are_all_alike_do_not_make_a_difference_certain(
     tmp_path: Path, differ: int

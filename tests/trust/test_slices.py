@@ -222,6 +222,24 @@ def test_runs_are_compared_slice_by_slice(runs: tuple[Path, Path]) -> None:
     assert whole.to_dict()["slices"][2]["difference"]["reason"]  # type: ignore[index,call-overload]
 
 
+def test_a_slice_that_one_run_alone_has_is_told_of(tmp_path: Path) -> None:
+    critic = AspectCritic("Is it right?", ScriptedModel(lambda _: "PASS"), name="right")
+    for run, languages in (("one", "en it"), ("two", "en en fr")):
+        rows = [
+            Instance({"response": f"{at} {language}", "language": language}, id=f"{language} {at}")
+            for language in languages.split()
+            for at in range(3)
+        ]
+        critic.evaluate(rows, run=tmp_path / run)
+    with run_diff(tmp_path / "one", tmp_path / "two", by="language") as found:
+        (whole,) = compare_runs(tmp_path / "one", tmp_path / "two", found)
+    lines = " ".join(map(str, comparison_lines(whole, "two")))
+    assert "fr: cannot tell: only the second run has it (3 rows)" in lines
+    assert "it: cannot tell: only the first run has it (3 rows)" in lines
+    slices = whole.to_dict()["slices"]
+    assert [one["name"] for one in slices] == ["en", "it", "fr"]  # type: ignore[index,union-attr,call-overload]
+
+
 def test_a_guideline_is_told_which_options_and_slices_annotators_differ_on(
     runs: tuple[Path, Path],
 ) -> None:

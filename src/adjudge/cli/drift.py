@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -142,11 +143,29 @@ def check(wanted: DriftOptions) -> int:
     look = replace(look, facts={**look.facts, **facts_to_keep("drift check")})
     follow_run(look, wanted.budget(), quiet=wanted.quiet or wanted.as_json)
     report = drift_report(known, looks)
-    runs = wanted.anchors.parent / known.runs
-    if known.runs and runs.is_dir() and any(map(holds_run, runs.iterdir())):
-        with writing(runs):
-            keep_changes(runs, report.changes(known))
+    if known.runs:
+        _note_changes(wanted.anchors, known.runs, report.changes(known))
     return _tell(report, wanted.anchors, wanted.output, as_json=wanted.as_json)
+
+
+def _note_changes(anchors: Path, beside: str, changes: Mapping[str, float]) -> None:
+    """Note a change beside the runs that the anchors name. The file may be anybody's: it names
+    folders below its own or below where the command runs.
+    """
+    runs = (anchors.parent / beside).resolve()
+    if not changes or not runs.is_dir() or not any(map(holds_run, runs.iterdir())):
+        return
+    if not any(runs.is_relative_to(one.resolve()) for one in (anchors.parent, Path())):
+        told = Message(
+            "{anchors} names the runs in {runs}, which is neither below it nor below this folder: "
+            "the change is not noted there. Calibrate those runs with --drift {anchors}",
+            anchors=anchors,
+            runs=runs,
+        )
+        echo(told, err=True)
+        return
+    with writing(runs):
+        keep_changes(runs, changes)
 
 
 @drift.command("history")

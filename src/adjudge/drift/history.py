@@ -75,6 +75,10 @@ class QuestionDrift:
         """The first look at which it is said to have changed."""
         return _reached(self.evidence, self.bar)
 
+    def options_at(self, look: AnchorLook) -> Counter[str]:
+        """Option → anchors, at a look."""
+        return Counter(str(each.option) for each in look.said.get(self.question, {}).values())
+
     def to_dict(self) -> JsonDict:
         return {
             "criteria": self.question,

@@ -89,7 +89,7 @@ def _slices(found: RunComparison) -> Iterator[str]:
     """A line for each slice, the largest first, and what their intervals promise."""
     for one in found.slices:
         if one.first is None or one.second is None:
-            yield Message("{slice}: cannot tell: no row has a number in both runs", slice=one.slice)
+            yield _nothing_shared(one)
             continue
         if one.shown.lower is None or one.shown.upper is None or one.shown.value is None:
             yield Message(
@@ -124,6 +124,25 @@ def _slices(found: RunComparison) -> Iterator[str]:
             level=level_text(found.level),
         )
     yield from found.slicing
+
+
+def _nothing_shared(one: RunComparison) -> Message:
+    before, now = one.pairing.rows
+    if not before:
+        return plural(
+            "{slice}: cannot tell: only the second run has it ({count} row)",
+            "{slice}: cannot tell: only the second run has it ({count} rows)",
+            now,
+            slice=one.slice,
+        )
+    if not now:
+        return plural(
+            "{slice}: cannot tell: only the first run has it ({count} row)",
+            "{slice}: cannot tell: only the first run has it ({count} rows)",
+            before,
+            slice=one.slice,
+        )
+    return Message("{slice}: cannot tell: no row has a number in both runs", slice=one.slice)
 
 
 def _slice_outcome(outcome: ComparisonOutcome) -> Message:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 from adjudge.messages import Message, term
+from adjudge.stats.intervals import Interval
 
 
 class HasLimits(Protocol):
@@ -38,6 +40,20 @@ def short_figure(value: float) -> Message:
 def percent(share: float) -> Message:
     """A share in percent: 67%, or 67 % in Russian."""
     return term("percent", "{share:.0f}%", share=100 * float(share))
+
+
+def percent_limits(found: Interval) -> tuple[Message, Message]:
+    """Both limits in percent, rounded outwards where they would read alike."""
+    lower, upper = 100 * found.lower, 100 * found.upper
+    if round(lower) == round(upper):
+        lower, upper = math.floor(lower), math.ceil(upper)
+    return percent(lower / 100), percent(upper / 100)
+
+
+def percent_range(found: Interval) -> Message:
+    """The same as a range: 59%–87%."""
+    lower, upper = percent_limits(found)
+    return Message("{lower}–{upper}", lower=lower, upper=upper)
 
 
 def level_text(level: float) -> Message:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -41,21 +41,20 @@ def change_evidence(looks: Sequence[Look]) -> list[float]:
     begun, and averaged over bets and beginnings. By Ville's inequality no more than a share
     ``risk`` of unchanged histories ever reaches ``1 / risk``, however often one looks.
     """
-    known: dict[str, Counter[AnchorAnswer]] = {}
+    known: defaultdict[str, Counter[AnchorAnswer]] = defaultdict(Counter)
     staked = [0.0] * len(_BETS)
     found = []
     for number, look in enumerate(looks):
-        won = [0.0] * len(_BETS)
+        won = [(0.0,) * len(_BETS)]
         for question, answer in look.items():
-            known.setdefault(question, Counter())[answer] += 1
+            known[question][answer] += 1
             if len(known[question]) > 1:  # where all are alike nothing is won or lost
-                of_question = _won(frozenset(known[question].items()), answer)
-                won = [sum(pair) for pair in zip(won, of_question, strict=True)]
+                won.append(_won(frozenset(known[question].items()), answer))
         if number:
             begins = 1 / (number * (number + 1))
             staked = [
-                min(_MOST, (one + begins) * math.exp(min(_MOST_AT_ONCE, log)))
-                for one, log in zip(staked, won, strict=True)
+                min(_MOST, (one + begins) * math.exp(min(_MOST_AT_ONCE, math.fsum(logs))))
+                for one, logs in zip(staked, zip(*won, strict=True), strict=True)
             ]
             found.append(math.fsum(staked) / len(staked) + 1 / (number + 1))
     return found

@@ -276,7 +276,7 @@ def _weighted(
 ) -> tuple[float, Interval]:
     rows = sum(part.rows for part in parts)
     weighted = [(part.rows / rows, part.mean or 0.0, _limits(part, level)) for part in parts]
-    value = math.fsum(weight * mean for weight, mean, _ in weighted)
+    value = math.fsum(part.rows * (part.mean or 0.0) for part in parts) / rows
     spread = math.fsum(weight * (mean - value) ** 2 for weight, mean, _ in weighted)
     among, dependence = spread / rows * row_effect, _dependence(parts)
     interval = mover(weighted, variance=among, level=level, dependence=dependence)
@@ -285,7 +285,8 @@ def _weighted(
             (part.rows / rows) ** 2 * _label_variance(part) for part in parts
         )
         interval = _at_least_of_one_share(interval, value, variance)
-    return value, Interval(max(0.0, interval.lower), min(1.0, interval.upper), level)
+    lower, upper = min(value, interval.lower), max(value, interval.upper)
+    return value, Interval(max(0.0, lower), min(1.0, upper), level)
 
 
 def _with_likelihood(parts: Sequence[Stratum], found: Interval) -> Interval:
@@ -308,11 +309,15 @@ def _label_variance(part: Stratum | _Known) -> float:
     return variance_of_mean(part.labels) * design_effect(part.labels, part.clusters)
 
 
+_ROUNDING = 1e-18
+"""A variance below it is what rounding leaves of labels that all agree."""
+
+
 def _at_least_of_one_share(interval: Interval, value: float, variance: float) -> Interval:
     """No narrower than that of one share with this variance: of many verdicts that each hold a rare
     label, the joined limits would come out too near.
     """
-    if variance <= 0 or not 0 < value < 1:
+    if variance < _ROUNDING or not 0 < value < 1:
         return interval
     worth = value * (1 - value) / variance
     alone = share_limits(value * worth, worth, level=interval.level)

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import stdev
 
 from adjudge.messages import Message
 from adjudge.stats.bootstrap import Draws, percentile_interval, redrawn
@@ -72,11 +73,9 @@ class Standing:
     upper: float | None
     """None where the draws do not bound it: see ``Strengths.unbounded``."""
     rank: int
-    best_rank: int | None
-    worst_rank: int | None
-    """The ranks held in ``level`` of the draws; without limits, those that no significant win rules
-    out.
-    """
+    best_rank: int
+    worst_rank: int
+    """The ranks that the differences from all others together leave open at ``level``."""
     wins: int
     losses: int
     ties: int
@@ -296,8 +295,20 @@ def rank(
     few = found.padded or units < LEAST_PROMPTS
     drawn = [] if few else _drawn(contests, prompts, draws, found)
     ordered = sorted(found.log_strengths, key=lambda name: (-found.log_strengths[name], name))
-    beaten = _beaten(contests, prompts, level)
-    places = tuple(_place(name, found, drawn, counted, beaten, level, units) for name in ordered)
+    bounded = {
+        name
+        for name in ordered
+        if drawn and sum(name in one.unbounded for one in drawn) <= (1 - level) / 2 * len(drawn)
+    }
+    each = 1 - (1 - level) / (len(ordered) - 1)  # so that all others together hold at the level
+    apart = {
+        *(pair for pair in _beaten(contests, prompts, each) if not bounded.issuperset(pair)),
+        *_apart(found, drawn, bounded, each, units),
+    }
+    places = tuple(
+        _place(name, found, drawn if name in bounded else (), counted, apart, level, units)
+        for name in ordered
+    )
     return Standings(
         places,
         found.ties,
@@ -337,29 +348,40 @@ def _beaten(
     return found
 
 
+def _apart(
+    found: Strengths,
+    drawn: Sequence[Strengths],
+    bounded: Collection[str],
+    level: float,
+    prompts: int,
+) -> Iterator[tuple[str, str]]:
+    """(better, worse) of every two whose strengths differ by more than the draws let expect. The
+    share of draws in which one is ahead would not do: of equals it shuts out true ranks too often.
+    """
+    for one, other in combinations(sorted(bounded), 2):
+        gap = found.log_strengths[one] - found.log_strengths[other]
+        error = stdev(each.log_strengths[one] - each.log_strengths[other] for each in drawn)
+        if abs(gap) > _wider(level, prompts) * z_two_sided(level) * error:
+            yield (one, other) if gap > 0 else (other, one)
+
+
 def _place(
     name: str,
     found: Strengths,
     drawn: Sequence[Strengths],
     counted: Mapping[NamedContest, int],
-    beaten: Collection[tuple[str, str]],
+    apart: Collection[tuple[str, str]],
     level: float,
     prompts: int,
 ) -> Standing:
     own = found.log_strengths
-    bounded = drawn and sum(name in one.unbounded for one in drawn) <= (1 - level) / 2 * len(drawn)
     limits = (
         _widened(
             percentile_interval([one.log_strengths[name] for one in drawn], level),
             own[name],
             prompts,
         )
-        if bounded
-        else None
-    )
-    held = (
-        percentile_interval([_rank(name, one.log_strengths) for one in drawn], level)
-        if bounded
+        if drawn
         else None
     )
     mine = [
@@ -380,8 +402,8 @@ def _place(
         rating(limits.lower) if limits else None,
         rating(limits.upper) if limits else None,
         round(_rank(name, own)),
-        math.floor(held.lower) if held else 1 + sum(worse == name for _, worse in beaten),
-        math.ceil(held.upper) if held else len(own) - sum(better == name for better, _ in beaten),
+        1 + sum(worse == name for _, worse in apart),
+        len(own) - sum(better == name for better, _ in apart),
         wins,
         played - wins - ties,
         ties,
@@ -391,11 +413,14 @@ def _place(
 
 def _widened(interval: Interval, middle: float, prompts: int) -> Interval:
     """As Student's interval of so many prompts is wider than a normal one."""
-    level = interval.level
-    wider = t_quantile((1 + level) / 2, prompts - 1) / z_two_sided(level)
-    wider *= math.sqrt(prompts / (prompts - 1))
+    wider = _wider(interval.level, prompts)
     below, above = max(0.0, middle - interval.lower), max(0.0, interval.upper - middle)
-    return Interval(middle - wider * below, middle + wider * above, level)
+    return Interval(middle - wider * below, middle + wider * above, interval.level)
+
+
+def _wider(level: float, prompts: int) -> float:
+    student = t_quantile((1 + level) / 2, prompts - 1) / z_two_sided(level)
+    return student * math.sqrt(prompts / (prompts - 1))
 
 
 def _rank(name: str, log_strengths: Mapping[str, float]) -> float:

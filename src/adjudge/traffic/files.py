@@ -15,7 +15,7 @@ from adjudge.messages import Message, reason_of
 from adjudge.traffic.otlp import holds_spans, spans_in
 from adjudge.traffic.source import TrafficBatch, TrafficEvent
 
-_PART = 4 << 20
+_PART = 1 << 20
 """Bytes that are read at once."""
 _LONGEST = 64 << 20
 """Bytes of the longest line that is taken."""

@@ -24,13 +24,14 @@ from adjudge.traffic.intake import Intake, Taken, today
 from adjudge.traffic.rates import Alarm, AlarmState, TrafficRate, rates_of, uniform_scores
 from adjudge.traffic.sampling import Sampling
 from adjudge.traffic.source import SourceAway, TrafficSource
+from adjudge.traffic.store import TrafficStore
 from adjudge.traffic.write_back import WriteBack
 
 ROWS = "traffic.jsonl"
 """The chosen rows of a day, in the folder of its run."""
 _ALARMS, _CLOSED = "alarms", "closed"
 _MOST_TOLD = 3
-_MOST_AT_ONCE = 20
+_MOST_AT_ONCE = 80
 """Looks at the source before what came is judged."""
 
 
@@ -276,13 +277,16 @@ class Follower:
         return outcome
 
     def _alarms(self, intake: Intake, day: str, bars: Sequence[Bar]) -> Iterator[Alarm]:
-        """Each rate that has a bar, looked at once more."""
+        """Each rate that has a bar, looked at once more; what was kept of others is forgotten."""
+        before = intake.fact(_ALARMS)
+        kept = {name: one for name, one in before.items() if _bar_of(bars, *name.split("\0"))}
+        if kept != before:
+            intake.keep_fact(_ALARMS, kept)
         if not bars or not holds_run(self.run_of(day)):
             return
         scores: dict[tuple[str, str], dict[int, float | None]] = {}
         for name, place, score in uniform_scores(self.run_of(day)):
             scores.setdefault(name, {})[place] = score
-        kept = dict(intake.fact(_ALARMS))
         for (judge, criterion), found in scores.items():
             bar = _bar_of(bars, judge, criterion)
             if bar is None:
@@ -314,7 +318,7 @@ def runs_of_day(folder: Path, day: str) -> list[Path]:
     return [folder / day, *takewhile(holds_run, numbered)]
 
 
-def alarms_kept(intake: Intake) -> Iterator[Alarm]:
+def alarms_kept(intake: TrafficStore) -> Iterator[Alarm]:
     """How things stood when the last rows were judged."""
     for name, kept in intake.fact(_ALARMS).items():
         judge, _, criterion = name.partition("\0")

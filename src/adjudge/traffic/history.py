@@ -9,10 +9,10 @@ from pathlib import Path
 
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, render
-from adjudge.results.numbers import percent
+from adjudge.results.numbers import percent, percent_range
 from adjudge.traffic.follow import alarms_kept, runs_of_day
-from adjudge.traffic.intake import FILE, StratumCount, reading_intake
 from adjudge.traffic.rates import Alarm, TrafficRate, rolling_rates
+from adjudge.traffic.store import FILE, StratumCount, reading_store
 from adjudge.view.document import Document, DocumentPart
 from adjudge.view.plots import Range
 from adjudge.view.timeline import Moment, timeline, titled
@@ -28,7 +28,7 @@ def is_followed(folder: Path) -> bool:
 
 def traffic_document(folder: Path, language: str = "en", window: int = _WINDOW) -> Document:
     """The rates of the last days, each over the ``window`` days before it."""
-    with reading_intake(folder) as intake:
+    with reading_store(folder) as intake:
         counts, alarms = intake.counts(), list(alarms_kept(intake))
         days = intake.days()[-_DAYS - window + 1 :]
     runs = {day: run for day in days if holds_run(run := runs_of_day(folder, day)[-1])}
@@ -92,7 +92,7 @@ def _row(day: str, rate: TrafficRate) -> list[str]:
     return [
         day,
         Message("cannot tell") if rate.mean is None else percent(rate.mean),
-        f"{percent(limits.lower)}–{percent(limits.upper)}" if limits else "–",
+        percent_range(limits) if limits else "–",
         str(rate.rows),
         f"{rate.events:,}",
     ]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,33 +21,25 @@ from adjudge.messages import Message, reason_of
 from adjudge.runs.traffic_rows import COLUMN
 from adjudge.traffic.sampling import SampleChoice, Sampling
 from adjudge.traffic.source import TrafficBatch, TrafficEvent, TrafficSource
-from adjudge.traffic.whole import TRAJECTORY, line_of, row_of
+from adjudge.traffic.store import FILE, TrafficStore, json_line
+from adjudge.traffic.whole import row_of
 
-FILE = "traffic.sqlite"
 _LOCK = "traffic.lock"
-_TABLES = """
-CREATE TABLE IF NOT EXISTS cursors (source TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS events (key BLOB PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS days (
-    day TEXT, stratum TEXT, seen INTEGER NOT NULL, chosen INTEGER NOT NULL,
-    PRIMARY KEY (day, stratum)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS rows (
-    day TEXT, number INTEGER, row TEXT NOT NULL, PRIMARY KEY (day, number)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS pieces (
-    trace TEXT, id TEXT, format TEXT NOT NULL, piece TEXT NOT NULL, is_root INTEGER NOT NULL,
-    came REAL NOT NULL, PRIMARY KEY (trace, id)
-) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS sent (key TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-"""
+_TABLES = {
+    "cursors": "source TEXT PRIMARY KEY, value TEXT NOT NULL",
+    "events": "key BLOB PRIMARY KEY",
+    "days": "day TEXT, stratum TEXT, seen INTEGER NOT NULL, chosen INTEGER NOT NULL, "
+    "PRIMARY KEY (day, stratum)",
+    "rows": "day TEXT, number INTEGER, row TEXT NOT NULL, PRIMARY KEY (day, number)",
+    "pieces": "trace TEXT, id TEXT, format TEXT NOT NULL, piece TEXT NOT NULL, "
+    "is_root INTEGER NOT NULL, came REAL NOT NULL, PRIMARY KEY (trace, id)",
+    "sent": "key TEXT PRIMARY KEY",
+    "facts": "name TEXT PRIMARY KEY, value TEXT NOT NULL",
+}
 _COUNT = (
     "INSERT INTO days VALUES (?, ?, 1, ?) ON CONFLICT (day, stratum) "
     "DO UPDATE SET seen = seen + 1, chosen = chosen + excluded.chosen"
 )
-
-
 _NO_ROOT = 10
 _AT_ONCE = 100
 """Traces that are taken together, all of them or none."""
@@ -55,16 +47,6 @@ _WHOLE = (
     "SELECT trace FROM pieces GROUP BY trace "
     "HAVING (max(is_root) AND max(came) <= ?) OR max(came) <= ?"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class StratumCount:
-    """What came of a stratum on a day."""
-
-    day: str
-    stratum: str
-    seen: int
-    chosen: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +76,8 @@ def today() -> str:
     return datetime.now(UTC).date().isoformat()
 
 
-class Intake:
-    """The events of a source, in a file of its own beside the runs of the days."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._held = connection
+class Intake(TrafficStore):
+    """The events of a source, taken into a file of its own beside the runs of the days."""
 
     def take(self, source: TrafficSource, sampling: Sampling, day: str) -> tuple[Taken, bool]:
         """What came since the last look, all of it or nothing; and whether there is more."""
@@ -131,7 +110,7 @@ class Intake:
         known = self._held.execute(
             "SELECT piece, came FROM pieces WHERE trace = ? AND id = ?", (event.trace, event.id)
         ).fetchone()
-        piece = _line(event.row)
+        piece = json_line(event.row)
         came = known[1] if not is_new and known and known[0] == piece else time.time()
         self._held.execute(
             "INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?)",
@@ -204,74 +183,14 @@ class Intake:
         self._held.execute(
             "INSERT INTO rows VALUES "
             "(?, (SELECT coalesce(max(number) + 1, 0) FROM rows WHERE day = ?), ?)",
-            (day, day, _line({**event.row, COLUMN: about})),
+            (day, day, json_line({**event.row, COLUMN: about})),
         )
-
-    def days(self) -> list[str]:
-        """The days on which something was chosen, the first one first."""
-        return [day for (day,) in self._held.execute("SELECT DISTINCT day FROM rows ORDER BY day")]
-
-    def counts(self) -> list[StratumCount]:
-        """What came of each stratum on each day."""
-        found = self._held.execute("SELECT day, stratum, seen, chosen FROM days ORDER BY 1, 2")
-        return [StratumCount(*one) for one in found]
-
-    def chosen_on(self, day: str) -> int:
-        """How many rows of a day were chosen."""
-        found = self._held.execute("SELECT count(*) FROM rows WHERE day = ?", (day,)).fetchone()
-        return int(found[0])
-
-    def has_traces(self, day: str) -> bool:
-        """Whether the rows of a day were put together of spans."""
-        found = self._held.execute("SELECT row FROM rows WHERE day = ? LIMIT 1", (day,)).fetchone()
-        return found is not None and TRAJECTORY in json.loads(found[0])
-
-    def write_rows(self, day: str, path: Path, *, as_trajectories: bool = False) -> None:
-        """The rows of a day as a data file, which grows at its end."""
-        path.parent.mkdir(parents=True, exist_ok=True)
-        held = _whole_lines(path)
-        rows = self._held.execute(
-            "SELECT row FROM rows WHERE day = ? AND number >= ? ORDER BY number", (day, held)
-        )
-        with path.open("a", encoding="utf-8") as file:
-            for (row,) in rows:
-                line = line_of(json.loads(row), as_trajectory=as_trajectories)
-                file.write(f"{_line(line)}\n")
-
-    def fact(self, name: str) -> JsonObject:
-        """Something that is kept between two looks; empty where nothing is."""
-        found = self._held.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return object_in(json.loads(found[0])) if found else {}
-
-    def keep_fact(self, name: str, value: JsonObject) -> None:
-        self._held.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, json.dumps(value)))
-
-    def was_sent(self, key: str) -> bool:
-        """Whether a verdict was written back."""
-        found = self._held.execute("SELECT 1 FROM sent WHERE key = ?", (key,))
-        return found.fetchone() is not None
-
-    def mark_sent(self, keys: Sequence[str]) -> None:
-        with self._transaction():
-            self._held.executemany(
-                "INSERT OR IGNORE INTO sent VALUES (?)", [(one,) for one in keys]
-            )
 
     def _cursor(self, source: TrafficSource) -> JsonObject:
         found = self._held.execute(
             "SELECT value FROM cursors WHERE source = ?", (source.name,)
         ).fetchone()
         return object_in(json.loads(found[0])) if found else {}
-
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._held.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._held.execute("ROLLBACK")
-            raise
-        self._held.execute("COMMIT")
 
 
 @contextmanager
@@ -291,7 +210,8 @@ def open_intake(folder: Path) -> Iterator[Intake]:
                 )
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
-            connection.executescript(_TABLES)
+            for name, columns in _TABLES.items():
+                connection.execute(f"CREATE TABLE IF NOT EXISTS {name} ({columns}) WITHOUT ROWID")
             yield Intake(connection)
     except sqlite3.Error as error:
         raise RunError("{path} cannot be used: {error}", path=path, error=error) from error
@@ -303,42 +223,5 @@ def open_intake(folder: Path) -> Iterator[Intake]:
         ) from error
 
 
-@contextmanager
-def reading_intake(folder: Path) -> Iterator[Intake]:
-    """The events of a folder, read while another process may follow."""
-    path = folder / FILE
-    try:
-        address = f"{path.absolute().as_uri()}?mode=ro"
-        with closing(sqlite3.connect(address, uri=True, timeout=5)) as connection:
-            yield Intake(connection)
-    except sqlite3.Error as error:
-        raise RunError("{path} cannot be used: {error}", path=path, error=error) from error
-
-
 def _key(id: str) -> bytes:
     return sha256(id.encode("utf-8", "surrogatepass")).digest()[:16]
-
-
-def _line(row: JsonObject) -> str:
-    """A row as one line of JSON; what is half of a character is written as its code."""
-    text = json.dumps(row, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(row)
-    return text
-
-
-def _whole_lines(path: Path) -> int:
-    """How many lines a file holds; what was written of one more, by a process that was killed, is
-    cut off.
-    """
-    if not path.exists():
-        return 0
-    lines = end = 0
-    with path.open("r+b") as file:
-        for line in file:
-            if line.endswith(b"\n"):
-                lines, end = lines + 1, end + len(line)
-        file.truncate(end)
-    return lines

@@ -10,7 +10,7 @@ from pathlib import Path
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message
-from adjudge.results.numbers import figure, percent
+from adjudge.results.numbers import figure, percent, percent_limits
 from adjudge.results.report import Skipped
 from adjudge.results.setup import KEPT
 from adjudge.runs.folder import records_of, run_info
@@ -66,10 +66,11 @@ class TrafficRate:
                 "{name}: {mean} of {events} events, by {count} rows: too few for an interval",
                 **values,
             )
+        lower, upper = percent_limits(self.interval)
         return Message(
             "{name}: {mean} of {events} events ({lower} to {upper}, by {count} rows)",
-            lower=percent(self.interval.lower),
-            upper=percent(self.interval.upper),
+            lower=lower,
+            upper=upper,
             **values,
         )
 

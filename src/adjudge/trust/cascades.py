@@ -133,7 +133,7 @@ def calibrate_cascades(
     The run must have asked every step about every row: one of a cascade without a calibration.
     ``labels``: instead of those in the run folder. ``criteria``: only these.
     """
-    given = list(LabelStore(folder).current() if labels is None else labels)
+    given = list(LabelStore(folder).of_each_copy() if labels is None else labels)
     return [
         _learnt(one, settings)
         for one in labelled_judges(folder, given, criteria)

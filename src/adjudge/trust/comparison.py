@@ -37,6 +37,7 @@ from adjudge.stats.intervals import Interval
 from adjudge.stats.slices import OwnValue, PooledValue, level_of_each, pool
 from adjudge.stats.student import t_cdf, t_quantile
 from adjudge.trust.contestants import Contestants
+from adjudge.trust.labels_used import moment_text
 from adjudge.trust.measure import Measure
 from adjudge.trust.paired_series import ComparedRun, PairedSeries
 from adjudge.trust.vote_values import noise_of_difference
@@ -225,7 +226,9 @@ class _Line:
         self._line, self._found, self._sides = line, found, sides
         self._judge, self._criteria, self._answered_by = json.loads(line)
         self._measure = sides[0].measures.get(self._criteria)
-        self._labels = [side.labels(self._criteria) for side in sides]
+        both = [side.labels(self._judge, self._criteria) for side in sides]
+        self._labels = [labels for labels, _ in both]
+        self._older = list(dict.fromkeys(older for _, older in both if older))
         self._is_count = sides[1].counts(self._judge, self._criteria)
 
     def _series(self) -> PairedSeries:
@@ -260,7 +263,7 @@ class _Line:
                 series[name],
                 Pairing((rows[0][name], max(paired[name], rows[1][name])), {"id": paired[name]}),
             )
-            for name, _ in rows[0].most_common()
+            for name, _ in (rows[0] + rows[1]).most_common()
         }
 
     def told(
@@ -286,7 +289,11 @@ class _Line:
         judges = list(zip(sides, series.judges, strict=True))
         locks = [side.lock(name, criteria) for side, name in judges]
         one_order = bool(system) and any(side.one_order(name) for side, name in judges)
-        notes = _notes(series, difference, corrected, pairing, same_judge=locks[0] == locks[1])
+        notes = [
+            *_notes(series, difference, corrected, pairing, same_judge=locks[0] == locks[1]),
+            *self._older,
+            *self._changed_between(series.judges),
+        ]
         noise = (
             noise_of_difference(
                 [side.folder for side in sides], series.judges, series.places, measure, difference
@@ -320,6 +327,20 @@ class _Line:
             most = math.inf if made.without else sys.float_info.max
             made = replace(made, reach=most, notes=(*made.notes, FEWER))
         return replace(made, outcome=_outcome(made))
+
+    def _changed_between(self, judges: tuple[str, str]) -> Iterator[Message]:
+        """A judge that was found changed after one run was started and before the other was."""
+        runs = [side.started for side in self._sides if side.started is not None]
+        moments = {
+            side.changed(judge) for side, judge in zip(self._sides, judges, strict=True) if judge
+        }
+        for moment in sorted(one for one in moments if one is not None):
+            if len(runs) == 2 and min(runs) < moment <= max(runs):
+                yield Message(
+                    "the judge was found changed on {date}, after one run and before the other: "
+                    "part of the difference may be the judge's",
+                    date=moment_text(moment),
+                )
 
 
 NO_BOUNDS = Message(

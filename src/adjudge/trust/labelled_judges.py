@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.label import Label
@@ -15,6 +16,8 @@ from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.judge_changes import changed_at
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
+
+_NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,7 @@ class LabelledJudge:
             self.labels,
             self.lock,
             model_made=settings.labels_are_model_made,
-            since=self._changed_at(settings),
+            since=found_changed(self.folder, self.configuration, settings.changes),
             older=settings.labels_before_change,
         )
         return replace(found, notes=(*found.notes, *self._of_an_earlier_run(found.labels)))
@@ -63,10 +66,14 @@ class LabelledJudge:
                 count,
             )
 
-    def _changed_at(self, settings: LabelSettings) -> float | None:
-        identity = judge_identity(self.configuration)
-        found = (changed_at(self.folder, identity), settings.changes.get(identity))
-        return max((one for one in found if one is not None), default=None)
+
+def found_changed(
+    folder: str | Path, configuration: JudgeConfiguration, told: Mapping[str, float] = _NOTHING
+) -> float | None:
+    """When a judge of a run was last found changed, as its runs or ``told`` say."""
+    identity = judge_identity(configuration)
+    found = (changed_at(folder, identity), told.get(identity))
+    return max((one for one in found if one is not None), default=None)
 
 
 def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:

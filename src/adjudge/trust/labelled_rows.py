@@ -18,7 +18,7 @@ def labelled_rows(folder: str | Path, judge: str) -> Iterator[Rows]:
     for judged in label_scales(folder):
         labels = [
             one
-            for one in LabelStore(folder).current(judged.name)
+            for one in LabelStore(folder).of_each_copy(judged.name)
             if one.state == "given" and one.kind != "model"
         ]
         if judge not in judged.judges or not labels:

@@ -46,6 +46,8 @@ class LabelsUsed:
     model_made: bool = False
     drawn_by: str | None = None
     """What the chances follow of rows that were drawn with chances of their own."""
+    older: Message | None = None
+    """What is said of labels from before a change of the judge; one of the notes."""
 
     @property
     def weighting(self) -> Weighting | None:
@@ -99,14 +101,17 @@ def labels_used(
     ways = sorted({str(one.drawn_by) for one in kept if one.design == "random_weighted"})
     if len(ways) > 1:
         refusal = refusal or _drawn_twice(ways)
+    from_before = None
     if before and since is not None:
-        notes.append(_as_it_was(since) if older else _some_older(len(before), since))
+        from_before = _as_it_was(since) if older else _some_older(len(before), since)
+        notes.append(from_before)
     return LabelsUsed(
         tuple(kept),
         tuple(notes),
         refusal,
         any(one.kind == "model" for one in kept),
         ways[0] if len(ways) == 1 else None,
+        from_before,
     )
 
 
@@ -144,7 +149,7 @@ def _all_older(count: int, since: float) -> Refusal:
             "the judge was found changed on {date}, and all {count} labels are older: label rows "
             "of a run made since, or say --labels-before-change for numbers of the judge as it was",
             count,
-            date=_date(since),
+            date=moment_text(since),
         ),
     )
 
@@ -154,7 +159,7 @@ def _some_older(count: int, since: float) -> Message:
         "{count} label is older than {date}, when the judge was found changed, and is left out",
         "{count} labels are older than {date}, when the judge was found changed, and are left out",
         count,
-        date=_date(since),
+        date=moment_text(since),
     )
 
 
@@ -162,11 +167,11 @@ def _as_it_was(since: float) -> Message:
     return Message(
         "labels count that are older than {date}, when the judge was found changed: the corrected "
         "number is that of the judge as it was, not as it is now",
-        date=_date(since),
+        date=moment_text(since),
     )
 
 
-def _date(moment: float) -> str:
+def moment_text(moment: float) -> str:
     return time.strftime("%Y-%m-%d %H:%M", time.localtime(moment))
 
 

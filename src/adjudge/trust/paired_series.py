@@ -14,9 +14,11 @@ from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
 from adjudge.labels.scales import label_scales
 from adjudge.labels.store import LabelStore
+from adjudge.messages import Message
 from adjudge.runs.diff import JudgmentSummary, Pair
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import PairedScores
+from adjudge.trust.labelled_judges import found_changed
 from adjudge.trust.labels_used import labels_used
 from adjudge.trust.measure import Measure, measure_of
 from adjudge.trust.rows import agreed_value, by_row
@@ -31,10 +33,12 @@ class ComparedRun:
     measures: dict[str, Measure]
     """Criteria → how its options are worth what."""
     judges: dict[str, JudgeConfiguration]
+    started: float | None = None
 
     @classmethod
     def of(cls, folder: str | Path) -> ComparedRun:
-        judges = run_info(folder).judge_configurations
+        info = run_info(folder)
+        started = info.facts.get("started")
         try:
             scales = label_scales(folder)
         except (
@@ -46,7 +50,12 @@ class ComparedRun:
             for one in scales
             if not (one.scale.compares or one.scale.by_parts)
         }
-        return cls(Path(folder), plain, judges)
+        return cls(
+            Path(folder),
+            plain,
+            dict(info.judge_configurations),
+            float(started) if isinstance(started, int | float) else None,
+        )
 
     def lock(self, judge: str, criteria: str) -> str:
         return judge_identity(self.judges.get(judge, JudgeConfiguration()), criteria)
@@ -64,12 +73,21 @@ class ComparedRun:
             settings.get("check_positional_bias") or settings.get("rotations")
         )
 
-    def labels(self, criteria: str) -> dict[str, float]:
-        """Row → what people say of it, of rows that were drawn among all; from 0 to 1."""
+    def changed(self, judge: str) -> float | None:
+        """When the judge was last found changed; of one that is called otherwise here, any."""
+        own = [self.judges[judge]] if judge in self.judges else self.judges.values()
+        found = (found_changed(self.folder, one) for one in own)
+        return max((one for one in found if one is not None), default=None)
+
+    def labels(self, judge: str, criteria: str) -> tuple[dict[str, float], Message | None]:
+        """Row → what people say of it, of rows that were drawn among all; from 0 to 1. And what is
+        said of labels that are older than a change of the judge, which are left out.
+        """
         measure = self.measures.get(criteria)
         if measure is None:
-            return {}
-        used = labels_used(LabelStore(self.folder).current(criteria), None)
+            return {}, None
+        known = LabelStore(self.folder).of_each_copy(criteria)
+        used = labels_used(known, None, since=self.changed(judge))
         drawn = {
             row: own
             for row, own in by_row(used.labels).items()
@@ -79,7 +97,8 @@ class ComparedRun:
             row: [said for one in own if (said := _answer(one, measure)) is not None]
             for row, own in drawn.items()
         }
-        return {row: agreed_value(own, measure) for row, own in answers.items() if own}
+        values = {row: agreed_value(own, measure) for row, own in answers.items() if own}
+        return values, used.older
 
 
 def _answer(label: Label, measure: Measure) -> str | float | None:

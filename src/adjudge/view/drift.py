@@ -127,7 +127,8 @@ def _plots(one: QuestionDrift, report: DriftReport, language: str) -> list[Marku
 
 
 def _part(one: QuestionDrift, report: DriftReport, language: str) -> DocumentPart:
-    options = sorted({*one.first, *one.last})
+    counts = [one.options_at(look) for look in report.looks]
+    options = sorted(set().union(*counts))
     return DocumentPart(
         title=one.question,
         plots=_plots(one, report, language),
@@ -139,12 +140,16 @@ def _part(one: QuestionDrift, report: DriftReport, language: str) -> DocumentPar
             Message("mean"),
             Message("evidence"),
         ],
-        rows=[_row(one, look, options, place) for place, look in enumerate(report.looks)],
+        rows=[
+            _row(one, look, counts[place], options, place)
+            for place, look in enumerate(report.looks)
+        ],
     )
 
 
-def _row(one: QuestionDrift, look: AnchorLook, options: Sequence[str], place: int) -> list[str]:
-    counts = Counter(each.option for each in look.said.get(one.question, {}).values())
+def _row(
+    one: QuestionDrift, look: AnchorLook, counts: Counter[str], options: Sequence[str], place: int
+) -> list[str]:
     return [
         str(look.number),
         time.strftime("%Y-%m-%d %H:%M", time.localtime(look.at)),

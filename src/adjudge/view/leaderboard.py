@@ -14,7 +14,7 @@ from adjudge.view.template import environment
 
 def _rank(place: Standing) -> str:
     """The rank, and the ranks that it may be."""
-    if place.best_rank is None or place.worst_rank is None or place.best_rank == place.worst_rank:
+    if place.best_rank == place.worst_rank:
         return str(place.rank)
     return f"{place.rank} ({place.best_rank}–{place.worst_rank})"
 

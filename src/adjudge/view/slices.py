@@ -14,7 +14,8 @@ from adjudge.view.calibrated import limits_text, value_text
 def slice_title(found: SliceReport) -> Message:
     """What the rows are told apart by, and what their intervals promise."""
     return Message(
-        "by {column}: the intervals of all slices hold together at {level} (each at {each}%)",
+        "by {column}: the intervals of all slices hold together at {level} for this judge and "
+        "criterion (each at {each}%)",
         column=found.column,
         level=level_text(found.level),
         each=f"{100 * found.each:.4g}",

@@ -10,7 +10,7 @@ from rich.table import Table
 from adjudge.domain.judge_criterion import of_system
 from adjudge.messages import Message, join, plural, term
 from adjudge.results.counts import count_judgments, count_rows
-from adjudge.results.numbers import figure, limits, percent
+from adjudge.results.numbers import figure, limits, percent, percent_range
 from adjudge.results.summary import Summary
 from adjudge.results.trusted import trust_sentence
 from adjudge.view.terminal import Screen
@@ -157,10 +157,7 @@ def _result(found: Summary) -> tuple[str, str]:
     if found.passes:
         rate = found.passes
         shown = Message("{share} pass", share=percent(rate.share))
-        inside = rate.interval
-        return shown, "–" if inside is None else Message(
-            "{lower}–{upper}", lower=percent(inside.lower), upper=percent(inside.upper)
-        )
+        return shown, "–" if rate.interval is None else percent_range(rate.interval)
     if found.mean is None:
         return "–", "–"
     mean = Message("{mean} {value}", mean=term("score", "mean"), value=figure(found.mean, 3))
