@@ -118,7 +118,7 @@ def test_what_is_wrong_in_a_bucket_is_said_without_keys(
 ) -> None:
     run = on_one_machine(marked_file(tmp_path), tmp_path / "one")
     at = bucket()
-    with pytest.raises(WrongData, match="none.csv cannot be read: there is no such object"):
+    with pytest.raises(WrongData, match=r"none\.csv cannot be read: there is no such object"):
         list(read_instances(f"{at}/none.csv"))
     with pytest.raises(SetupError, match="there is no such bucket"):
         export(run, "s3://no-such-bucket/out.csv")

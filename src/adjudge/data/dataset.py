@@ -105,11 +105,11 @@ def read_instances(
     """One instance a row, read as they are asked for: a data set of any length needs the memory of
     a few rows.
 
-    ``source``: a path or an address (``s3://bucket/rows.csv``), ``-`` for standard input, a data
-    frame, or anything that gives texts, mappings or instances. ``columns`` says which column is
-    which field; the rest is found by the usual names. ``needed``: the fields that every row must
-    have; ``may_be_empty``: those that a row must have a column for, though there may be nothing in it;
-    ``also``: further ones that are taken where they are there. ``id``: the column with the rows' names; without one a row is called
+    ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts,
+    mappings or instances. ``columns`` says which column is which field; the rest is found by the
+    usual names. ``needed``: the fields that every row must have; ``may_be_empty``: those that a row
+    must have a column for, though there may be nothing in it; ``also``: further ones that are taken
+    where they are there. ``id``: the column with the rows' names; without one a row is called
     by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
     ``metadata["row"]``. ``on_bad_row`` gets each row that cannot be read, and reading goes
     on; without it the first one raises a WrongData. What is wrong with the whole source raises
