@@ -7,7 +7,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
-	test-import test-docker test-embedded test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-width test-unitxt \
+	test-import test-docker test-embedded test-engines test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-width test-unitxt \
 	test-first-steps test-work fuzz \
 	lock dist docs messages pictures priors release clean
 
@@ -16,7 +16,7 @@ help:
 	@echo "make example-reports  write the sample reports in examples/reports anew, with the embedded model"
 	@echo "make test            all tests"
 	@echo "make check           ruff, strict types of the package and its tests, import direction"
-	@echo "make bench           CPU per judgment and import time, against a bare HTTP loop"
+	@echo "make bench           CPU per judgment and import time, beside a bare HTTP loop and two other frameworks (RECORD=--record keeps the ratios)"
 	@echo "make bench-intervals how often the 95 % interval of a mean holds the true mean"
 	@echo "make bench-coverage  how often corrected rates, differences, gates and cascades are right (some minutes)"
 	@echo "make test-oracles    figures (on ten thousand random tables each), rules over trajectories and sentences against other implementations"
@@ -35,6 +35,7 @@ help:
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
 	@echo "make test-scale      runs in provider batches, over Ray and Postgres (apt-get install postgresql), killed again and again (an hour)"
+	@echo "make test-engines    the recipes for Spark, Dask, Airflow, Kubernetes and DuckDB, killed in the middle (needs Java 17), and files in buckets"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-traffic    a hundred thousand events followed, with duplicates and disorder, killed twenty times; weighted rates and alarms at length"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
@@ -88,9 +89,16 @@ check: $(VENV)/ready
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_architecture.py
 
+PEERS := autoevals phoenix
+
 bench: $(VENV)/ready
 	$(PIP) install -r requirements/bench.txt
-	$(BIN)/python benchmarks/line.py
+	for name in $(PEERS); do \
+		test -e .venv-peers/$$name/ready || { $(PYTHON) -m venv .venv-peers/$$name && \
+		.venv-peers/$$name/bin/pip --disable-pip-version-check --quiet install -r requirements/peers/$$name.in && \
+		touch .venv-peers/$$name/ready; } || exit 1; \
+	done
+	$(BIN)/python benchmarks/ratios.py --peers .venv-peers $(RECORD)
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/codec.py
 
@@ -185,6 +193,15 @@ test-sandbox: $(VENV)/ready
 test-unitxt: .venv-unitxt/ready
 	PYTHONPATH=$(CURDIR)/src HF_HUB_OFFLINE=1 .venv-unitxt/bin/python -m pytest tests/unitxt
 
+.venv-engines/ready: requirements/engines.txt
+	$(PYTHON) -m venv .venv-engines
+	.venv-engines/bin/pip --disable-pip-version-check --quiet install -r requirements/engines.txt
+	.venv-engines/bin/pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation -e .
+	@touch $@
+
+test-engines: .venv-engines/ready
+	ADJUDGE_SCALE=1 .venv-engines/bin/python -m pytest -q -rs tests/engines tests/runs/test_addresses.py
+
 NEIGHBOURS := otel junit mcp notebook mlflow langfuse langchain llamaindex deepeval ragas litellm
 NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/integrations/test_$*.py tests/integrations/test_$*_server.py \
 	tests/integrations/test_$*s.py)
@@ -247,10 +264,10 @@ release: check test dist
 UV := uv==0.13.7
 lock: $(VENV)/ready
 	$(PIP) install $(UV)
-	for name in core local gguf dev bench browser docs oracles parquet scale unitxt; do \
+	for name in core local gguf dev bench browser docs engines oracles parquet scale unitxt; do \
 		$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			--constraint requirements/dev.in requirements/$$name.in --output-file requirements/$$name.txt || exit 1; \
 	done
 
 clean:
-	rm -rf $(VENV) .venv-unitxt .venv-neighbours .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build reports
+	rm -rf $(VENV) .venv-engines .venv-peers .venv-unitxt .venv-neighbours .pytest_cache .mypy_cache .ruff_cache .hypothesis dist build reports

@@ -14,16 +14,14 @@ import argparse
 import asyncio
 import json
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import aiohttp
 import pyreqwest.client
+from server import running
 
 from adjudge import AspectCritic, Instance, open_model
 from adjudge.domain.question import Choice
@@ -31,7 +29,7 @@ from adjudge.gateway import http, redact
 from adjudge.prompts.render import render
 
 IN_FLIGHT = 100
-_LATENCY, _SLOW = 20, 200
+LATENCY, _SLOW = 20, 200
 """Milliseconds: so short that the work shows, and as short as a real model's reply gets."""
 DEFINITION = "The response answers the question directly and stays on the topic of the question."
 
@@ -41,29 +39,19 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=5)
     args = parser.parse_args()
-    instances = _records(args.records)
-    with _server(_LATENCY) as url:
-        _cpu(url, instances, args.rounds)
-    with _server(_SLOW) as url:
-        _wall(url, instances, args.rounds)
+    instances = records(args.records)
+    with running(LATENCY) as url:
+        cpu(url, instances, args.rounds)
+    wall(instances, args.rounds)
 
 
-@contextmanager
-def _server(latency: int) -> Iterator[str]:
-    """The address of a server that takes so many milliseconds."""
-    server = subprocess.Popen(
-        [sys.executable, str(Path(__file__).parent / "server.py"), str(latency)],
-        stdout=subprocess.PIPE,
-    )
-    assert server.stdout is not None
-    try:
-        yield f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
-    finally:
-        server.terminate()
-        server.wait()
+def wall(instances: list[Instance], rounds: int) -> dict[str, float]:
+    """How often the physical limit each takes."""
+    with running(_SLOW) as url:
+        return _wall(url, instances, rounds)
 
 
-def _wall(url: str, instances: list[Instance], rounds: int) -> None:
+def _wall(url: str, instances: list[Instance], rounds: int) -> dict[str, float]:
     limit = len(instances) * _SLOW / 1000 / IN_FLIGHT
     bodies = _bodies(url, instances)
     jobs: dict[str, Callable[[], None]] = {
@@ -81,9 +69,11 @@ def _wall(url: str, instances: list[Instance], rounds: int) -> None:
     for name, figures in taken.items():
         middle = statistics.median(figures)
         print(f"{name:16} {middle:6.3f} s  ({middle / limit:.2f} x limit)")
+    return {name: statistics.median(figures) / limit for name, figures in taken.items()}
 
 
-def _cpu(url: str, instances: list[Instance], rounds: int) -> None:
+def cpu(url: str, instances: list[Instance], rounds: int) -> dict[str, float]:
+    """Milliseconds a judgment."""
     ours, bodies = http._exchange, _bodies(url, instances)
     jobs: dict[str, Callable[[], None]] = {
         "floor aiohttp": lambda: asyncio.run(_floor_aiohttp(url, bodies)),
@@ -104,6 +94,7 @@ def _cpu(url: str, instances: list[Instance], rounds: int) -> None:
     for name, figures in taken.items():
         middle = statistics.median(figures)
         print(f"{name:16} {middle:6.3f} ms CPU a judgment  ({middle / floor:.2f} x floor aiohttp)")
+    return {name: statistics.median(figures) for name, figures in taken.items()}
 
 
 def _line(url: str, instances: list[Instance], exchange: object) -> None:
@@ -129,7 +120,7 @@ def _judge(url: str, instances: list[Instance], run: Path | None) -> None:
     )
 
 
-def _records(count: int) -> list[Instance]:
+def records(count: int) -> list[Instance]:
     answer = (
         "The main idea is that a small number of simple rules explain a wide range of observations."
     )

@@ -1,10 +1,11 @@
 """Memory and throughput over many rows: generated rows, a scripted model, every vote and judgment
 in a ledger.
 
-    python benchmarks/rows.py [--rows 200000 2000000] [--folder FOLDER] [--reports]
+    python benchmarks/rows.py [--rows 200000 2000000] [--folder FOLDER] [--reports] [--http]
 
 Each size runs in a process of its own; a second pass over the same ledger asks nothing. With
---reports the run is then shown, reported on and exported, each by a process of its own.
+--reports the run is then shown, reported on and exported, each by a process of its own. With --http
+the model is also asked over HTTP, on a server of this machine.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from server import running
+
 from adjudge import AspectCritic, Instance, open_model
 from adjudge.aio import event_loop
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
@@ -28,11 +31,9 @@ class Scripted:
 
     name = "scripted"
     capabilities = Capabilities()
-    asked = 0
 
     async def complete(self, request: Request) -> Reply:
         """One reply."""
-        self.asked += 1
         return Reply(
             '{"explanation": "It does.", "selected_option": "PASS"}', usage=Usage(1, 150, 12)
         )
@@ -46,10 +47,12 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[200_000, 2_000_000])
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--reports", action="store_true")
+    parser.add_argument("--http", action="store_true")
+    parser.add_argument("--url", default="", help=argparse.SUPPRESS)
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.here:
-        _measure(args.rows[0], args.folder)
+        _measure(args.rows[0], args.folder, args.url)
         return
     for rows in args.rows:
         with tempfile.TemporaryDirectory(dir=args.folder) as folder:
@@ -58,26 +61,36 @@ def main() -> None:
                 subprocess.run(command, check=True)
             if args.reports:
                 _report(rows, Path(folder))
+        if args.http:
+            with running(0) as url, tempfile.TemporaryDirectory(dir=args.folder) as folder:
+                words = ["--here", "--rows", str(rows), "--folder", folder, "--url", url]
+                subprocess.run([sys.executable, __file__, *words], check=True)
 
 
-def _measure(rows: int, folder: Path) -> None:
-    model, seen = Scripted(), 0
+def _measure(rows: int, folder: Path, url: str) -> None:
+    model, seen, asked = Scripted(), 0, 0
+
+    def on_vote(vote: object) -> None:
+        nonlocal asked
+        asked += 1
 
     def on_result(number: int, result: object) -> None:
         nonlocal seen
         seen += 1
 
+    named = f"{url}#bench" if url else model
     judge = AspectCritic(
-        "The response answers the question.", open_model(model, max_concurrency=64)
+        "The response answers the question.", open_model(named, max_concurrency=64)
     )
     started, cpu = time.monotonic(), time.process_time()
-    event_loop.run(judge.judge_stream(_generated(rows), on_result, run=folder))
+    event_loop.run(judge.judge_stream(_generated(rows), on_result, run=folder, on_vote=on_vote))
     took, used = time.monotonic() - started, time.process_time() - cpu
     assert seen == rows
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     size = sum(file.stat().st_size for file in folder.iterdir()) / 1e6
+    how = "over HTTP" if url else "asked"
     print(
-        f"{rows:9,} rows, {model.asked:9,} asked: {peak:4.0f} MB peak, {rows / took:6.0f} rows/s, "
+        f"{rows:9,} rows, {asked:9,} {how}: {peak:4.0f} MB peak, {rows / took:6.0f} rows/s, "
         f"{used / rows * 1e6:4.0f} us CPU a row, ledger {size:,.0f} MB",
         flush=True,
     )
@@ -124,7 +137,7 @@ atexit.register(lambda: sys.stderr.write(f"peak {usage().ru_maxrss / 1024}"))"""
 
 def _generated(rows: int) -> Iterator[Instance]:
     for number in range(rows):
-        answer = f"Answer {number}: a few simple rules explain a wide range of things."
+        answer = f"Answer REC-{number}-Y: a few simple rules explain a wide range of things."
         yield Instance({"user_input": "What is the main idea?", "response": answer})
 
 

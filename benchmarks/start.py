@@ -35,7 +35,7 @@ def main() -> None:
     for name, words in COMMANDS.items():
         print(
             f"{name:22} "
-            f"{statistics.median(_command_cpu(words, environment) for _ in range(7)):.3f} s "
+            f"{statistics.median(command_cpu(words, environment) for _ in range(7)):.3f} s "
             "CPU"
         )
     print(f"core install: {len(_closure('adjudge')) - 1} distributions")
@@ -49,7 +49,7 @@ def _cpu(code: str, environment: dict[str, str]) -> float:
     return float(done.stdout)
 
 
-def _command_cpu(words: list[str], environment: dict[str, str]) -> float:
+def command_cpu(words: list[str], environment: dict[str, str]) -> float:
     """What a whole process takes, its end included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(

@@ -38,6 +38,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, plural, reason_of
+from adjudge.reading.objects import ObjectFile
 from adjudge.reading.reiterable import Reiterable
 from adjudge.results.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
@@ -551,7 +552,10 @@ def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reitera
 
 
 def show_end(
-    outcome: RunOutcome, report: Report, files: Sequence[Path] = (), earlier: Path | None = None
+    outcome: RunOutcome,
+    report: Report,
+    files: Sequence[Path | ObjectFile] = (),
+    earlier: Path | None = None,
 ) -> None:
     """The last that a command prints of what it judged."""
     ending = RunEnding(

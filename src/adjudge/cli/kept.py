@@ -26,6 +26,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.prices import VARIABLE as PRICES
 from adjudge.gateway.redact import without_secrets
+from adjudge.reading.objects import ObjectFile
 from adjudge.reading.toml_text import with_lines
 from adjudge.reading.types import Record
 from adjudge.reading.values import Place
@@ -176,7 +177,7 @@ def _typed(name: str, value: Any) -> Iterator[JsonValue]:
                 if is_pair
                 else next(_typed(name, each))
             )
-    elif isinstance(value, Path):
+    elif isinstance(value, Path | ObjectFile):
         yield STDIN if str(value) == STDIN else str(value.absolute())
     elif isinstance(value, str):
         yield without_password(_somewhere(value) if name in _FILES else value)

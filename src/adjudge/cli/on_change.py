@@ -14,6 +14,7 @@ from adjudge.cli.output import echo
 from adjudge.data.dataset import STDIN
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message
+from adjudge.reading.objects import ObjectFile
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import (
@@ -67,12 +68,17 @@ class OnChange:
             return [self.path]
         if file.data.path == STDIN:
             raise SetupError("standard input can be read only once: --watch needs rows in a file")
+        if isinstance(file.source, ObjectFile):
+            raise SetupError(
+                "{source} is not looked at again and again: --watch needs rows on this machine",
+                source=file.source,
+            )
         return list(dict.fromkeys(_files_of(file)))
 
 
 def _files_of(file: EvalFile) -> Iterator[Path]:
     yield file.path
-    yield file.source
+    yield file.local_source
     if (project := find_project().path) is not None:
         yield project
     for entry in file.judges:

@@ -20,6 +20,7 @@ from adjudge.cli.typed_values import bar, header_line, known_encoding, variable,
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.plugins import Parts
+from adjudge.reading.objects import location_of
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
@@ -27,6 +28,15 @@ if TYPE_CHECKING:
     from adjudge.runs.project import ServerEntry
 
 PATH = click.Path(path_type=Path)
+
+
+class _Location(click.Path):
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ARG002
+        return location_of(value, Path()) if isinstance(value, str) else value
+
+
+LOCATION = _Location()
+"""A path, or the address of a file in an object store."""
 LANGUAGE = click.Choice(("en", "ru"))
 FROM_ZERO = click.IntRange(min=0)
 FROM_ONE = click.IntRange(min=1)

@@ -7,15 +7,25 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from adjudge.errors import SetupError
+from adjudge.reading.objects import ObjectFile
 
 
-def refuse_overwriting(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+def refuse_overwriting(
+    outputs: Iterable[Path | ObjectFile], inputs: Iterable[Path | ObjectFile]
+) -> None:
     """A SetupError where an output is one of the inputs, also by another path or through a link."""
-    read = [path for path in inputs if os.path.isfile(path)]  # noqa: PTH113 - or too long a text
+    read = list(inputs)
     for output in outputs:
         for path in read:
-            if output.is_file() and output.samefile(path):
+            if _is_same(output, path):
                 raise SetupError(
                     "{output} is read by this command and would be overwritten: name another file",
                     output=output,
                 )
+
+
+def _is_same(output: Path | ObjectFile, path: Path | ObjectFile) -> bool:
+    if isinstance(output, ObjectFile) or isinstance(path, ObjectFile):
+        return output == path
+    is_file = os.path.isfile(path)  # noqa: PTH113 - or too long a text
+    return is_file and output.is_file() and output.samefile(path)

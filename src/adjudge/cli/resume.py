@@ -22,6 +22,7 @@ from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import RunError
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, render, term
+from adjudge.reading.objects import ObjectFile
 from adjudge.runs.code_in import code_in
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
 from adjudge.runs.eval_file import CascadeEntry, EvalFile, JudgeEntry, RagEntry
@@ -280,7 +281,7 @@ def _what_it_sends(server: ServerEntry) -> Iterator[tuple[Message, str]]:
         yield _SENDS, ": ".join(header)
 
 
-def _place(path: Path) -> str:
+def _place(path: Path | ObjectFile) -> str:
     return Message("standard input") if str(path) == STDIN else str(path.absolute())
 
 

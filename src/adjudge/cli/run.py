@@ -33,6 +33,7 @@ from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.kept import facts_to_keep, kept_prices
 from adjudge.cli.options import (
     LANGUAGE,
+    LOCATION,
     PATH,
     RowFlags,
     argument,
@@ -69,6 +70,7 @@ from adjudge.exporters.export import check_export, export, export_format
 from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run, read_meta
 from adjudge.messages import Message, reason_of
+from adjudge.reading.objects import ObjectFile
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.continued import EARLIER, ContinuedRun, data_fact, find_place
@@ -95,11 +97,11 @@ class RunOptions(RowFlags):
     """What the command line says of a run."""
 
     folder: Path | None
-    data: Path | None
+    data: Path | ObjectFile | None
     stop_at_bad_row: bool | None
     fork: Path | None
     retry_failed: bool
-    output: tuple[Path, ...]
+    output: tuple[Path | ObjectFile, ...]
     as_json: bool
     language: str | None
     on: str | None
@@ -150,7 +152,9 @@ class RunOptions(RowFlags):
         if self.fork:
             return self.fork
         return (
-            self.data if self.data and holds_run(self.data) and may_be_reused(self.data) else None
+            self.data
+            if isinstance(self.data, Path) and holds_run(self.data) and may_be_reused(self.data)
+            else None
         )
 
     def _reading(self, file: EvalFile) -> EvalFile:
@@ -188,7 +192,7 @@ class RunOptions(RowFlags):
 )
 @click.option(
     "--data",
-    type=PATH,
+    type=LOCATION,
     help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.",
 )
 @resume
@@ -238,9 +242,9 @@ class RunOptions(RowFlags):
 @click.option(
     "-o",
     "--output",
-    type=PATH,
+    type=LOCATION,
     multiple=True,
-    help="Also write the run here: .csv, .jsonl, .parquet, .md or .html; repeatable.",
+    help="Also write the run here: .csv, .jsonl, .parquet, .md or .html, also s3://…; repeatable.",
 )
 @encoding
 @workbook
@@ -418,7 +422,7 @@ def _find_place(made: EvalRun, wanted: RunOptions) -> ContinuedRun:
     return replace(place, reused=wanted.reused() or place.reused)
 
 
-def _format(file: EvalFile, path: Path) -> str | None:
+def _format(file: EvalFile, path: Path | ObjectFile) -> str | None:
     """How an output is written, where its name does not say it: as the commands write theirs."""
     return "jsonl" if file.typed and path.suffix in ("", ".ndjson") else None
 
@@ -459,7 +463,11 @@ def _adopt(folder: Path) -> None:
 
 
 def _tell(
-    outcome: RunOutcome, place: ContinuedRun, written: Sequence[Path], *, as_json: bool
+    outcome: RunOutcome,
+    place: ContinuedRun,
+    written: Sequence[Path | ObjectFile],
+    *,
+    as_json: bool,
 ) -> None:
     report = outcome.report()
     if as_json:
@@ -469,18 +477,19 @@ def _tell(
         show_end(outcome, report, written, place.earlier)
 
 
-def _compare(before: Path | None, after: Path) -> None:
+def _compare(before: Path | ObjectFile | None, after: Path) -> None:
     """How the rows of an earlier run came out before and now, where both runs ask the same."""
-    if before is None or not holds_run(before):
+    if not isinstance(before, Path) or not holds_run(before):
         return
     show_comparison(before, after)
 
 
-def _check_outputs(paths: Mapping[Path, str | None]) -> None:
+def _check_outputs(paths: Mapping[Path | ObjectFile, str | None]) -> None:
     """Before anything is paid for, not after."""
     for path, to in paths.items():
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(path, Path):
+                path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SetupError(
                 "{path} cannot be written: {reason}", path=path, reason=reason_of(error)

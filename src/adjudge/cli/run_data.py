@@ -10,13 +10,14 @@ from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError
 from adjudge.ledger.batches import Batch
+from adjudge.reading.objects import ObjectFile
 from adjudge.results.cost import cost_of
 from adjudge.results.report import Report
 from adjudge.runs.folder import RunInfo, records_of, run_info
 
 
 def print_run(
-    report: Report, folder: Path, files: Sequence[Path] = (), *, votes: bool = False
+    report: Report, folder: Path, files: Sequence[Path | ObjectFile] = (), *, votes: bool = False
 ) -> None:
     """A run folder: its report, how it was set up, every judgment, and on request their votes."""
     rows = records_of(folder, votes=votes)

@@ -15,6 +15,7 @@ from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.json_text import print_results
 from adjudge.cli.kept import kept_prices
 from adjudge.cli.options import (
+    LOCATION,
     PATH,
     CommandGroup,
     argument,
@@ -38,6 +39,7 @@ from adjudge.gateway.open import user_cache
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
 from adjudge.messages import Message
+from adjudge.reading.objects import ObjectFile
 from adjudge.results.cost import cost_message, cost_of, dollars
 from adjudge.results.counts import (
     count_calls,
@@ -311,17 +313,18 @@ def collect(parent: Path, older_than: float, cache: bool, yes: bool) -> int:
 @click.option(
     "-o",
     "--output",
-    type=PATH,
-    help="The file, - for standard output; by default beside the ledger.",
+    type=LOCATION,
+    help="The file, an address (s3://…, gs://…, az://…), - for standard output; by default beside "
+    "the ledger.",
 )
-def export_run(folder: Path, to: str | None, output: Path | None) -> int:
+def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -> int:
     """Write a run's judgments to a file: CSV, JSONL with all votes, Parquet, Markdown, HTML, JUnit,
     or as other tools read them.
 
     Works while the run is under way.
     """
     with reading(folder):  # that there is a run is asked before where it would be written
-        target = output or folder / f"results.{_ending(to)}"
+        target: Path | ObjectFile = output or folder / f"results.{_ending(to)}"
     with as_usage_error():
         format_ = export_format(target, to)
     rows = export(folder, target, to)

@@ -10,6 +10,7 @@ from adjudge.cli.json_text import Document, print_results
 from adjudge.cli.output import echo, language
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
+from adjudge.reading.objects import ObjectFile
 from adjudge.view.ending import show_warnings
 from adjudge.view.terminal import Screen
 
@@ -27,7 +28,7 @@ def print_json(
     report: Report,
     results: Iterable[JudgmentRecord],
     aggregates: Iterable[JsonDict] | None = None,
-    files: Sequence[Path] = (),
+    files: Sequence[Path | ObjectFile] = (),
     run: JsonDict | None = None,
 ) -> None:
     """The report and its judgments, for machines.

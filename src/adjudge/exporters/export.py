@@ -12,6 +12,7 @@ from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from adjudge.data.cells import cell
 from adjudge.domain.json_types import JsonDict, JsonObject
@@ -26,6 +27,7 @@ from adjudge.ledger.records import records
 from adjudge.ledger.rows import LABELS
 from adjudge.messages import Message, reason_of
 from adjudge.plugins import Parts
+from adjudge.reading.objects import ObjectFile, location_of
 from adjudge.results.run_report import report_of_run
 from adjudge.results.setup import Setup
 from adjudge.runs.folder import reading, records_of, run_info
@@ -39,24 +41,36 @@ _NUMBERS: Mapping[str, set[type]] = {"score": {float}, "agreement": {float}}
 _KINDS: Mapping[str, set[type]] = {"bool_": {bool}, "int64": {int}, "float64": {int, float}}
 
 
-def export(run: str | Path, path: str | Path, to: str | None = None) -> int:
-    """Write the run to ``path``; the format is ``to``, else the file's ending.
+def export(run: str | Path, path: str | Path | ObjectFile, to: str | None = None) -> int:
+    """Write the run to ``path``, or to an address; the format is ``to``, else the file's ending.
 
     Says how many rows there were.
     """
-    target = Path(path)
+    target = location_of(path, Path()) if isinstance(path, str) else path
     format_ = check_export(target, to)
     part = FORMATS.find(format_)
     try:
-        with part.blamed() if part else nullcontext():
-            return FORMATS[format_](Path(run), target)
+        with part.blamed() if part else nullcontext(), _on_this_machine(target) as file:
+            return FORMATS[format_](Path(run), file)
     except OSError as error:
         raise RunError(
             "{target} cannot be written: {reason}", target=target, reason=reason_of(error)
         ) from error
 
 
-def export_format(target: Path, to: str | None = None) -> str:
+@contextmanager
+def _on_this_machine(target: Path | ObjectFile) -> Iterator[Path]:
+    """The file to write: what is elsewhere gets it when it is whole."""
+    if isinstance(target, Path):
+        yield target
+        return
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / target.name
+        yield file
+        target.replace_by(file)
+
+
+def export_format(target: Path | ObjectFile, to: str | None = None) -> str:
     """The one that was named, or that the name ends in. A SetupError where there is none such."""
     format_ = (to or target.suffix.lstrip(".")).lower()
     format_ = "junit" if format_ == "xml" else format_
@@ -69,7 +83,7 @@ def export_format(target: Path, to: str | None = None) -> str:
     return format_
 
 
-def check_export(target: Path, to: str | None = None) -> str:
+def check_export(target: Path | ObjectFile, to: str | None = None) -> str:
     """The format that ``target`` would be written in.
 
     A SetupError says why it could not be, before anything is paid for.

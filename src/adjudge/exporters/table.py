@@ -17,6 +17,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
 from adjudge.exporters.files import STDOUT, text_file
 from adjudge.messages import reason_of
+from adjudge.reading.objects import ObjectFile
 from adjudge.reading.reiterable import Reiterable
 from adjudge.results.rag_row import explanation_of, rag_detail, score_of
 
@@ -30,12 +31,15 @@ _MEASURED = ("measures", "parts", "blame", "votes_on_measures")
 """What it holds of its measures."""
 
 
-def check_writable(path: Path | None) -> None:
+def check_writable(path: Path | ObjectFile | None) -> None:
     """Before anything is paid for, not after."""
     if path is None or path == STDOUT:
         return
-    folder = path.absolute().parent
     try:
+        if isinstance(path, ObjectFile):
+            path.check()
+            return
+        folder = path.absolute().parent
         if path.is_dir() or not folder.is_dir():
             raise SetupError(
                 "{path} cannot be written: it is a folder, or its folder does not exist", path=path

@@ -27,6 +27,7 @@ from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
 from adjudge.messages import Message
 from adjudge.plugins import Parts
+from adjudge.reading.objects import ObjectFile
 from adjudge.reading.types import Record, Schema
 from adjudge.reading.user_code import beside, is_there, load_code
 from adjudge.reading.values import Place, WrongValue
@@ -89,10 +90,10 @@ def _read_traces(
 ) -> Iterator[Instance]:
     from adjudge.ledger.file import holds_run
 
-    if holds_run(file.source):
+    if holds_run(file.local_source):
         from adjudge.runs.rows_again import trajectories_of_run
 
-        yield from islice(trajectories_of_run(file.source), limit)
+        yield from islice(trajectories_of_run(file.local_source), limit)
         return
     from adjudge.traces.source import trace_instances
 
@@ -102,13 +103,15 @@ def _read_traces(
 
         yield from islice(by_task(_by_system(file, told)), limit)
         return
-    found = islice(_flat_enough(trace_instances(file.source, file.data.as_, (), told), told), limit)
+    found = islice(
+        _flat_enough(trace_instances(file.local_source, file.data.as_, (), told), told), limit
+    )
     first = next(found, None)
     if first is not None:
         yield first
         yield from found
     else:
-        raise NothingToJudge("{path} holds no trajectory that can be read", path=file.source)
+        raise NothingToJudge("{path} holds no trajectory that can be read", path=file.local_source)
 
 
 def _compares_systems(file: EvalFile) -> bool:
@@ -131,7 +134,7 @@ def _by_system(
     """
     from adjudge.traces.source import trace_instances
 
-    folder = file.source
+    folder = file.local_source
     own = sorted(one for one in folder.iterdir() if one.name[0] != ".") if folder.is_dir() else []
     for path in own or [folder]:
         name = path.name.partition(".")[0] if own and path.is_file() else path.name if own else ""
@@ -162,13 +165,16 @@ def _source(file: EvalFile, tell: Callable[[OddRows], None]) -> Source:
     from adjudge.runs.rows_again import rows_of_run
     from adjudge.traces.source import holds_traces, trace_instances
 
-    if holds_run(file.source):
-        return rows_of_run(file.source)
     entry = file.data
-    if entry.as_ is None and (_compares(file) or entry.format or not holds_traces(file.source)):
+    if isinstance(file.source, ObjectFile) and entry.as_ is None:
         return file.source
+    source = file.local_source
+    if holds_run(source):
+        return rows_of_run(source)
+    if entry.as_ is None and (_compares(file) or entry.format or not holds_traces(source)):
+        return source
     told = tell if file.on_bad_row == "report" else None
-    return trace_instances(file.source, entry.as_, needed_fields(file), told)
+    return trace_instances(source, entry.as_, needed_fields(file), told)
 
 
 def _read(

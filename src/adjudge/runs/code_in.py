@@ -58,8 +58,8 @@ def code_version(file: EvalFile, **alone: object) -> str:
 def _of_outputs(file: EvalFile) -> Iterator[str]:
     """What it writes outside of its folder, where anything may lie already."""
     folder = file.path.absolute().parent.resolve()
-    for path in map(Path.resolve, file.output_paths):
-        if not path.is_relative_to(folder):
+    for path in file.output_paths:
+        if not isinstance(path, Path) or not path.resolve().is_relative_to(folder):
             yield Message("{path} is overwritten", path=path)
 
 

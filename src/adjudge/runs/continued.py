@@ -16,6 +16,7 @@ from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.ledger.changes import judge_changes
 from adjudge.ledger.file import holds_run, is_same_configuration, read_meta
+from adjudge.runs.build import reads_traces
 from adjudge.runs.code_in import code_files
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun
@@ -67,11 +68,12 @@ def data_fact(file: EvalFile) -> JsonDict:
     """What a run folder keeps of its rows and of who answers them, so that it is known when they
     are others; nothing where they cannot be read twice.
     """
-    source = file.source
-    if file.rows or not source.is_file():
+    source = file.local_source if reads_traces(file) else file.source
+    if file.rows or (isinstance(source, Path) and not source.is_file()):
         return {}
     try:
-        read = [sha256(path) for path in (source, *map(file.beside, file.prompts))]
+        rows = sha256(source) if isinstance(source, Path) else source.version()
+        read = [rows, *(sha256(file.beside(path)) for path in file.prompts)]
     except OSError:
         return {}  # what is wrong with the rows is said when judging gets there
     entry = file.data

@@ -20,6 +20,7 @@ from adjudge.domain.vote import Mode
 from adjudge.errors import SetupError
 from adjudge.plugins import Parts
 from adjudge.prompts.render import LANGUAGES
+from adjudge.reading.objects import ObjectFile, location_of
 from adjudge.reading.types import (
     Flag,
     Json,
@@ -71,7 +72,8 @@ class DataEntry:
     path: str = key(
         Text(),
         "A CSV, JSONL, JSON, Parquet or Excel file, a run folder, or a file or folder of agents' "
-        "traces, relative to this file; - is standard input.",
+        "traces, relative to this file; - is standard input. Files may also lie behind an address: "
+        "s3://…, gs://…, az://… or file://….",
     )
     as_: str | None = key(
         Word(TRACE_FORMATS),
@@ -512,7 +514,9 @@ class EvalFile:
     run: str | None = key(
         Text(), "The run's folder; by default runs/ and the name of this file.", None
     )
-    outputs: tuple[str, ...] = key(Many(Text(OUTPUTS)), "Files that are written at the end.", ())
+    outputs: tuple[str, ...] = key(
+        Many(Text(OUTPUTS)), "Files that are written at the end; paths, or addresses.", ()
+    )
     gates: Gates = key(Record(Gates), "What must be reached.", Gates())
     checks: tuple[Expectation, ...] = key(
         LazyType("adjudge.checks.kinds", "EXPECTATIONS"),
@@ -544,9 +548,21 @@ class EvalFile:
     """Fields for every row that lacks its own."""
 
     @property
-    def source(self) -> Path:
+    def source(self) -> Path | ObjectFile:
         """The rows; ``-`` stays what it is."""
-        return Path(STDIN) if self.data.path == STDIN else self.beside(self.data.path)
+        return Path(STDIN) if self.data.path == STDIN else self._located(self.data.path)
+
+    @property
+    def local_source(self) -> Path:
+        """The same, for those who read more than one file of rows."""
+        source = self.source
+        if isinstance(source, ObjectFile):
+            raise SetupError(
+                "agents' traces are read from this machine, and {source} is elsewhere: "
+                "download it first",
+                source=source,
+            )
+        return source
 
     @property
     def run_folder(self) -> Path | None:
@@ -556,9 +572,12 @@ class EvalFile:
         return self.beside(self.run or f"runs/{self.path.stem}")
 
     @property
-    def output_paths(self) -> tuple[Path, ...]:
+    def output_paths(self) -> tuple[Path | ObjectFile, ...]:
         """What is written at the end."""
-        return tuple(map(self.beside, self.outputs))
+        return tuple(map(self._located, self.outputs))
+
+    def _located(self, text: str) -> Path | ObjectFile:
+        return location_of(text, self.path.parent)
 
     def beside(self, path: str) -> Path:
         """A path of the file, seen from where we are."""
@@ -566,7 +585,7 @@ class EvalFile:
 
 
 def load_eval(
-    path: str | Path, project: Project | None = None, data: Path | None = None
+    path: str | Path, project: Project | None = None, data: Path | ObjectFile | None = None
 ) -> EvalFile:
     """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been
     meant.
@@ -584,7 +603,7 @@ def parse_eval(
     content: str,
     path: str | Path = "eval.yaml",
     project: Project | None = None,
-    data: Path | None = None,
+    data: Path | ObjectFile | None = None,
 ) -> EvalFile:
     """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths
     are relative to.
@@ -633,7 +652,7 @@ def _refuse_promptfoo(place: Place) -> None:
         )
 
 
-def _with_data(value: object, data: Path | None) -> object:
+def _with_data(value: object, data: Path | ObjectFile | None) -> object:
     return {"data": str(data.absolute()), **value} if data and isinstance(value, Mapping) else value
 
 

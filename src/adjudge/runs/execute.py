@@ -31,6 +31,7 @@ from adjudge.gateway.layers.budget import Budget, caller
 from adjudge.gateway.open import OpenModel
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
+from adjudge.reading.objects import ObjectFile
 from adjudge.runs.build import instances, judges, open_entry
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.ready_judge import ReadyJudge
@@ -280,6 +281,7 @@ class EvalRun:
         try:
             if (
                 self.file.data.path == STDIN
+                or isinstance(source, ObjectFile)
                 or not source.is_file()
                 or source.stat().st_size > _QUICKLY_COUNTED
             ):

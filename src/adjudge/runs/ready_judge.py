@@ -12,6 +12,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
+from adjudge.reading.objects import ObjectFile
 from adjudge.runs.eval_file import FailUnder
 
 
@@ -28,7 +29,9 @@ class ReadyJudge:
     """Whether it compares responses, which gives no score."""
     first_step: Judge[Any, Any] | None = None
     """Of a cascade, whose steps all take the same."""
-    columns: Callable[[Instance, Mapping[str, str], Path], Mapping[str, str]] | None = None
+    columns: (
+        Callable[[Instance, Mapping[str, str], Path | ObjectFile], Mapping[str, str]] | None
+    ) = None
     """Of a judge of RAG rows: which column was taken for which field, by the first row, those
     named, and the source.
     """

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from adjudge.domain.light import light_dataclass
 from adjudge.messages import Message, join, plural, term
+from adjudge.reading.objects import ObjectFile
 from adjudge.results.cost import cost_message
 from adjudge.results.counts import (
     count_calls,
@@ -50,7 +51,7 @@ class RunEnding:
     """Why it ended before the end, if it did."""
     folder: Path | None = None
     """The run folder; None where nothing is kept."""
-    files: Sequence[Path] = ()
+    files: Sequence[Path | ObjectFile] = ()
     """Reports and tables that were written."""
     earlier: Path | None = None
     """The run before the eval file was changed."""

@@ -11,9 +11,12 @@ from zipfile import BadZipFile
 from adjudge.data.sources.row import Origin, OtherSheets, Row, Rows, is_blank, numbered
 from adjudge.errors import SetupError, WrongData
 from adjudge.messages import Message, reason_of
+from adjudge.reading.objects import ObjectFile
 
 
-def open_workbook(path: Path, sheet: str | None, header_row: int | None) -> tuple[Origin, Rows]:
+def open_workbook(
+    path: Path | ObjectFile, sheet: str | None, header_row: int | None
+) -> tuple[Origin, Rows]:
     """The sheet that was named, or the first that is shown, and its rows by the names in the
     header, read as they are asked for.
     """
@@ -31,7 +34,7 @@ def open_workbook(path: Path, sheet: str | None, header_row: int | None) -> tupl
     return Origin(name, path.name, other_sheets=unsaid), _read(book, title, header_row)
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path | ObjectFile) -> Any:
     try:
         from openpyxl import load_workbook
         from openpyxl.utils.exceptions import InvalidFileException
@@ -55,7 +58,7 @@ def _load(path: Path) -> Any:
         ) from error
 
 
-def _find_sheet(path: Path, book: Any, sheet: str) -> str:
+def _find_sheet(path: Path | ObjectFile, book: Any, sheet: str) -> str:
     titles = [str(one.title) for one in book.worksheets]
     for title in titles:
         if title.strip().casefold() == sheet.strip().casefold():

@@ -16,6 +16,7 @@ from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.instance import Instance, answer_text
 from adjudge.errors import WrongData
 from adjudge.messages import Message, reason_of
+from adjudge.reading.objects import ObjectFile, location_of
 
 
 def is_frame(source: object) -> bool:
@@ -123,9 +124,9 @@ _TABLES = ("parquet", "xlsx")
 """Formats that are no text."""
 _LONGEST_PATH = 4096
 
-Source = str | Path | Iterable[Any]
-"""A path, ``-`` for standard input, a data frame, or anything that gives texts, mappings or
-instances.
+Source = str | Path | ObjectFile | Iterable[Any]
+"""A path or an address, ``-`` for standard input, a data frame, or anything that gives texts,
+mappings or instances.
 """
 
 
@@ -158,8 +159,10 @@ def _without_traces(rows: Rows, origin: Origin) -> Rows:
 
 
 def _opened(source: Source, how: FileFormat, field: str) -> tuple[Origin, Rows]:
-    if isinstance(source, str | Path):
-        return _open_path(Path(source), how)
+    if isinstance(source, str):
+        source = location_of(source, Path())
+    if isinstance(source, Path | ObjectFile):
+        return _open_file(source, how)
     if is_table(source):
         return Origin(Message("the data frame")), table_rows(source)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
@@ -180,7 +183,7 @@ def is_data_file(text: str) -> bool:
         return False
 
 
-def _open_path(path: Path, how: FileFormat) -> tuple[Origin, Rows]:
+def _open_file(path: Path | ObjectFile, how: FileFormat) -> tuple[Origin, Rows]:
     if str(path) == STDIN:
         origin = Origin(Message("standard input"), "stdin", "line")
         return origin, _stdin_rows(origin, how)
@@ -207,14 +210,14 @@ def _open_path(path: Path, how: FileFormat) -> tuple[Origin, Rows]:
     return origin, _file_rows(path, origin, chosen, how.encoding)
 
 
-def refuse_document(path: Path) -> None:
+def refuse_document(path: Path | ObjectFile) -> None:
     """A WrongData where the file is by its name one that people read and we do not."""
     if (known := _UNREAD.get(path.suffix.lower())) is not None:
         kind, way = known
         raise WrongData("{path} is {kind}: {way}", path=path, kind=kind, way=way)
 
 
-def _file_rows(path: Path, origin: Origin, format: str, encoding: str | None) -> Rows:
+def _file_rows(path: Path | ObjectFile, origin: Origin, format: str, encoding: str | None) -> Rows:
     try:
         if format == "parquet":
             from adjudge.data.sources.parquet import (

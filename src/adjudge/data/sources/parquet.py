@@ -8,11 +8,12 @@ from typing import Any
 
 from adjudge.data.sources.row import Origin, Row, Rows, numbered
 from adjudge.errors import SetupError, WrongData
+from adjudge.reading.objects import ObjectFile
 
 _AT_ONCE = 1000
 
 
-def parquet_rows(path: Path, origin: Origin) -> Rows:
+def parquet_rows(path: Path | ObjectFile, origin: Origin) -> Rows:
     """Every row, a thousand in memory at once."""
     try:
         import pyarrow

@@ -5,55 +5,19 @@ never changed.
 from __future__ import annotations
 
 import os
-import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from adjudge.aio.files import PART, written_whole
 from adjudge.errors import SetupError
-from adjudge.messages import Message
+from adjudge.reading.objects import SCHEMES as OBJECT_SCHEMES
+from adjudge.reading.objects import open_objects, told
 
-SCHEMES = ("s3", "gs", "az", "abfs", "abfss", "file")
-T = TypeVar("T")
-_TROUBLES = (
-    (
-        re.compile("latest/api/token"),
-        (
-            Message(
-                "no credentials are in the environment: set those of the provider, such as "
-                "AWS_ACCESS_KEY_ID"
-            )
-        ),
-    ),
-    (
-        re.compile(r"code: 40[13]\b|AccessDenied|necessary privileges|valid authentication"),
-        (
-            Message(
-                "access is denied: check the credentials in the environment, and that they may "
-                "list, read and write there"
-            )
-        ),
-    ),
-    (
-        re.compile("NoSuchBucket"),
-        Message("there is no such bucket: check its name, and the endpoint"),
-    ),
-    (
-        re.compile("incorrectly configured region"),
-        Message("the bucket is in another region: set AWS_REGION"),
-    ),
-    (
-        re.compile("error sending request"),
-        Message("its server cannot be reached: check the endpoint and the network"),
-    ),
-)
-"""How an object store says what is wrong, and what a user can do."""
-_HOW_IT_ASKED = re.compile(r"Error performing \S+ \S+ in \S+(?:, after .*?)? +- ")
+SCHEMES = (*OBJECT_SCHEMES, "file")
 
 
 class FilePlace(Protocol):
@@ -168,10 +132,6 @@ class ObjectStore:
     """
 
     def __init__(self, address: str) -> None:
-        if find_spec("obstore") is None:
-            raise SetupError("a store in a bucket needs obstore: pip install 'adjudge[objects]'")
-        from obstore.store import from_url
-
         parts = urlsplit(address)
         self._name = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
         if parts.scheme == "file" and not Path(unquote(parts.path)).is_dir():
@@ -181,7 +141,7 @@ class ObjectStore:
                 unquote=unquote(parts.path),
             )
         try:
-            self._store = _told(lambda: from_url(address))
+            self._store = open_objects(address)
         except OSError as error:
             raise SetupError(
                 "the store {name} cannot be used: {error}", name=self._name, error=error
@@ -197,7 +157,7 @@ class ObjectStore:
         import obstore
 
         with suppress(FileExistsError):
-            _told(
+            told(
                 lambda: obstore.put(self._store, path, content, mode="create", use_multipart=False)
             )
 
@@ -206,13 +166,13 @@ class ObjectStore:
     def read(self, path: str) -> bytes:
         import obstore
 
-        return _told(lambda: bytes(obstore.get(self._store, path).bytes()))
+        return told(lambda: bytes(obstore.get(self._store, path).bytes()))
 
     def paths(self, under: str) -> Iterator[str]:
         """All objects under a prefix."""
         import obstore
 
-        found: list[list[dict[str, str]]] = _told(
+        found: list[list[dict[str, str]]] = told(
             lambda: list(obstore.list(self._store, prefix=f"{under}/", chunk_size=1000))
         )
         return (one["path"] for page in found for one in page)
@@ -221,7 +181,7 @@ class ObjectStore:
         """The next parts of the paths under a prefix."""
         import obstore
 
-        found: list[str] = _told(
+        found: list[str] = told(
             lambda: list(obstore.list_with_delimiter(self._store, f"{under}/")["common_prefixes"])
         )
         return [path.rpartition("/")[2] for path in found]
@@ -231,33 +191,7 @@ class ObjectStore:
 
         for path in paths:
             with suppress(FileNotFoundError):
-                _told(lambda path=path: obstore.delete(self._store, path))  # type: ignore[misc]
-
-
-def _told(work: Callable[[], T]) -> T:
-    """What goes wrong, as an OSError in one line."""
-    from obstore.exceptions import AlreadyExistsError, BaseError
-
-    try:
-        return work()
-    except AlreadyExistsError as error:
-        raise FileExistsError(str(error).splitlines()[0]) from error
-    except FileNotFoundError as error:
-        if "NoSuchBucket" in str(error):
-            raise OSError(_words(error)) from error
-        raise FileNotFoundError(str(error).splitlines()[0]) from error
-    except (BaseError, ValueError) as error:
-        raise OSError(_words(error)) from error
-
-
-def _words(error: Exception) -> str:
-    """What to do about it, where that is known; else what the library says,
-    without how it asked.
-    """
-    text = str(error).splitlines()[0]
-    return next(
-        (words for pattern, words in _TROUBLES if pattern.search(text)), _HOW_IT_ASKED.sub("", text)
-    )
+                told(lambda path=path: obstore.delete(self._store, path))  # type: ignore[misc]
 
 
 def _sync(folder: Path) -> None:
