@@ -101,7 +101,14 @@ SETS = (
         ),
         "25 rows: intervals are wide.",
     ),
-    PublicSet("hhh", "HHH", "prometheus-eval (BIG-bench HHH)", "Apache-2.0", "2023"),
+    PublicSet(
+        "hhh",
+        "HHH",
+        "prometheus-eval (BIG-bench HHH)",
+        "Apache-2.0",
+        "2023",
+        note="40 of 221 labelled rows, drawn at random; no verdicts were published with the set.",
+    ),
     PublicSet(
         "halueval400",
         "HaluEval",
@@ -109,6 +116,7 @@ SETS = (
         "MIT",
         "2023",
         asked=("--criterion", "Does the answer contain anything that is made up or wrong?"),
+        note="40 of 400 labelled rows, drawn at random; no verdicts were published with the set.",
     ),
     PublicSet(
         "qags_cnn",
@@ -202,7 +210,7 @@ def ranking_of(ranking: JsonDict) -> PublishedSet:
     majority = ranking["baselines"].get("majority", {}).get("value")  # type: ignore[union-attr, call-overload]
     return PublishedSet(
         name="",
-        question=str(ranking["question"]),
+        question=str(ranking["question"] or "verdict"),
         source="",
         licence="",
         recorded="",
