@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
 	test-import test-docker test-embedded test-engines test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-width test-unitxt \
 	test-first-steps test-work fuzz \
-	lock dist docs messages pictures priors release clean
+	lock dist docs gallery messages pictures priors release clean
 
 help:
 	@echo "make demo            score an example log of a RAG assistant with the embedded model, and show the report"
@@ -46,6 +46,7 @@ help:
 	@echo "make test-first-steps  from pip install to a first report in three commands, in a clean environment"
 	@echo "make messages        the catalogues of translations in step with the code; says what is not translated"
 	@echo "make docs            the site of documents, in build/site: open its index.html"
+	@echo "make gallery         the reports of the gallery anew, with the embedded model"
 	@echo "make pictures        the pictures in the documents anew, with the embedded model (needs Chromium)"
 	@echo "make priors          what the embedded model says of neutral texts, for the package: after a change of its adapter or the RAG prompts"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts, and verdicts among hostile surroundings"
@@ -240,6 +241,10 @@ docs: $(VENV)/ready
 	$(BIN)/python tools/commands.py
 	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR) $(BIN)/mkdocs build --strict --quiet
 	$(BIN)/python tools/check_site.py build/site
+
+gallery: $(VENV)/ready
+	$(BIN)/adjudge models pull smollm2-135m
+	$(BIN)/python tools/gallery.py docs/gallery
 
 pictures: $(VENV)/ready
 	$(PIP) install -r requirements/browser.txt

@@ -4,8 +4,9 @@ sets, from the verdicts that were published with them, and the embedded judge on
     python tools/published_results.py ../shared/data [--check]
 
 Every figure is what ``adjudge bench`` says of the file. With ``--check`` nothing is written; what
-differs from the file is printed. The embedded judge is asked with ``--embedded`` (half an hour on
-two cores); else its figures are kept as they are.
+differs from the file is printed. With ``--embedded`` the embedded judge is asked about some rows of
+each set, drawn with a seed (ten minutes on two cores; ``--runs FOLDER`` keeps its answers, so that
+the same command goes on where it was stopped); else its figures are kept as they are.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from adjudge.reading.typed_json import read_as
 
 OUT = Path(__file__).parents[1] / "src" / "adjudge" / "bench" / "data" / "published.json"
 EMBEDDED = "local/smollm2-135m"
+DRAW = ("--sample", "40", "--seed", "0")
+"""The rows that the embedded judge is asked about."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,8 @@ class PublicSet:
     note: str = ""
     asked_in: str = ""
     """The file with the rows alone, where the other has a row for each verdict."""
+    unasked: bool = False
+    """Whether the embedded judge has no business here; the note says why."""
 
 
 SETS = (
@@ -58,8 +63,9 @@ SETS = (
         "WeOpenML/PandaLM",
         "Apache-2.0",
         "2023",
-        asked=("--sample", "200"),
-        note="Replies that name no winner are left out.",
+        note="Replies that name no winner are left out. The embedded judge was trained on this "
+        "set, so that it is not measured here.",
+        unasked=True,
     ),
     PublicSet(
         "llmbar_recorded",
@@ -71,7 +77,17 @@ SETS = (
         note="Both orders are pooled: where they disagree nobody wins, which is wrong here; the "
         "authors give the mean of the two orders.",
     ),
-    PublicSet("agent_cases", "agent cases", "benchclawio/harness", "Apache-2.0", "2025"),
+    PublicSet(
+        "agent_cases",
+        "agent cases",
+        "benchclawio/harness",
+        "Apache-2.0",
+        "2025",
+        asked=(
+            *("--criterion", "Is the agent's output right?"),
+            *("--map", "correct=Yes", "--map", "wrong=No"),
+        ),
+    ),
     PublicSet(
         "rag25",
         "RAG answers",
@@ -79,10 +95,20 @@ SETS = (
         "MIT",
         "2025",
         ("--question", "pass"),
-        ("--question", "pass"),
+        (
+            *("--question", "pass", "--map", "PASS=Yes", "--map", "FAIL=No"),
+            *("--criterion", "Does the response answer the question with what the context says?"),
+        ),
         "25 rows: intervals are wide.",
     ),
-    PublicSet("hhh", "HHH", "prometheus-eval (BIG-bench HHH)", "Apache-2.0", "2023"),
+    PublicSet(
+        "hhh",
+        "HHH",
+        "prometheus-eval (BIG-bench HHH)",
+        "Apache-2.0",
+        "2023",
+        note="40 of 221 labelled rows, drawn at random; no verdicts were published with the set.",
+    ),
     PublicSet(
         "halueval400",
         "HaluEval",
@@ -90,6 +116,7 @@ SETS = (
         "MIT",
         "2023",
         asked=("--criterion", "Does the answer contain anything that is made up or wrong?"),
+        note="40 of 400 labelled rows, drawn at random; no verdicts were published with the set.",
     ),
     PublicSet(
         "qags_cnn",
@@ -136,11 +163,10 @@ def measured(
     """The set with all its judges, the best first; None where no judge is known."""
     path = data / f"{one.file}.jsonl"
     found = [bench(path, runs / one.file, *one.options)]
-    if ask:
+    if ask and not one.unasked:
         rows = one.asked_in or one.file
-        found.append(
-            bench(data / f"{rows}.jsonl", runs / f"emb-{rows}", *one.asked, "-m", EMBEDDED)
-        )
+        embedded = (*DRAW, *one.asked, "-m", EMBEDDED)
+        found.append(bench(data / f"{rows}.jsonl", runs / f"emb-{rows}", *embedded))
     rankings = [ranking for ranking in found if ranking]
     judges = [judge_of(judge) for ranking in rankings for judge in ranking["judges"]]
     if not ask and before:
@@ -184,7 +210,7 @@ def ranking_of(ranking: JsonDict) -> PublishedSet:
     majority = ranking["baselines"].get("majority", {}).get("value")  # type: ignore[union-attr, call-overload]
     return PublishedSet(
         name="",
-        question=str(ranking["question"]),
+        question=str(ranking["question"] or "verdict"),
         source="",
         licence="",
         recorded="",

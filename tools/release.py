@@ -1,5 +1,6 @@
-"""Prepare a release: the version, the section of the changelog, a commit and a tag. ``make release
-VERSION=1.2.3``.
+"""Prepare a release: the version, the section of the changelog, the citation, a commit and a tag.
+
+    make release VERSION=1.2.3
 
 What is built and tried in a clean environment is the business of ``make dist``, which ``make
 release`` runs first and last.
@@ -16,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 INIT = ROOT / "src" / "adjudge" / "__init__.py"
 CHANGELOG = ROOT / "CHANGELOG.md"
+CITATION = ROOT / "CITATION.cff"
 UNRELEASED = "## Unreleased\n"
 
 
@@ -34,7 +36,8 @@ def main(version: str) -> None:
         ),
         encoding="utf-8",
     )
-    git("add", str(INIT), str(CHANGELOG))
+    CITATION.write_text(cited(CITATION.read_text(encoding="utf-8"), version), encoding="utf-8")
+    git("add", str(INIT), str(CHANGELOG), str(CITATION))
     git("commit", "--quiet", "--message", f"Release {version}")
     git("tag", "--annotate", f"v{version}", "--message", f"adjudge {version}")
 
@@ -49,6 +52,12 @@ def released(changelog: str, version: str) -> str:
             f"{CHANGELOG.name} has nothing under '{UNRELEASED.strip()}': say what a user now sees"
         )
     return f"{before}{UNRELEASED}\n## {version} ({datetime.now(UTC):%Y-%m-%d})\n{after}"
+
+
+def cited(citation: str, version: str) -> str:
+    """The citation with the version and the day of its release, in place of earlier ones."""
+    kept = re.sub(r"^(version|date-released): .*\n", "", citation, flags=re.MULTILINE)
+    return f"{kept}version: {version}\ndate-released: {datetime.now(UTC):%Y-%m-%d}\n"
 
 
 def git(*args: str) -> str:

@@ -87,6 +87,8 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "agent-reward-bench": "trajectories:AGENT_REWARD_BENCH",
             "bfcl": "trajectories:BFCL",
             "judgebench": "judgebench:JUDGEBENCH",
+            "judge-bench": "judge_bench:JUDGE_BENCH",
+            "biggen-bench": "biggen_bench:BIGGEN_BENCH",
             "arena-hard": "arena_hard:ARENA_HARD",
             "mt-bench": "mt_bench:MT_BENCH",
             "rewardbench": "rewardbench:REWARDBENCH",

@@ -34,6 +34,35 @@ def test_the_figures_are_those_that_were_published(name: str, of: str, agreement
     assert judge(name, of).agreement.value == pytest.approx(agreement, abs=5e-5)
 
 
+EMBEDDED = {
+    "LLMBar": (40, 0.325),
+    "agent cases": (40, 0.675),
+    "RAG answers": (25, 0.92),
+    "HaluEval": (40, 0.5),
+    "QAGS CNN": (40, 0.499),
+}
+"""Rows and agreement: ``tools/published_results.py DATA --embedded`` measures them anew."""
+
+
+@pytest.mark.parametrize("of", EMBEDDED)
+def test_the_embedded_judge_is_measured_on_a_sample(of: str) -> None:
+    (found,) = (
+        judge
+        for one in published_results().sets
+        if one.name == of
+        for judge in one.judges
+        if judge.embedded
+    )
+    assert (found.rows, found.failed) == (EMBEDDED[of][0], 0)
+    assert found.agreement.value == pytest.approx(EMBEDDED[of][1], abs=5e-4)
+
+
+def test_it_is_not_measured_on_what_it_was_trained_on() -> None:
+    (found,) = (one for one in published_results().sets if one.name == "PandaLM")
+    assert not any(judge.embedded for judge in found.judges)
+    assert "was trained on this set" in found.note
+
+
 def test_each_set_says_where_it_is_from_and_each_figure_lies_within_its_interval() -> None:
     for one in published_results().sets:
         assert one.source

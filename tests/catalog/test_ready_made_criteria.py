@@ -41,6 +41,16 @@ KNOWN = """
     readability creativity persuasiveness language_consistency citation_presence uncertainty_honesty
     helpfulness history_consistency tool_call_appropriateness
 """
+EVALASSIST = """
+    reasoning_completeness reasoning_conclusion reasoning_premises reasoning_steps email_structure
+    email_quality email_tone email_effectiveness manipulation insensitivity naturalness objectivity
+    engagement inclusivity humour
+"""
+AGENTS_AND_RAG = """
+    goal policy tool_choice tool_call_appropriateness side_effect loop solved remembered in_role
+    frustrated groundedness answer_relevance context_relevance answerability citation_accuracy
+    citation_presence hallucination history_consistency
+"""
 LOWER_IS_BETTER = """
     frustrated hallucination harmfulness insensitivity jailbreak loop manipulation over_refusal
     privacy_leak profanity prompt_injection self_harm sexual_content side_effect social_bias
@@ -65,6 +75,12 @@ def test_there_are_as_many_as_promised() -> None:
 
 def test_the_well_known_ones_are_there() -> None:
     assert set(KNOWN.split()) <= set(criteria_names())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("family", [EVALASSIST, AGENTS_AND_RAG], ids=["evalassist", "agents"])
+def test_families_are_there_in_each_language(family: str, language: str) -> None:
+    assert set(family.split()) <= set(criteria_names("direct", language))
 
 
 def test_names_are_sorted_and_each_kind_has_its_own() -> None:

@@ -5,11 +5,12 @@ bring some.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from adjudge.catalog.criteria import entry
+from adjudge.catalog.criteria import all_names, criteria_names, entry
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.errors import SetupError
 from support.asking import marked
@@ -281,3 +282,22 @@ def test_golden_cases_are_told_of_in_russian(tmp_path: Path) -> None:
     )
     assert "эталонных случаев оценено, как ожидалось: 1 из 3" in done.stdout
     assert "  эталонный случай 1: ожидалось Polite, выбрано Rude" in done.stdout
+
+
+@pytest.mark.parametrize("language", ["en", "ru"])
+def test_all_ready_made_criteria_are_tried(language: str) -> None:
+    """``scripted`` chooses the first option, which is the good end: of each direct criterion the
+    good example is judged as expected, and the bad one is not.
+    """
+    done = adjudge("criteria", "test", "--all", "-m", "scripted", "--language", language)
+    assert done.returncode == 4, done.stderr
+    numbers = [*map(int, re.findall(r"\d+", done.stdout.splitlines()[-1]))]
+    names, direct = len(all_names(language)), len(criteria_names("direct", language))
+    assert numbers == [names, direct, 2 * names, 0]
+
+
+@pytest.mark.parametrize("given", [(), ("--all", "x.yaml"), ("--all", "--update")])
+def test_all_and_a_file_are_one_or_the_other(given: tuple[str, ...]) -> None:
+    done = adjudge("criteria", "test", *given)
+    assert done.returncode == 2
+    assert "--all" in done.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,7 @@ def repository(tmp_path: Path) -> Path:
     (tmp_path / "CHANGELOG.md").write_text(
         "# Changelog\n\n## Unreleased\n\n- It judges.\n\n## 0.1.0 (2026-01-01)\n\n- It began.\n"
     )
+    (tmp_path / "CITATION.cff").write_text("cff-version: 1.2.0\nversion: 0.1.0\nlicense: MIT\n")
     git(tmp_path, "init", "--quiet")
     git(tmp_path, "config", "user.name", "A. Tester")
     git(tmp_path, "config", "user.email", "tester@example.org")
@@ -52,6 +54,9 @@ def test_a_release_has_its_version_section_commit_and_tag(repository: Path) -> N
         if line.startswith("## ")
     ]
     assert [section.split()[1] for section in sections] == ["Unreleased", "0.2.0", "0.1.0"]
+    cited = (repository / "CITATION.cff").read_text()
+    assert re.findall(r"^(?:cff-)?version: (.*)", cited, re.MULTILINE) == ["1.2.0", "0.2.0"]
+    assert re.search(r"^date-released: \d{4}-\d\d-\d\d$", cited, re.MULTILINE)
     assert git(repository, "tag", "--list").split() == ["v0.2.0"]
     assert git(repository, "status", "--porcelain") == ""
 

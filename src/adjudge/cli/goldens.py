@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from click import UsageError
 
+from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.golden_update import update_golden
@@ -24,7 +26,7 @@ from adjudge.cli.options import (
     prices,
     server,
 )
-from adjudge.cli.output import echo
+from adjudge.cli.output import echo, language
 from adjudge.domain.results import Result
 from adjudge.engine.session import Call
 from adjudge.gateway.layers.budget import Budget
@@ -45,7 +47,15 @@ def _code(one: Tried) -> ExitCode:
 
 
 @command("test")
-@argument("file", "A YAML or JSON file with one criterion or a list of them.", type=PATH)
+@argument(
+    "file", "A YAML or JSON file with one criterion or a list of them.", type=PATH, required=False
+)
+@click.option(
+    "--all",
+    "everything",
+    is_flag=True,
+    help="Try all ready-made criteria, in the output language, on their examples.",
+)
 @models
 @server
 @click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model.")
@@ -58,7 +68,8 @@ def _code(one: Tried) -> ExitCode:
     help="Write what the judge chose into the file as the expected options.",
 )
 def test(
-    file: Path,
+    file: Path | None,
+    everything: bool,
     model: tuple[str, ...],
     at: ServerEntry,
     strictness: int,
@@ -71,33 +82,55 @@ def test(
     option.
 
     Where criteria have no golden cases, their examples are taken, and not shown to the judge. Exit
-    code 4 when one is judged otherwise, 3 when one has no verdict. With --update, what was chosen
-    is what is expected from now on: look at the difference before you commit it.
+    code 4 when one is judged otherwise, 3 when one has no verdict. Replies are kept, so that the
+    same command goes on where it was stopped. With --update, what was chosen is what is expected
+    from now on: look at the difference before you commit it.
     """
+    if (file is None) != everything or (everything and update):
+        raise UsageError(Message("give a file of criteria, or --all without a file and --update"))
     use_prices(prices)
     asked = model_entries(model, at)
     codes, allowed = list[ExitCode](), _Allowance(max_usd)
     changed: dict[str, dict[int, str]] = {}
-    for entry in read_entries(file):
-        tried = _tried(Goldens.of(entry, file), asked, strictness, allowed, cache=not no_cache)
-        for line in _lines(entry, tried):
+    named = file or Path("adjudge")
+    entries = read_entries(file) if file else _ready_made()
+    for entry in entries:
+        tried = _tried(Goldens.of(entry, named), asked, strictness, allowed, cache=not no_cache)
+        for line in _lines(entry, tried, by_option=not everything):
             echo(line)
         if update:
-            changed[entry.criteria.name] = accepted(tried, file, entry)
+            changed[entry.criteria.name] = accepted(tried, named, entry)
         codes += [_code(one) for one in tried]
+    if everything:
+        echo(_summary(len(entries), codes))
     if not update:
         return worst(codes)
-    update_golden(file, changed)
+    update_golden(named, changed)
     count = sum(map(len, changed.values()))
     echo(
         plural(
             "{file}: {count} expected option updated",
             "{file}: {count} expected options updated",
             count,
-            file=file,
+            file=named,
         )
     )
     return ExitCode.UNSCORED if ExitCode.UNSCORED in codes else ExitCode.OK
+
+
+def _ready_made() -> list[CatalogEntry]:
+    return [catalog.entry(name, language()) for name in catalog.all_names(language())]
+
+
+def _summary(criteria: int, codes: list[ExitCode]) -> Message:
+    return Message(
+        "All {criteria} criteria: {right} of {count} cases judged as expected, {failed} without a "
+        "verdict.",
+        criteria=criteria,
+        right=codes.count(ExitCode.OK),
+        count=len(codes),
+        failed=codes.count(ExitCode.UNSCORED),
+    )
 
 
 class _Allowance:
@@ -144,7 +177,7 @@ def _tried(
     return goldens.tried([found[row] for row in sorted(found)])
 
 
-def _lines(entry: CatalogEntry, tried: list[Tried]) -> Iterator[Message]:
+def _lines(entry: CatalogEntry, tried: list[Tried], *, by_option: bool) -> Iterator[Message]:
     right = Counter(one.case.option for one in tried if one.as_expected)
     yield Message(
         "{name}: {right} of {count} golden cases judged as expected",
@@ -152,7 +185,8 @@ def _lines(entry: CatalogEntry, tried: list[Tried]) -> Iterator[Message]:
         right=right.total(),
         count=len(tried),
     )
-    for option, count in Counter(one.case.option for one in tried).items():
+    cases = Counter(one.case.option for one in tried if by_option)
+    for option, count in cases.items():
         yield Message(
             "  {option}: {right} of {count}", option=option, right=right[option], count=count
         )
