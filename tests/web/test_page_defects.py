@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from html import unescape
 from itertools import pairwise
@@ -67,8 +67,8 @@ def test_a_trial_that_ends_while_it_is_drawn_is_drawn_again(
     trial.ended = False
     drawn = Trial.compared
 
-    def ends_meanwhile(self: Trial) -> ExpectedAgreement | None:
-        found = drawn(self)
+    def ends_meanwhile(self: Trial, rows: Container[int]) -> ExpectedAgreement | None:
+        found = drawn(self, rows)
         self.ended = True
         return found
 
