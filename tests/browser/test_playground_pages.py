@@ -336,6 +336,10 @@ def test_a_criterion_is_tried_by_keys_alone(
     page.keyboard.press("Control+a")
     page.keyboard.type("It is old.")
     page.locator("#instance-1 .since").wait_for()
+    page.keyboard.press("Control+Enter")
+    page.locator("#instance-1 .got").get_by_text("as expected").wait_for()
+    page.keyboard.press("Control+s")
+    page.get_by_text("Saved as version").wait_for()
     assert troubles == []
 
 

@@ -112,6 +112,21 @@ def test_instances_are_written_for_an_option_and_checked_by_the_judge(
     assert ("at the border" in asked[0]) == kind.startswith("border")
 
 
+def test_instances_are_written_for_each_option_and_border_at_once(
+    play: Page, model_server: FakeProvider
+) -> None:
+    reply = json.dumps({"instances": [{"response": "Since 1889, all at once."}]})
+    with writer(model_server, lambda text: reply if "You write test data" in text else None):
+        form = [*direct(ROWS, ("model", MODEL)), ("writer", MODEL), ("data_kind", "all")]
+        made = sent(play, "/playground/data", [*form, ("how_many", "1")]).json()["made"]
+    assert [(one["expected"], one["note"].partition(":")[0]) for one in made] == [
+        ("Yes", "synthetic"),
+        ("No", "synthetic"),
+        ("Yes", "borderline"),
+        ("No", "borderline"),
+    ]
+
+
 def test_pairs_are_written_with_the_better_one_on_either_side(
     play: Page, model_server: FakeProvider
 ) -> None:

@@ -24,6 +24,7 @@ from adjudge.web.playground.shown import places_in
 from adjudge.web.playground.writing import (
     MOST_AT_ONCE,
     WritingDesk,
+    data_kinds,
     improved_criteria,
     improved_text,
     made_rows,
@@ -110,9 +111,10 @@ def make_data(request: Request, form: Form) -> Response:
             most_at_once=MOST_AT_ONCE,
             typed=typed,
         )
-    rows = made_rows(
-        _desk(site, form, case), case, values.get("data_kind", ""), count, _style(values)
-    )
+    wanted, desk, style = values.get("data_kind", ""), _desk(site, form, case), _style(values)
+    choices = Draft.of_form(form).choices()
+    kinds = data_kinds(choices, compares=case.compares) if wanted == "all" else [wanted]
+    rows = tuple(row for kind in kinds for row in made_rows(desk, case, kind, count, style))
     trial = site.trials.start(replace(case, rows=rows), models_of(site, case))
     trial.wait(_LONGEST_WAIT)
     made = [

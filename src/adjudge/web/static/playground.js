@@ -136,8 +136,16 @@ document.addEventListener("change", (event) => {
   document.querySelectorAll("[name='row.expected']").forEach((one) => renew(one, ["", ...names], (name) => name || "–"));
   document.querySelectorAll("[name='example.option']").forEach((one) => renew(one, names, (name) => name));
   const kinds = document.querySelector("#data-kind");
-  const wanted = [...names.map((name) => `clear:${name}`), ...names.map((name) => `border:${name}`)];
-  renew(kinds, wanted, (name) => `${kinds.dataset[name.split(":")[0]]} ${name.slice(name.indexOf(":") + 1)}`);
+  const wanted = [...names.map((name) => `clear:${name}`), ...names.map((name) => `border:${name}`), "all"];
+  renew(kinds, wanted, (name) => name === "all" ? kinds.dataset.all : `${kinds.dataset[name.split(":")[0]]} ${name.slice(name.indexOf(":") + 1)}`);
+});
+
+// Ctrl+Enter judges, Ctrl+S saves, wherever the focus is.
+document.addEventListener("keydown", (event) => {
+  const button = { Enter: "button.main", KeyS: "#save" }[event.code];
+  if (!button || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  document.querySelector(button).click();
 });
 
 // What is expected may be said after the verdict: agreement follows at once.
