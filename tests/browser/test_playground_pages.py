@@ -132,6 +132,11 @@ def opened(
     return page
 
 
+def tool(page: Page, name: str) -> None:
+    """Open one of the tools over the form."""
+    page.locator("#tools > details > summary", has_text=name).click()
+
+
 def at_its_end(page: Page) -> None:
     page.wait_for_selector("#trial:not([data-events])", timeout=_SLOW)
 
@@ -153,13 +158,16 @@ def test_criteria_are_typed_judged_saved_and_opened_again(
     page.locator("[name='row.text:response']").nth(1).fill(NONE[0])
     page.get_by_role("button", name="Judge these").click()
     at_its_end(page)
-    page.wait_for_selector("#results .result .ballot")
-    assert page.locator("#results .figures dd").first.inner_text().startswith("2 / 2")
-    assert [one.inner_text() for one in page.locator("#results .result h2 strong").all()] == [
-        "Yes",
-        "No",
-    ]
-    assert page.locator(".confusion td.same").all_inner_texts() == ["1", "1"]
+    beside = [page.locator(f"#instance-{place} .got .verdict").inner_text() for place in (1, 2)]
+    assert [one.split(" ")[:2] for one in beside] == [["✓", "Yes"], ["✓", "No"]]
+    assert beside[0].endswith("%")
+    assert page.locator(".agreement td").nth(1).inner_text() == "2 / 2"
+    assert page.locator(".confusion td.agree").all_inner_texts() == ["✓ 1", "✓ 1"]
+    page.locator("[name='row.expected']").first.select_option("No")  # after the verdict
+    page.locator("#instance-1 .got .verdict.bad").wait_for()
+    assert page.locator(".agreement td").nth(1).inner_text() == "1 / 2"
+    page.locator("[name='row.expected']").first.select_option("Yes")
+    tool(page, "Save")
     page.locator("[name=save_as]").fill("years")
     page.locator("#save").click()
     page.get_by_role("link", name="Go on from this version").click()
@@ -168,6 +176,7 @@ def test_criteria_are_typed_judged_saved_and_opened_again(
     page.locator("#add-row").click()
     page.wait_for_selector("#instance-3")
     page.locator("[name='row.text:response']").nth(2).fill(YEARS[1])
+    tool(page, "Save")
     page.locator("[name=note]").fill("one more")
     page.locator("#save").click()
     page.get_by_text("Saved as version 2 of years").wait_for()
@@ -183,18 +192,19 @@ def test_results_are_shown_while_others_are_waited_for_and_the_rest_can_be_stopp
 ) -> None:
     model.faults = lambda record, attempt: HANGS if record == 7 else None
     page = opened(browser, server, troubles, START)
+    page.locator(".settings > summary").click()
     page.locator(f"[name=model][value='{MODEL}']").check()
     page.locator("[name=model][value^=local]").uncheck()
     page.locator("[name='row.text:response']").nth(1).fill("REC-00007-N never comes.")
     page.get_by_role("button", name="Judge these").click()
-    page.wait_for_selector("#trial[data-events] ~ .result .good")
-    assert [one.inner_text() for one in page.locator("#results .result h2 strong").all()] == ["Yes"]
+    page.wait_for_selector("#instance-1 .got .good")
+    assert page.locator(".result .verdict strong").all_inner_texts() == ["Yes"]
     page.get_by_role("button", name="Stop").click()
     at_its_end(page)
     page.wait_for_selector("#trial .note")
     model.faults = never
     assert page.locator("#trial .note").inner_text() == "stopped"
-    assert page.locator("#results .result").count() == 2
+    assert page.locator("#case .result").count() == 2
     assert troubles == []
 
 
@@ -229,13 +239,18 @@ def test_criteria_are_tried_on_a_run_and_texts_are_rewritten(
     page = opened(browser, server, troubles, START)
     for place, name in enumerate(("PASS", "FAIL")):
         page.locator("[name='option.name']").nth(place).fill(name)
-    page.get_by_text("Try on rows of a run").click()
+    tool(page, "Try on rows of a run")
     page.locator("#try").click()
     at_its_end(page)
-    page.wait_for_selector("#results .result .ballot")
-    figures = page.locator("#results .figures dd").all_inner_texts()
-    assert figures[0].startswith("2 / 4")
-    assert int(figures[1].split(" / ")[0]) >= 2
+    shares = page.locator(".agreement td[data-label='As expected']").all_inner_texts()
+    assert shares[0] == "2 / 4"
+    assert int(shares[1].split(" / ")[0]) >= 2
+    drawn = page.locator("svg.flow .band title").evaluate_all("all => all.map(e => e.textContent)")
+    moves = page.locator("#trial details table tbody tr").evaluate_all(
+        "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+    assert sorted(drawn) == sorted(f"{a} → {b}: {rows}" for a, b, rows in moves)
+    assert sum(int(rows) for _, _, rows in moves) == 4
     page.locator("[name='row.text:response']").first.select_text()
     page.get_by_role("button", name="Rephrase").click()
     page.get_by_role("button", name="Use it").click()
@@ -247,6 +262,7 @@ def test_files_are_taken_away_and_brought_in(
     browser: Browser, server: Server, troubles: list[str], tmp_path: Path
 ) -> None:
     page = opened(browser, server, troubles, START)
+    tool(page, "Take away")
     page.get_by_role("button", name="EvalAssist", exact=True).click()
     with page.expect_download() as download:
         page.get_by_role("button", name="Download").click()
@@ -254,7 +270,7 @@ def test_files_are_taken_away_and_brought_in(
     download.value.save_as(file)
     assert file.name.endswith(".evalassist.json")
     fresh = opened(browser, server, troubles, "/playground")
-    fresh.get_by_text("Bring in a test case").click()
+    tool(fresh, "Bring in")
     fresh.locator("#file").set_input_files(file)
     fresh.locator("[name=name][value=year]").wait_for()
     assert fresh.locator("[name='row.text:response']").first.input_value() == YEARS[0]
@@ -262,8 +278,74 @@ def test_files_are_taken_away_and_brought_in(
     assert troubles == []
 
 
+def test_both_columns_and_the_judge_button_stay_in_view(
+    browser: Browser, server: Server, troubles: list[str]
+) -> None:
+    page = opened(browser, server, troubles, START)
+    for place in range(3, 9):
+        page.locator("#add-row").click()
+        page.wait_for_selector(f"#instance-{place}")
+    page.locator("#instance-8").scroll_into_view_if_needed()
+    for seen in ("button.main", "[name=description]", "#instance-8 textarea"):
+        box = page.locator(seen).first.bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] <= 900 - box["height"], seen
+    assert troubles == []
+
+
+def test_a_text_that_was_changed_since_is_marked_and_its_result_goes_with_the_next_change(
+    browser: Browser, server: Server, troubles: list[str]
+) -> None:
+    page = opened(browser, server, troubles, START)
+    page.get_by_role("button", name="Judge these").click()
+    at_its_end(page)
+    page.locator("#instance-2 .got .verdict").wait_for()
+    page.locator("[name='row.text:response']").first.fill("Another text.")
+    page.locator("#instance-1 .since").wait_for()
+    assert page.locator("#instance-2 .since").is_hidden()
+    page.get_by_role("button", name="Duplicate: Instance 2").click()
+    page.wait_for_selector("#instance-3")
+    assert page.locator("#instance-1 .result").count() == 0
+    assert page.locator("#instance-2 .result").count() == 1
+    page.locator("#undo").click()
+    page.wait_for_selector("#instance-3", state="detached")
+    assert page.locator("#instance-2 .result").count() == 1
+    assert troubles == []
+
+
+def test_a_criterion_is_tried_by_keys_alone(
+    browser: Browser, server: Server, troubles: list[str]
+) -> None:
+    page = opened(browser, server, troubles, START)
+
+    def tab_to(selector: str) -> None:
+        for _ in range(60):
+            page.keyboard.press("Tab")
+            if page.evaluate("one => document.activeElement.matches(one)", selector):
+                return
+        raise AssertionError(selector)
+
+    tab_to("button.main")
+    page.keyboard.press("Enter")
+    at_its_end(page)
+    page.locator("#instance-1 .got .verdict").wait_for()
+    tab_to("[name='row.expected']")
+    page.keyboard.press("ArrowDown")
+    page.locator("#instance-1 .got .verdict.bad").wait_for()
+    tab_to("[name='row.text:response']")
+    page.keyboard.press("Control+a")
+    page.keyboard.type("It is old.")
+    page.locator("#instance-1 .since").wait_for()
+    page.keyboard.press("Control+Enter")
+    page.locator("#instance-1 .got").get_by_text("as expected").wait_for()
+    page.keyboard.press("Control+s")
+    page.get_by_text("Saved as version").wait_for()
+    assert troubles == []
+
+
 @pytest.mark.parametrize(
-    ("width", "scheme", "language"), [(1280, "light", "en"), (390, "dark", "ru")]
+    ("width", "scheme", "language"),
+    [(2560, "light", "ru"), (1280, "light", "en"), (390, "dark", "ru")],
 )
 def test_results_fit_and_axe_finds_nothing_serious(
     browser: Browser, server: Server, troubles: list[str], width: int, scheme: Scheme, language: str
@@ -271,8 +353,9 @@ def test_results_fit_and_axe_finds_nothing_serious(
     page = opened(browser, server, troubles, START, width, scheme, language)
     page.locator("button.main").click()
     at_its_end(page)
-    page.wait_for_selector("#results .result .ballot")
-    for part in page.locator("#tools details, #results details").all():
+    page.wait_for_selector("#instance-1 .got .verdict")
+    page.locator("#tools details").last.evaluate("one => one.open = true")
+    for part in page.locator("#case details").all():
         part.evaluate("one => one.open = true")
     if SCREENS:
         page.screenshot(

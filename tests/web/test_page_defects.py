@@ -4,13 +4,15 @@ drafts, lists that did not say by which criterion, searches and comparisons that
 
 from __future__ import annotations
 
+import colorsys
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from html import unescape
+from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
@@ -67,8 +69,8 @@ def test_a_trial_that_ends_while_it_is_drawn_is_drawn_again(
     trial.ended = False
     drawn = Trial.compared
 
-    def ends_meanwhile(self: Trial) -> ExpectedAgreement | None:
-        found = drawn(self)
+    def ends_meanwhile(self: Trial, rows: Container[int]) -> ExpectedAgreement | None:
+        found = drawn(self, rows)
         self.ended = True
         return found
 
@@ -315,3 +317,31 @@ def _fields(form: str) -> list[tuple[str, str]]:
             text = tag["text"] if tag["area"] is not None else value[1] if value else ""
         found.append((unescape(name[1]), unescape(text)))
     return found
+
+
+def test_a_fault_of_the_page_is_told_on_a_page(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(page.server.site.library, "scan", lambda: breaks(None))
+    answer = page.get("/")
+    assert answer.status == 500
+    assert "<h1>That did not work</h1>" in answer.text
+    assert "ZeroDivisionError" in answer.text
+
+
+def test_the_badge_of_a_bad_row_in_a_report_can_be_read() -> None:
+    css = (files("adjudge.view") / "templates" / "report.css").read_text()
+    badge = css[css.index(".badge {") :].partition("}")[0]
+    lightness, text = re.search(r"55% (\d+)%", badge), re.search(r"color: #(\w{6})", badge)
+    assert lightness
+    assert text
+    red = colorsys.hls_to_rgb(5 / 360, int(lightness[1]) / 100, 0.55)
+    dark = [int(text[1][at : at + 2], 16) / 255 for at in (0, 2, 4)]
+    bright, dim = sorted((_luminance(red), _luminance(dark)), reverse=True)
+    assert (bright + 0.05) / (dim + 0.05) >= 4.5
+
+
+def _luminance(colour: Sequence[float]) -> float:
+    linear = [one / 12.92 if one <= 0.03928 else ((one + 0.055) / 1.055) ** 2.4 for one in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from support.page import Page, served
 MODEL = "openai/gpt-4o-mini"
 ASKED = {"data": "rows.csv", "question": "It is short.", "model": MODEL}
 ROWS = 12
+SAMPLES = Path(__file__).parent.parent / "samples" / "imports"
 
 
 @pytest.fixture(scope="module")
@@ -364,3 +366,27 @@ def test_a_run_that_somebody_else_made_is_not_resumed_by_a_click(page: Page, hom
     found = ended(page, page.led_to(answer))
     assert not found["fine"]
     assert "was not made by you" in str(found["message"])
+
+
+def test_an_empty_folder_leads_to_an_example_run_in_one_step(tmp_path: Path) -> None:
+    with served(tmp_path / "runs", home=tmp_path) as page:
+        assert "/start/example" in page.get("/").text
+        job = page.led_to(page.post("/start/example"))
+        running = page.server.site.jobs.find(job.removeprefix("/jobs/"))
+        assert "local/smollm2-135m" in list(running.process.args)  # type: ignore[arg-type]
+        again = page.post("/start/example")
+        assert (again.status, "already" in again.text) == (400, True)
+        page.post(f"{job}/stop")
+    assert load_eval(tmp_path / "example" / "eval.yaml").judges[0].name == "dates"
+
+
+def test_judgments_of_another_tool_are_imported_in_one_step(tmp_path: Path) -> None:
+    (tmp_path / "judged.csv").write_text("id,answer,said\n1,Yes.,PASS\n2,No.,FAIL\n")
+    shutil.copy(SAMPLES / "inspect_0.3.285.json", tmp_path / "log.json")
+    with served(tmp_path / "runs", home=tmp_path) as page:
+        assert "<option>judged.csv</option>" in page.get("/").text
+        refused = page.post("/start/import", data="judged.csv")
+        assert (refused.status, "judged.csv" in refused.text) == (400, True)
+        assert page.post("/start/import", data="../elsewhere.json").status == 400
+        assert page.led_to(page.post("/start/import", data="log.json")) == "/"
+        assert len(page.data("/")["runs"]) == 1

@@ -97,14 +97,45 @@ def test_an_instance_that_cannot_be_judged_does_not_keep_the_others_from_it(play
     assert found["trial"]["done"] == 2
 
 
-def test_results_keep_the_numbers_of_the_form(play: Page) -> None:
-    rows = judged(play, direct([("", ""), *ROWS[:1]], ("model", MODEL)))["rows"]
-    assert [row["number"] for row in rows] == [2]
+def test_results_stand_beside_the_instances_that_the_form_has_now(play: Page) -> None:
+    trial = judged(play, direct([("", ""), *ROWS], ("model", MODEL)))["trial"]["id"]
+
+    def looked(rows: list[tuple[str, str]], *more: tuple[str, str]) -> Any:
+        return sent(play, f"/playground/trial/{trial}", direct(rows, *more)).json()
+
+    found = looked([("", ""), *ROWS])
+    assert [row["number"] for row in found["rows"]] == [2, 3, 4]
+    removed = looked([*ROWS[1:], ("Another text.", "")])
+    assert [(row["number"], row["verdict"]) for row in removed["rows"]] == [(1, "No"), (2, "Yes")]
+    assert removed["compared"]["count"] == 2
+    assert removed["trial"]["other_texts"] == 1
+    assert not removed["trial"]["other_criteria"]
+    assert looked(ROWS, ("description", "Is it tall?"))["trial"]["other_criteria"]
+
+
+def test_what_is_expected_may_be_said_after_the_verdict(play: Page) -> None:
+    unsure = [(text, "") for text, _ in ROWS]
+    trial = judged(play, direct(unsure, ("model", MODEL)))
+    assert trial["compared"] is None
+    answer = sent(play, f"/playground/trial/{trial['trial']['id']}", direct(ROWS)).json()
+    assert (answer["compared"]["agreed"], answer["compared"]["count"]) == (2, 3)
+    assert answer["trial"]["wrong"] == 1
+
+
+def test_results_stay_when_the_form_is_drawn_again(play: Page) -> None:
+    form = direct(ROWS, ("model", MODEL))
+    trial = judged(play, form)["trial"]["id"]
+    drawn = sent(play, "/playground/edit?do=remove_row:0", [*form, ("trial", trial)]).json()
+    assert [row["number"] for row in drawn["judged"]["rows"]] == [1, 2]
+    gone = sent(play, "/playground/edit?do=redraw", [*form, ("trial", "no-such-trial")]).json()
+    assert gone["judged"] is None
 
 
 def test_the_page_says_what_the_embedded_model_is_worth(play: Page) -> None:
     assert play.data("/playground")["models"][-1] == "local/smollm2-135m"
-    assert "very small model" in play.get("/playground").text
+    form = [*direct(ROWS), ("model", "local/smollm2-135m")]
+    assert "very small model" in sent(play, "/playground/edit?do=redraw", form).json()["worth"]
+    assert play.data("/playground")["worth"] == ""  # another model is chosen
 
 
 def test_money_is_spent_from_one_budget_and_no_further(play: Page) -> None:

@@ -273,6 +273,32 @@ def test_instances_are_taken_away_as_csv(play: Page) -> None:
     assert not row["response_1"].startswith("=")  # no spreadsheet computes it
 
 
+def test_instances_come_in_as_csv_as_they_went_out(play: Page) -> None:
+    texts = [('=1+1, "so"\nit was built in 1889.', "Yes"), *ROWS]
+    (file,) = sent(play, "/playground/export?as=csv", direct(texts)).json()["files"]
+    fresh = [*direct([("", "")]), ("brought", file["text"])]
+    draft = sent(play, "/playground/import", fresh).json()["draft"]
+    assert [(row["texts"]["response"], row["answer"]) for row in draft["rows"]] == [
+        ([text], expected) for text, expected in texts
+    ]
+    assert draft["name"] == "date"  # the criteria stay
+    added = [*direct(ROWS[:1]), ("brought", "\ufeffuser_input;response\nWhen?;In May\n")]
+    rows = sent(play, "/playground/import", added).json()["draft"]["rows"]
+    assert [row["texts"] for row in rows[1:]] == [{"user_input": ["When?"], "response": ["In May"]}]
+    (file,) = sent(play, "/playground/export?as=csv", pairwise([(["a", "b", "c"], "B")])).json()[
+        "files"
+    ]
+    back = sent(play, "/playground/import", [*pairwise([]), ("brought", file["text"])]).json()
+    assert back["draft"]["rows"][0]["texts"] == {"response": ["a", "b", "c"]}
+    assert back["draft"]["responses"] == 3
+
+
+def test_an_instance_is_duplicated_behind_itself(play: Page) -> None:
+    draft = sent(play, "/playground/edit?do=copy_row:0", direct(ROWS)).json()["draft"]
+    texts = [row["texts"]["response"][0] for row in draft["rows"]]
+    assert texts == [ROWS[0][0], *(text for text, _ in ROWS)]
+
+
 def test_the_prompt_is_shown_before_anybody_is_asked(
     play: Page, model_server: FakeProvider
 ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from adjudge.prompts.case_writing import TEXT_ACTIONS
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.edits import edited
 from support.fake_provider import FakeProvider
@@ -66,7 +67,9 @@ def test_a_text_is_fixed_by_its_feedback(play: Page, model_server: FakeProvider)
         lambda text: "It is tall, since 1889." if "You rewrite texts" in text else None,
     ):
         trial = judged(play, form)["trial"]["id"]
-        found = sent(play, f"/playground/trial/{trial}/fix?row=1", [("writer", MODEL)]).json()
+        found = sent(
+            play, f"/playground/trial/{trial}/fix?row=0", [*form, ("writer", MODEL)]
+        ).json()
     assert found["after"] == "It is tall, since 1889."
     assert ["new", "tall, since 1889."] in found["parts"]
     put = edited(Draft.of_form(form), "put_text:0", {"put": found["after"]})
@@ -92,7 +95,10 @@ def test_instances_are_written_for_an_option_and_checked_by_the_judge(
             ("writer", MODEL),
             ("data_kind", kind),
             ("how_many", "4"),
-            ("about", "towers"),
+            ("task", "summary"),
+            ("length", "short"),
+            ("domain", "towers"),
+            ("writer_persona", "a guide"),
         ]
         found = sent(play, "/playground/data", form).json()
     option = kind.partition(":")[2]
@@ -101,8 +107,24 @@ def test_instances_are_written_for_an_option_and_checked_by_the_judge(
         (option, "No"),
     ]
     assert found["agreed"] == 1
-    assert "towers" in asked[0]
+    for wanted in ("summarises", "one or two sentences", "Domain: towers", "a guide"):
+        assert wanted in asked[0]
     assert ("at the border" in asked[0]) == kind.startswith("border")
+
+
+def test_instances_are_written_for_each_option_and_border_at_once(
+    play: Page, model_server: FakeProvider
+) -> None:
+    reply = json.dumps({"instances": [{"response": "Since 1889, all at once."}]})
+    with writer(model_server, lambda text: reply if "You write test data" in text else None):
+        form = [*direct(ROWS, ("model", MODEL)), ("writer", MODEL), ("data_kind", "all")]
+        made = sent(play, "/playground/data", [*form, ("how_many", "1")]).json()["made"]
+    assert [(one["expected"], one["note"].partition(":")[0]) for one in made] == [
+        ("Yes", "synthetic"),
+        ("No", "synthetic"),
+        ("Yes", "borderline"),
+        ("No", "borderline"),
+    ]
 
 
 def test_pairs_are_written_with_the_better_one_on_either_side(
@@ -126,7 +148,7 @@ def test_pairs_are_written_with_the_better_one_on_either_side(
         assert (first if one["expected"] == "A" else second).startswith("good")
 
 
-@pytest.mark.parametrize("action", ["rephrase", "shorten", "elaborate", "counterfactual"])
+@pytest.mark.parametrize("action", TEXT_ACTIONS)
 def test_a_selected_text_is_rewritten(play: Page, model_server: FakeProvider, action: str) -> None:
     with writer(
         model_server, lambda text: "Tall it is." if "You rewrite a piece" in text else None
@@ -136,11 +158,13 @@ def test_a_selected_text_is_rewritten(play: Page, model_server: FakeProvider, ac
             ("writer", MODEL),
             ("action", action),
             ("text", "It is </data-x> tall."),
+            ("wish", "Say it politely."),
         ]
         found = sent(play, "/playground/rewrite", form).json()
     assert found["after"] == "Tall it is."
     assert "</data-x>" not in asked[0]
     assert ("Does the response name a year?" in asked[0]) == (action == "counterfactual")
+    assert ("Say it politely." in asked[0]) == (action == "custom")
 
 
 def test_proposals_are_shown_as_text_whatever_they_hold(
@@ -166,7 +190,7 @@ def test_proposals_are_shown_as_text_whatever_they_hold(
         trial = judged(play, form)["trial"]["id"]
         sent_to = {
             f"/playground/trial/{trial}/improve": form,
-            f"/playground/trial/{trial}/fix?row=2": form,
+            f"/playground/trial/{trial}/fix?row=1": form,
             "/playground/data": form,
             "/playground/rewrite": [*form, ("action", "shorten"), ("text", "A text of its own.")],
         }

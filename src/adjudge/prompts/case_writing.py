@@ -12,12 +12,27 @@ from adjudge.domain.message import Prompt
 from adjudge.prompts.fence import fence
 from adjudge.prompts.render import load
 
-TextAction = Literal["rephrase", "shorten", "elaborate", "counterfactual"]
+TextAction = Literal["rephrase", "regenerate", "shorten", "elaborate", "counterfactual", "custom"]
 TEXT_ACTIONS: tuple[TextAction, ...] = get_args(TextAction)
+DataTask = Literal["question answering", "summary", "writing", "dialogue"]
+DATA_TASKS: tuple[DataTask, ...] = get_args(DataTask)
+DataLength = Literal["short", "medium", "long"]
+DATA_LENGTHS: tuple[DataLength, ...] = get_args(DataLength)
 BETTER, CLOSE = "better", "close"
 """How far compared responses are to be apart."""
 _LONGEST_TEXT = 1000
 _MOST_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class DataStyle:
+    """What the instances are to be like; empty: any."""
+
+    task: DataTask | None = None
+    length: DataLength | None = None
+    domain: str = ""
+    persona: str = ""
+    """Who is to have written them."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +46,7 @@ class DataWanted:
     _: KW_ONLY
     between: tuple[str, ...] = ()
     """The options at whose border they are to lie; empty: they are to be clear."""
-    about: str = ""
+    style: DataStyle = DataStyle()
     fields: tuple[str, ...] = ()
     """The fields beside the judged one."""
     seen: Sequence[Instance] = ()
@@ -46,7 +61,7 @@ class DataWanted:
             "wanted": self.wanted,
             "between": list(self.between),
             "count": self.count,
-            "about": self.about,
+            "style": self.style,
             "parts": [part for each in shown for part in each],
             "fields": list(self.fields),
             "judged": self.criteria.to_evaluate_field,
@@ -60,9 +75,16 @@ def render_test_data(wanted: DataWanted, language: str, *, compares: bool) -> Pr
     )
 
 
-def render_text_action(action: TextAction, text: str, criteria: Criteria, language: str) -> Prompt:
-    """A request for a piece of text in other words."""
-    values = {"action": action, "definition": criteria.titled, "parts": fence({"text": text})}
+def render_text_action(
+    action: TextAction, text: str, criteria: Criteria, language: str, wish: str = ""
+) -> Prompt:
+    """A request for a piece of text in other words; ``wish``: what a custom action is to do."""
+    values = {
+        "action": action,
+        "definition": criteria.titled,
+        "parts": fence({"text": text}),
+        "wish": wish,
+    }
     return Prompt(load("text_action", language).messages(values))
 
 

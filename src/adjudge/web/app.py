@@ -75,7 +75,11 @@ def application(site: Site) -> ASGIApp:
             Route("/theme", choose_theme),
             Route("/static/{name:path}", static),
         ],
-        exception_handlers={AdjudgeError: _explain, HTTPException: _refuse},
+        exception_handlers={
+            AdjudgeError: _explain,
+            HTTPException: _refuse,
+            Exception: _admit,
+        },
     )
     app.state.site = site
     return Guard(app, site.access)
@@ -122,6 +126,16 @@ def _refuse(request: Request, error: Exception) -> Response:
     site = site_of(request)
     said = Message("there is no such page") if error.status_code == 404 else error.detail
     return site.answer(request, _error_template(request), {"error": said}, error.status_code)
+
+
+def _admit(request: Request, error: Exception) -> Response:
+    """A fault of ours: the terminal has its place, the reader a way on."""
+    said = Message(
+        "the page failed at this: {kind}. The terminal where 'adjudge view' runs says where; "
+        "please report it",
+        kind=type(error).__name__,
+    )
+    return site_of(request).answer(request, _error_template(request), {"error": said}, 500)
 
 
 def _error_template(request: Request) -> str:

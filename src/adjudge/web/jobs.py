@@ -20,7 +20,7 @@ from typing import IO
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError, RunError, SetupError
 from adjudge.ledger.file import holds_run
-from adjudge.messages import reason_of
+from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.folder import spent_in
 from adjudge.web.spending import Share, Spending
@@ -175,20 +175,26 @@ class Jobs:
 
     def estimate(self, words: Sequence[str]) -> JsonDict:
         """What a command would take, in a process of its own, so that this one stays small."""
-        with self._estimating(
-            [sys.executable, "-m", "adjudge", *words, "--dry-run", "--json"]
-        ) as process:
-            try:
-                told, said = process.communicate(timeout=_PATIENCE)
-            except subprocess.TimeoutExpired as error:
-                raise RunError("the estimate takes too long: judge the first rows alone") from error
-        if process.returncode:
-            raise SetupError(_plain(said))
+        told = self.answer_of(
+            [*words, "--dry-run", "--json"],
+            Message("the estimate takes too long: judge the first rows alone"),
+        )
         found: JsonDict = json.loads(told)["results"][0]
         return found
 
+    def answer_of(self, words: Sequence[str], too_long: str) -> bytes:
+        """What a command that asks nobody prints."""
+        with self._asking([sys.executable, "-m", "adjudge", *words]) as process:
+            try:
+                told, said = process.communicate(timeout=_PATIENCE)
+            except subprocess.TimeoutExpired as error:
+                raise RunError(too_long) from error
+        if process.returncode:
+            raise SetupError(_plain(said))
+        return told
+
     @contextmanager
-    def _estimating(self, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
+    def _asking(self, command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
         """A process of an address that anybody may reload: never more of them than a machine bears,
         and none is left behind.
         """

@@ -11,9 +11,11 @@ LANGUAGES = ("en", "ru")
 NAMES: Mapping[str, Mapping[str, str]] = {
     "action": {
         "rephrase": Message("Rephrase"),
+        "regenerate": Message("Regenerate"),
         "shorten": Message("Shorten"),
         "elaborate": Message("Elaborate"),
         "counterfactual": Message("Counterfactual"),
+        "custom": Message("Do that"),
     },
     "against best": {
         "best": term("page", "best"),
@@ -51,6 +53,11 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "criteria": Message("by criteria"),
     },
     "kind": {"direct": Message("one text"), "pairwise": Message("comparison")},
+    "length": {
+        "short": Message("1–2 sentences"),
+        "medium": Message("3–5 sentences"),
+        "long": Message("6–10 sentences"),
+    },
     "outcome": {
         Outcome.OK: term("vote", "ok"),
         Outcome.REPAIRED: term("vote", "repaired"),
@@ -82,6 +89,12 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "abstained": term("page", "abstained"),
         "failed": term("page", "failed"),
         "skipped": term("page", "skipped"),
+    },
+    "task": {
+        "question answering": Message("answers to questions"),
+        "summary": Message("summaries"),
+        "writing": Message("texts of their own"),
+        "dialogue": Message("turns of a conversation"),
     },
     "tab": {
         "changed": Message("Changed"),

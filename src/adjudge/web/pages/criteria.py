@@ -67,7 +67,7 @@ def _brief(one: CatalogEntry) -> JsonDict:
     return {
         "name": one.criteria.name,
         "kind": one.kind,
-        "question": one.criteria.titled,
+        "question": one.criteria.definition,
         "option_names": list(one.criteria.option_names) if one.kind == "direct" else [],
     }
 

@@ -22,7 +22,7 @@ from adjudge.errors import AdjudgeError, SetupError
 from adjudge.exporters.test_case_files import EXPORTS
 from adjudge.gateway.open import open_model
 from adjudge.messages import Message, join, term
-from adjudge.prompts.case_writing import TEXT_ACTIONS
+from adjudge.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
@@ -195,13 +195,15 @@ def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
         "runs": runs,
         "exports": tuple(EXPORTS),
         "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
-        "worth": _worth(site),
+        "data_tasks": DATA_TASKS,
+        "data_lengths": DATA_LENGTHS,
+        "text_actions": TEXT_ACTIONS,
     }
 
 
-def _worth(site: Site) -> str:
+def _worth(models: Sequence[str]) -> str:
     """What a reader of the embedded model's verdicts must know; or why it cannot judge."""
-    local = [name for name in site.known_models() if name.startswith("local/")]
+    local = [name for name in models if name.startswith("local/")]
     try:
         return open_model(local[-1]).note or "" if local else ""
     except AdjudgeError as error:
@@ -219,12 +221,16 @@ def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
 
 
 def form_data(site: Site, draft: Draft, problem: str = "") -> dict[str, object]:
+    trial, models = site.trials.get(draft.trial), site.known_models()
+    asked = [name for name in models if name in draft.models] or models[-1:]
     return {
         "draft": draft,
         "choices": draft.choices(),
-        "models": site.known_models(),
+        "models": models,
+        "asked": asked,
+        "worth": _worth(asked),
         "problem": problem,
-        "text_actions": TEXT_ACTIONS,
+        "judged": trial_data(trial, site.spending.left, draft) if trial else None,
     }
 
 
@@ -305,27 +311,37 @@ def judge(request: Request, form: Form) -> Response:
     site = site_of(request)
     draft = Draft.of_form(form)
     case = draft.case_of()
-    trial = site.trials.start(case, models_of(site, case), places=draft.filled())
+    trial = site.trials.start(
+        case,
+        models_of(site, case),
+        written=[draft.rows[place].written for place in draft.filled()],
+    )
     trial.wait(_LOOK)
-    return trial_answer(request, trial)
+    return trial_answer(request, trial, draft)
 
 
-def trial_answer(request: Request, trial: Trial) -> Response:
+def trial_answer(request: Request, trial: Trial, draft: Draft | None = None) -> Response:
     site = site_of(request)
-    data = trial_data(trial, site.spending.left)
+    data = trial_data(trial, site.spending.left, draft)
     return site.answer(request, "playground_results.html.jinja", data)
 
 
 def show_trial(request: Request) -> Response:
-    """The same, asked for later."""
+    """The results as they were judged, for scripts."""
     refuse_reading_only(request)
     return trial_answer(request, site_of(request).trials.find(request.path_params["trial"]))
 
 
-def stop(request: Request, form: Form) -> Response:  # noqa: ARG001 - nothing is sent along
+def look(request: Request, form: Form) -> Response:
+    """The results by now, beside the instances of the form as it is by now."""
+    trial = site_of(request).trials.find(request.path_params["trial"])
+    return trial_answer(request, trial, Draft.of_form(form))
+
+
+def stop(request: Request, form: Form) -> Response:
     trial = site_of(request).trials.find(request.path_params["trial"])
     trial.stop(_PATIENCE)
-    return trial_answer(request, trial)
+    return trial_answer(request, trial, Draft.of_form(form))
 
 
 async def follow(request: Request) -> Response:
@@ -352,6 +368,7 @@ ROUTES = (
     Route("/playground/check", posted(check), methods=["POST"]),
     Route("/playground/judge", posted(judge), methods=["POST"]),
     Route("/playground/trial/{trial}", show_trial),
+    Route("/playground/trial/{trial}", posted(look), methods=["POST"]),
     Route("/playground/trial/{trial}/events", follow),
     Route("/playground/trial/{trial}/stop", posted(stop), methods=["POST"]),
 )

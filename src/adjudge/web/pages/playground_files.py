@@ -5,6 +5,7 @@ elsewhere.
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,8 @@ from adjudge.web.pages.playground import (
     said,
 )
 from adjudge.web.playground.draft import MOST_ROWS, Draft
+from adjudge.web.playground.edits import with_instances
+from adjudge.web.playground.instances_csv import instances_in
 from adjudge.web.playground.store import (
     ANOTHER_NAME,
     CRITERIA_FOLDER,
@@ -88,19 +91,25 @@ def export(request: Request, form: Form) -> Response:
 
 
 def bring_in(request: Request, form: Form) -> Response:
-    """A test case of EvalAssist, or of this page, into the form."""
+    """Instances as CSV beside those of the form; or a test case of EvalAssist, or of this page, in
+    its place.
+    """
     site, draft, text = site_of(request), Draft.of_form(form), dict(form).get("brought", "")
     problem = ""
     try:
-        case = _brought(text)
-        settings = replace(
-            case.settings,
-            models=tuple(one for one in case.settings.models if one in site.known_models()),
-        )
-        draft = Draft.of_case(replace(case, settings=settings))
+        if rows := instances_in(text, draft):
+            draft = with_instances(draft, rows)
+        else:
+            draft = Draft.of_case(_known(_brought(text), site.known_models()))
     except AdjudgeError as error:
         problem = str(error)
     return form_answer(request, draft, problem)
+
+
+def _known(case: TestCase, models: Sequence[str]) -> TestCase:
+    """The case with those of its models that the page may ask."""
+    known = tuple(one for one in case.settings.models if one in models)
+    return replace(case, settings=replace(case.settings, models=known))
 
 
 def _brought(text: str) -> TestCase:
@@ -154,6 +163,7 @@ def show_case(request: Request) -> Response:
     data = {
         "name": name,
         "versions": [asdict(one) for one in versions],
+        "compared": "a" in asked or "b" in asked,
         "a": a,
         "b": b,
         "lines": lines,

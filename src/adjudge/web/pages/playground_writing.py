@@ -5,6 +5,7 @@ other words.
 from __future__ import annotations
 
 import difflib
+from collections.abc import Mapping
 from dataclasses import replace
 
 from starlette.requests import Request
@@ -13,16 +14,17 @@ from starlette.routing import Route
 
 from adjudge.catalog.criteria_file import as_file
 from adjudge.errors import SetupError
-from adjudge.prompts.case_writing import TEXT_ACTIONS
+from adjudge.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS, DataStyle
 from adjudge.runs.case_file import TestCase, dumped
 from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import whole
 from adjudge.web.pages.playground import Form, models_of, posted
 from adjudge.web.playground.draft import Draft
-from adjudge.web.playground.trial import Trial
+from adjudge.web.playground.shown import places_in
 from adjudge.web.playground.writing import (
     MOST_AT_ONCE,
     WritingDesk,
+    data_kinds,
     improved_criteria,
     improved_text,
     made_rows,
@@ -60,28 +62,19 @@ def improve_criteria(request: Request, form: Form) -> Response:
 def fix_text(request: Request, form: Form) -> Response:
     """An instance's text by the feedback on it, and what would change."""
     site = site_of(request)
-    trial, number = (
-        site.trials.find(request.path_params["trial"]),
-        request.query_params.get("row", ""),
-    )
-    row = _row_of(trial, number)
+    trial = site.trials.find(request.path_params["trial"])
+    row = whole(request.query_params.get("row", ""))
+    place = places_in(trial, Draft.of_form(form)).get(-1 if row is None else row)
+    if row is None or place is None:
+        raise SetupError("that instance is gone: judge again")
     before, after = improved_text(_desk(site, form, trial.case), trial, row)
     data = {
         "parts": word_difference(before, after),
         "after": after,
-        "at": int(number) - 1,
+        "at": place,
         "in_selection": False,
     }
     return site.answer(request, "playground_rewritten.html.jinja", data)
-
-
-def _row_of(trial: Trial, number: str) -> int:
-    """The row that stands at a place of the form."""
-    places = list(trial.places) or list(range(len(trial.case.rows)))
-    at = (whole(number) or 0) - 1
-    if at not in places:
-        raise SetupError("that instance is gone: judge again")
-    return places.index(at)
 
 
 def rewrite(request: Request, form: Form) -> Response:
@@ -97,8 +90,11 @@ def rewrite(request: Request, form: Form) -> Response:
     text = values.get("text", "")
     if not text.strip():
         raise SetupError("select a piece of text first")
+    wish = values.get("wish", "").strip()
+    if action == "custom" and not wish:
+        raise SetupError("say what is to be done with the text")
     case = Draft.of_form(form).case_of()
-    after = rewritten(_desk(site, form, case), action, text, case)
+    after = rewritten(_desk(site, form, case), action, text, case, wish)
     data = {"parts": word_difference(text, after), "after": after, "at": 0, "in_selection": True}
     return site.answer(request, "playground_rewritten.html.jinja", data)
 
@@ -115,9 +111,10 @@ def make_data(request: Request, form: Form) -> Response:
             most_at_once=MOST_AT_ONCE,
             typed=typed,
         )
-    rows = made_rows(
-        _desk(site, form, case), case, values.get("data_kind", ""), count, values.get("about", "")
-    )
+    wanted, desk, style = values.get("data_kind", ""), _desk(site, form, case), _style(values)
+    choices = Draft.of_form(form).choices()
+    kinds = data_kinds(choices, compares=case.compares) if wanted == "all" else [wanted]
+    rows = tuple(row for kind in kinds for row in made_rows(desk, case, kind, count, style))
     trial = site.trials.start(replace(case, rows=rows), models_of(site, case))
     trial.wait(_LONGEST_WAIT)
     made = [
@@ -136,6 +133,15 @@ def make_data(request: Request, form: Form) -> Response:
     agreed = sum(one["verdict"] == one["expected"] for one in made)
     data = {"made": made, "agreed": agreed, "error": trial.error}
     return site.answer(request, "playground_made.html.jinja", data)
+
+
+def _style(values: Mapping[str, str]) -> DataStyle:
+    return DataStyle(
+        task=next((one for one in DATA_TASKS if one == values.get("task")), None),
+        length=next((one for one in DATA_LENGTHS if one == values.get("length")), None),
+        domain=values.get("domain", "").strip(),
+        persona=values.get("writer_persona", "").strip(),
+    )
 
 
 def _desk(site: Site, form: Form, case: TestCase) -> WritingDesk:

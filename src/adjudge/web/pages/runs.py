@@ -6,6 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.web.home import data_files
 from adjudge.web.site import site_of
 
 _MOST_NAMES = 50
@@ -27,6 +28,7 @@ def show(request: Request) -> Response:
         "q": wanted,
         "runs": shown,
         "live": any(one["live"] for one in shown),
+        "files": list(data_files(site.home)) if not (shown or wanted or site.read_only) else [],
     }
     return site.answer(
         request,

@@ -20,10 +20,12 @@ from starlette.routing import Route
 from adjudge.catalog import criteria as catalog
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
+from adjudge.gateway.open import default_model
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, term
 from adjudge.web.forms import fields_of, whole
 from adjudge.web.home import chosen, data_files, preview
+from adjudge.web.jobs import Job
 from adjudge.web.plan import (
     EVAL_FILE,
     JobPlan,
@@ -33,9 +35,12 @@ from adjudge.web.plan import (
     suggested_name,
     trouble_in,
 )
+from adjudge.web.playground.store import made_folder
 from adjudge.web.site import Site, site_of
 from adjudge.web.spending import refuse_unpriced
 
+EXAMPLE = "example"
+_TOO_LONG = Message("it takes too long: give the command in a terminal")
 _ROOM = 1.2
 """How much more than the estimate is suggested as a budget."""
 
@@ -90,7 +95,51 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    answer = site.answer(request, "started.html.jinja", {"job": job.id}, 202)
+    return _started(request, job)
+
+
+async def begin_example(request: Request) -> Response:
+    return await run_in_threadpool(_begin_example, request)
+
+
+def _begin_example(request: Request) -> Response:
+    """Example rows and criteria in a folder of their own, judged by the embedded model."""
+    site = site_of(request)
+    _check(site)
+    language, place = site.language_of(request), made_folder(site.home, EXAMPLE)
+    folder = new_folder(site.library.root, EXAMPLE)
+    try:
+        words = ["init", "chat", "--folder", str(place), "--force", "--language", language]
+        site.jobs.answer_of(words, _TOO_LONG)
+        model = default_model()
+        words = ["run", str(place / EVAL_FILE), "-m", model, "--run", str(folder), "--quiet"]
+        job = site.jobs.start(words, folder, 0.0)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return _started(request, job)
+
+
+async def bring_in(request: Request) -> Response:
+    given = dict(await fields_of(request))
+    return await run_in_threadpool(_bring_in, request, given.get("data", ""))
+
+
+def _bring_in(request: Request, name: str) -> Response:
+    """Another tool's judgments as a run."""
+    site = site_of(request)
+    _check(site)
+    file = chosen(data_files(site.home), name, term("page", "data file"))
+    folder = site.library.root / suggested_name(file.name)
+    words = ["import", str(file.path), "--run", str(folder)]
+    site.jobs.answer_of([*words, "--language", site.language_of(request)], _TOO_LONG)
+    answer = site.answer(request, "started.html.jinja", {"job": ""})
+    answer.headers["hx-redirect"] = f"{request.scope['root_path']}/"
+    return answer
+
+
+def _started(request: Request, job: Job) -> Response:
+    answer = site_of(request).answer(request, "started.html.jinja", {"job": job.id}, 202)
     answer.headers["hx-redirect"] = f"{request.scope['root_path']}/jobs/{job.id}"
     return answer
 
@@ -178,4 +227,9 @@ def _estimate(site: Site, plan: JobPlan) -> JsonDict:
     }
 
 
-ROUTES = (Route("/start", show), Route("/start", begin, methods=["POST"]))
+ROUTES = (
+    Route("/start", show),
+    Route("/start", begin, methods=["POST"]),
+    Route("/start/example", begin_example, methods=["POST"]),
+    Route("/start/import", bring_in, methods=["POST"]),
+)

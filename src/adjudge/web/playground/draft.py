@@ -53,6 +53,11 @@ class TextsDraft:
     """Why, or where it comes from."""
     id: str = ""
 
+    @property
+    def written(self) -> dict[str, tuple[str, ...]]:
+        """The texts without empty fields: what tells one instance from another."""
+        return {name: texts for name, texts in self.texts.items() if any(map(str.strip, texts))}
+
     def value(self, name: str, *, several: bool) -> str | tuple[str, ...]:
         """The field as an instance has it; of responses without those left empty at the end."""
         given = self.texts.get(name, ())
@@ -92,6 +97,8 @@ class Draft:
     """The saved test case that this began as, and its version."""
     base: str = ""
     note: str = ""
+    trial: str = ""
+    """The trial whose results stand beside the instances."""
 
     @property
     def compares(self) -> bool:
@@ -110,12 +117,7 @@ class Draft:
     @property
     def fields(self) -> tuple[str, ...]:
         """The fields of the instances, the judged one last."""
-        filled = (
-            name
-            for one in (*self.rows, *self.examples)
-            for name, texts in one.texts.items()
-            if any(map(str.strip, texts))
-        )
+        filled = (name for one in (*self.rows, *self.examples) for name in one.written)
         named = dict.fromkeys((*self.context_names, *self.columns, *filled))
         return (*(name for name in named if name != self.judged), self.judged)
 
@@ -188,6 +190,7 @@ class Draft:
                     "case",
                     "base",
                     "note",
+                    "trial",
                 )
             },
         )
@@ -254,11 +257,7 @@ class Draft:
         """The places of the instances in which something is written; the others are not instances
         yet.
         """
-        return [
-            place
-            for place, row in enumerate(self.rows)
-            if any(text.strip() for texts in row.texts.values() for text in texts)
-        ]
+        return [place for place, row in enumerate(self.rows) if row.written]
 
     def in_yaml(self) -> Draft:
         """With the criteria to be edited as YAML."""

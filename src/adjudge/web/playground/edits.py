@@ -31,6 +31,13 @@ def edited(draft: Draft, do: str, values: Mapping[str, str]) -> Draft:
     raise SetupError("the form has no button {name!r}: reload the page", name=name)
 
 
+def with_instances(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
+    """With these behind those in which something is written."""
+    own = replace(draft, rows=tuple(draft.rows[place] for place in draft.filled()))
+    texts = max((len(row.texts[draft.judged]) for row in rows), default=2)
+    return with_rows(replace(own, responses=max(own.responses, texts)), rows)
+
+
 def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
     if len(draft.rows) + len(rows) > MOST_ROWS:
         raise SetupError(
@@ -55,6 +62,14 @@ def _row_to_example(draft: Draft, at: int) -> Draft:
         draft,
         examples=(*draft.examples, TextsDraft(row.answer, row.texts)),
         rows=_without(draft.rows, at),
+    )
+
+
+def _copy_row(draft: Draft, at: int) -> Draft:
+    """Another instance like that one, behind it; its id stays with the first."""
+    copies = [replace(row, id="") for row in draft.rows[at : at + 1]]
+    return replace(
+        with_rows(draft, copies), rows=(*draft.rows[: at + 1], *copies, *draft.rows[at + 1 :])
     )
 
 
@@ -100,6 +115,7 @@ _AT: Mapping[str, Callable[[Draft, int], Draft]] = {
     "remove_example": lambda draft, at: replace(draft, examples=_without(draft.examples, at)),
     "remove_row": lambda draft, at: replace(draft, rows=_without(draft.rows, at)),
     "row_to_example": _row_to_example,
+    "copy_row": _copy_row,
 }
 """Buttons that stand beside something; its place is behind a colon."""
 _WITH: Mapping[str, tuple[str, Callable[[Draft, str], Draft]]] = {

@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.verdict import TIE, Compared
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import prompt_for
+from adjudge.errors import AdjudgeError
 from adjudge.runs.case_file import letter_of
+from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.trial import Trial
 
 _LONGEST = 4_000
 """Characters of a text that are shown."""
 
 
-def trial_data(trial: Trial, left: float) -> JsonDict:
-    """Everything that has come so far.
+def places_in(trial: Trial, draft: Draft) -> dict[int, int]:
+    """Row of the trial → the instance of the form that has the same texts now."""
+    free = {place: draft.rows[place].written for place in draft.filled()}
+    found = {}
+    for row, texts in enumerate(trial.written):
+        place = next((place for place, each in free.items() if each == texts), None)
+        if place is not None:
+            found[row] = place
+            del free[place]
+    return found
+
+
+def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDict:
+    """Everything that has come so far; beside the instances of a form, by what is expected of them
+    there, without those whose texts were changed since.
 
     Whether it has ended is read first: what comes between is shown by the next look.
     """
     ended = trial.ended
-    compared, before = trial.compared(), trial.compared_before()
-    rows = [_row(trial, number) for number in range(len(trial.case.rows))]
+    places = {row: row for row in range(len(trial.case.rows))}
+    if draft and trial.written:
+        places = places_in(trial, draft)
+        trial.expect({row: draft.rows[place].answer for row, place in places.items()})
+    compared, before = trial.compared(places), trial.compared_before()
+    rows = [_row(trial, row, place) for row, place in places.items()]
     notes = dict.fromkeys(note for _, one in sorted(trial.results.items()) for note in one.notes)
     return {
         "trial": {
@@ -40,16 +61,50 @@ def trial_data(trial: Trial, left: float) -> JsonDict:
             "wrong": len(trial.differing()),
             "source": trial.source,
             "panel": len(trial.models) > 1,
+            "other_criteria": draft is not None and not _is_judged_by(trial, draft),
+            "other_texts": len(trial.case.rows) - len(rows),
         },
         "left": left,
         "compared": plain(compared),
         "before": plain(before),
         "change": trial.change() if ended else "",
+        "moves": _moves(trial),
+        "shades": _shades(trial.case.criteria),
         "rows": rows,
     }
 
 
-def _row(trial: Trial, number: int) -> JsonDict:
+def _is_judged_by(trial: Trial, draft: Draft) -> bool:
+    """Whether the criteria of the form are those of the trial."""
+    try:
+        return draft.entry().criteria == trial.case.criteria
+    except AdjudgeError:
+        return False
+
+
+def _moves(trial: Trial) -> list[JsonDict]:
+    """What the verdicts of a run's rows were and are."""
+    counts = Counter(
+        (trial.before[row], said)
+        for row in sorted(trial.results)
+        if row in trial.before and (said := trial.verdict(row)) is not None
+    )
+    return [{"before": a, "after": b, "rows": rows} for (a, b), rows in counts.items()]
+
+
+def _shades(criteria: Criteria) -> dict[str, float]:
+    """Option → how good it is, from 0 to 1, where they have scores."""
+    scores = {one.name: one.score for one in criteria.options if one.score is not None}
+    if not scores:
+        return {}
+    low, high = min(scores.values()), max(scores.values())
+    shares = {name: (score - low) / ((high - low) or 1.0) for name, score in scores.items()}
+    return {
+        name: share if criteria.higher_is_better else 1.0 - share for name, share in shares.items()
+    }
+
+
+def _row(trial: Trial, number: int, place: int) -> JsonDict:
     row, result, votes = (
         trial.case.rows[number],
         trial.results.get(number),
@@ -63,7 +118,8 @@ def _row(trial: Trial, number: int) -> JsonDict:
     judged = row.fields.get(trial.case.criteria.to_evaluate_field, "")
     reason = trial.bad.get(number) or (result.reason if result else None)
     return {
-        "number": (trial.places[number] if trial.places else number) + 1,
+        "index": number,
+        "number": place + 1,
         "expected": row.expected,
         "before": trial.before.get(number),
         "verdict": trial.verdict(number),

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from adjudge.aio.files import write_new
@@ -25,6 +26,7 @@ ANOTHER_NAME = Message("choose another name")
 _NAME = re.compile(r"\w[\w .()+-]{0,79}")
 _VERSION = re.compile(r"v(\d{1,6})\.yaml")
 _LARGEST = 10_000_000
+_MOST_DIFFS = 50
 _RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)
 """Names that Windows keeps for itself."""
 
@@ -36,6 +38,8 @@ class SavedVersion:
     number: int
     note: str
     at: float
+    diff: tuple[str, ...] = ()
+    """What changed from the version before, of the newest ones."""
 
 
 class CaseStore:
@@ -50,7 +54,16 @@ class CaseStore:
     def versions(self, name: str) -> list[SavedVersion]:
         """Of one test case, the newest first."""
         found = sorted(self._files(self._find(name)), reverse=True)
-        return [SavedVersion(number, _note(path), path.stat().st_mtime) for number, path in found]
+        before = {newer: older for (newer, _), (older, _) in pairwise(found[:_MOST_DIFFS])}
+        return [
+            SavedVersion(
+                number,
+                _note(path),
+                path.stat().st_mtime,
+                tuple(self.difference(name, before[number], number)) if number in before else (),
+            )
+            for number, path in found
+        ]
 
     def read(self, name: str, version: int | None = None) -> tuple[TestCase, int]:
         """A version, by default the newest, and its number."""
@@ -88,9 +101,9 @@ class CaseStore:
             folder.rmdir()
 
     def difference(self, name: str, one: int, other: int) -> list[str]:
-        """What changed from one version to another, as lines of a unified diff."""
+        """What changed from one version to another, as lines of a unified diff without its head."""
         before, after = (self._text(name, number)[1].splitlines() for number in (one, other))
-        return list(difflib.unified_diff(before, after, f"v{one}", f"v{other}", lineterm="", n=2))
+        return list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
 
     def _text(self, name: str, version: int | None) -> tuple[int, str]:
         files = dict(self._files(self._find(name)))

@@ -7,8 +7,8 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from adjudge.aio import event_loop
@@ -96,8 +96,8 @@ class Trial:
     ended: bool = False
     changes: int = 0
     """Counts whatever happens, so that pages know when to look again."""
-    places: Sequence[int] = ()
-    """Where each row stands in the form, where it does."""
+    written: Sequence[Mapping[str, tuple[str, ...]]] = ()
+    """The texts of each row as the form had them, where they are from a form."""
     before: Mapping[int, str] = field(default_factory=dict)
     """Row → what an earlier judge said of it, where rows of a run are tried."""
     source: str = ""
@@ -140,13 +140,21 @@ class Trial:
         """What was said of a row, as it is expected."""
         return verdict_of(self.results.get(row))
 
-    def compared(self) -> ExpectedAgreement | None:
-        """Beside what was expected, of the rows that were judged so far."""
-        seen = sorted(self.results)
+    def expect(self, answers: Mapping[int, str]) -> None:
+        """Row → what is expected of it by now: that may be said after the verdict, too."""
+        rows = [
+            replace(row, expected=answers.get(place, row.expected))
+            for place, row in enumerate(self.case.rows)
+        ]
+        self.case = replace(self.case, rows=tuple(rows))
+
+    def compared(self, rows: Container[int]) -> ExpectedAgreement | None:
+        """Beside what was expected, of those of the rows that were judged so far."""
+        seen = [row for row in sorted(self.results) if row in rows]
         return self._against([self.verdict(row) for row in seen], seen)
 
     def compared_before(self) -> ExpectedAgreement | None:
-        """The same of what the earlier judge said of the same rows."""
+        """The same of what the earlier judge said of the rows of a run."""
         seen = sorted(self.results)
         return self._against([self.before.get(row) for row in seen], seen) if self.before else None
 
@@ -240,7 +248,7 @@ class Trials:
         case: TestCase,
         models: Sequence[ModelEntry],
         *,
-        places: Sequence[int] = (),
+        written: Sequence[Mapping[str, tuple[str, ...]]] = (),
         before: Mapping[int, str] | None = None,
         source: str = "",
     ) -> Trial:
@@ -249,7 +257,9 @@ class Trials:
             raise SetupError("there is nothing to judge: write a text into an instance")
         refuse_unpriced(one.model for one in models)
         room = self._room(case, models)
-        trial = Trial(case, tuple(models), room, places=places, before=before or {}, source=source)
+        trial = Trial(
+            case, tuple(models), room, written=written, before=before or {}, source=source
+        )
         with self._lock:
             while len(self._kept) >= MOST_KEPT:
                 self._kept.pop(next(iter(self._kept))).stop()
@@ -257,11 +267,13 @@ class Trials:
         trial.start()
         return trial
 
+    def get(self, id: str) -> Trial | None:
+        return self._kept.get(id)
+
     def find(self, id: str) -> Trial:
-        try:
-            return self._kept[id]
-        except KeyError:
-            raise SetupError("that trial is gone: judge again") from None
+        if found := self.get(id):
+            return found
+        raise SetupError("that trial is gone: judge again")
 
     def stop_all(self) -> None:
         for trial in self._kept.values():

@@ -28,6 +28,7 @@ from adjudge.messages import Message
 from adjudge.prompts.case_writing import (
     BETTER,
     CLOSE,
+    DataStyle,
     DataWanted,
     TextAction,
     render_test_data,
@@ -108,9 +109,12 @@ class WritingDesk:
         )
 
 
-def rewritten(desk: WritingDesk, action: TextAction, text: str, case: TestCase) -> str:
+def rewritten(
+    desk: WritingDesk, action: TextAction, text: str, case: TestCase, wish: str = ""
+) -> str:
     """A piece of text after an action."""
-    return desk.asked(render_text_action(action, text, case.criteria, desk.language), _some_text)
+    prompt = render_text_action(action, text, case.criteria, desk.language, wish)
+    return desk.asked(prompt, _some_text, temperature=1.0 if action == "regenerate" else 0.0)
 
 
 def improved_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Proposal:
@@ -156,13 +160,13 @@ def improved_text(desk: WritingDesk, trial: Trial, row: int) -> tuple[str, str]:
 
 
 def made_rows(
-    desk: WritingDesk, case: TestCase, kind: str, count: int, about: str
+    desk: WritingDesk, case: TestCase, kind: str, count: int, style: DataStyle
 ) -> tuple[ExpectedRow, ...]:
     """Instances for one option, or at a border: ``kind`` is ``clear:OPTION`` or
     ``border:OPTION``.
     """
     sort, _, option = kind.partition(":")
-    wanted = _wanted(case, sort, option, min(max(count, 1), MOST_AT_ONCE), about)
+    wanted = _wanted(case, sort, option, min(max(count, 1), MOST_AT_ONCE), style)
     prompt = render_test_data(wanted, desk.language, compares=case.compares)
     note = (
         f"synthetic: {option}"
@@ -178,7 +182,7 @@ def data_kinds(case_choices: Sequence[str], *, compares: bool) -> list[str]:
     return [*(f"clear:{one}" for one in options), *(f"border:{one}" for one in borders)]
 
 
-def _wanted(case: TestCase, sort: str, option: str, count: int, about: str) -> DataWanted:
+def _wanted(case: TestCase, sort: str, option: str, count: int, style: DataStyle) -> DataWanted:
     names = list(case.criteria.option_names)
     known = [BETTER, CLOSE, TIE] if case.compares else names
     if option not in known:
@@ -194,7 +198,7 @@ def _wanted(case: TestCase, sort: str, option: str, count: int, about: str) -> D
     fields = tuple(name for name in case.field_names() if name != case.criteria.to_evaluate_field)
     seen = case.instances()
     return DataWanted(
-        case.criteria, option, count, between=between, about=about.strip(), fields=fields, seen=seen
+        case.criteria, option, count, between=between, style=style, fields=fields, seen=seen
     )
 
 

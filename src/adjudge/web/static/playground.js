@@ -38,14 +38,16 @@ function send(values) {
 // What is typed is kept in this browser until it is saved: a reload, a closed tab or a wrong button lose nothing.
 const form = document.querySelector("#case");
 const draft = `draft ${location.pathname.slice(document.body.dataset.root.length)}${location.search}`;
-const typed = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "new_field"));
+const typed = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "new_field" && name !== "trial"));
 const opened = typed();
 const undone = [];
 let saved = opened;
 
 function fill(text) {
   const restorer = document.querySelector("#restorer");
-  restorer.replaceChildren(...JSON.parse(text).map(([name, value]) => {
+  const trial = form.querySelector("[name=trial]");
+  const fields = [...JSON.parse(text), ...(trial ? [["trial", trial.value]] : [])];
+  restorer.replaceChildren(...fields.map(([name, value]) => {
     const field = document.createElement("input");
     field.type = "hidden"; field.name = name; field.value = value;
     return field;
@@ -73,7 +75,21 @@ addEventListener("load", () => {
   const restore = () => { fill(kept); setTimeout(() => asked || restore(), 50); }; // htmx may not be ready yet
   restore();
 });
-form.addEventListener("input", keepDraft);
+form.addEventListener("input", (event) => {
+  keepDraft();
+  if (event.target.name.startsWith("row.text")) event.target.closest(".instance").classList.add("stale");
+});
+
+// Results stand beside their instances; those of a run's rows stay in their list.
+function settle() {
+  const trial = document.querySelector("#trial[data-fresh]");
+  if (!trial) return;
+  trial.removeAttribute("data-fresh");
+  for (const one of form.querySelectorAll(".instance")) {
+    one.classList.remove("stale");
+    one.querySelector(".got").replaceChildren(...form.querySelectorAll(`#results [data-at="${one.id.slice(9)}"]`));
+  }
+}
 document.addEventListener("htmx:before:request", (event) => {
   asked ||= event.target.id === "restorer";
   if (!(event.target instanceof Element) || !event.target.closest("#case, #said, #tools") || event.target.id === "criteria-fields") return;
@@ -91,8 +107,10 @@ document.addEventListener("click", (event) => {
   if (event.target.closest("#afresh")) { localStorage.removeItem(draft); unkept = false; location.reload(); }
 });
 
-document.addEventListener("htmx:after:swap", () => {
+document.addEventListener("htmx:after:swap", (event) => {
+  settle();
   follow();
+  if (event.target.id === "said") event.target.scrollIntoView({ block: "nearest" });
   const said = document.querySelector("[data-saved-case]");
   if (said) {
     form.querySelector("[name=case]").value = said.dataset.savedCase;
@@ -118,8 +136,21 @@ document.addEventListener("change", (event) => {
   document.querySelectorAll("[name='row.expected']").forEach((one) => renew(one, ["", ...names], (name) => name || "–"));
   document.querySelectorAll("[name='example.option']").forEach((one) => renew(one, names, (name) => name));
   const kinds = document.querySelector("#data-kind");
-  const wanted = [...names.map((name) => `clear:${name}`), ...names.map((name) => `border:${name}`)];
-  renew(kinds, wanted, (name) => `${kinds.dataset[name.split(":")[0]]} ${name.slice(name.indexOf(":") + 1)}`);
+  const wanted = [...names.map((name) => `clear:${name}`), ...names.map((name) => `border:${name}`), "all"];
+  renew(kinds, wanted, (name) => name === "all" ? kinds.dataset.all : `${kinds.dataset[name.split(":")[0]]} ${name.slice(name.indexOf(":") + 1)}`);
+});
+
+// Ctrl+Enter judges, Ctrl+S saves, wherever the focus is.
+document.addEventListener("keydown", (event) => {
+  const button = { Enter: "button.main", KeyS: "#save" }[event.code];
+  if (!button || !(event.ctrlKey || event.metaKey)) return;
+  event.preventDefault();
+  document.querySelector(button).click();
+});
+
+// What is expected may be said after the verdict: agreement follows at once.
+document.addEventListener("change", (event) => {
+  if (event.target.name === "row.expected") document.querySelector("#trial")?.dispatchEvent(new CustomEvent("changed"));
 });
 
 document.addEventListener("change", async (event) => {
@@ -140,7 +171,10 @@ document.addEventListener("click", (event) => {
   const button = event.target.closest("[data-download]");
   if (button) download(button);
   const action = event.target.closest("[data-action]");
-  if (action && chosen) send({ action: action.dataset.action, text: chosen.field.value.slice(chosen.start, chosen.end) });
+  if (action && chosen) send({ action: action.dataset.action, text: chosen.field.value.slice(chosen.start, chosen.end), wish: document.querySelector("#wish").value });
+  const clear = event.target.closest("[data-clear]");
+  if (clear) document.querySelector(clear.dataset.clear).replaceChildren();
+  if (event.target.closest("#tools button") || !event.target.closest("#tools")) for (const one of document.querySelectorAll("#tools details")) one.open = false;
   const use = event.target.closest("[data-use]");
   if (use && chosen) {
     chosen.field.setRangeText(document.querySelector(use.dataset.use).textContent, chosen.start, chosen.end, "select");
