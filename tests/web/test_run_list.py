@@ -8,11 +8,16 @@ import csv
 import io
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from adjudge import DirectJudge, Instance, MultiCriteria
+from adjudge.domain.criteria import yes_no_criteria
+from support.labels import model
 from support.page import Page, served
 from support.trust import labelled, labels_of, population, run_of
 
@@ -25,8 +30,71 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     run_of(root / "dates", ROWS, failed=lambda text: text.startswith("row 7 "))
     labelled(root / "dates", labels_of(ROWS[:20], annotator="bob"))
     run_of(root / "again", ROWS[:50])
+    _run_by_two(root / "two")
     with served(root) as found:
         yield found
+
+
+def _run_by_two(folder: Path) -> None:
+    """70 rows by two criteria: every third is not kind, every seventh not short, row 5 says nothing
+    about the latter.
+    """
+    kind, short = (
+        replace(yes_no_criteria(f"Is it {name}?"), name=name) for name in ("kind", "short")
+    )
+
+    def verdict(prompt: str) -> str:
+        number = int(prompt[prompt.rindex("text ") + 5 :].split(maxsplit=1)[0].strip("."))
+        by, is_short = (3, False) if "Is it kind?" in prompt else (7, True)
+        return "" if is_short and number == 5 else "No" if number % by == 0 else "Yes"
+
+    DirectJudge(model(verdict), max_repairs=0).evaluate_multi_criteria(
+        [Instance({"response": f"text {number} ."}, f"r{number}") for number in range(70)],
+        MultiCriteria([kind, short]),
+        run=folder,
+    )
+
+
+def _pages(page: Page, address: str) -> list[dict[str, Any]]:
+    """Every line of a list, page by page."""
+    found, after = [], ""
+    while after is not None:
+        data = page.data(f"{address}&after={after}")
+        found += data["rows"]
+        after = data["next"]
+    return found
+
+
+@pytest.mark.parametrize("sort", ["worst", "best", "row", "last"])
+def test_a_row_judged_by_several_criteria_is_one_line(page: Page, sort: str) -> None:
+    run = page.run("two")
+    lines = _pages(page, f"{run}?sort={sort}")
+    assert sorted(line["id"] for line in lines) == sorted(f"r{number}" for number in range(70))
+    said = {line["id"]: {n: one["verdict"] for n, one in line["group"].items()} for line in lines}
+    assert said["r3"] == {"kind": "No", "short": "Yes"}
+    assert said["r7"] == {"kind": "Yes", "short": "No"}
+    assert {line["id"]: line for line in lines}["r5"]["group"]["short"]["status"] != "scored"
+    if sort == "worst":
+        assert lines[0]["id"] == "r5"
+        assert all("No" in said[line["id"]].values() for line in lines[1:30])
+    listed = [line["id"] for line in _pages(page, f"{run}?sort={sort}&verdict=No")]
+    assert sorted(listed) == sorted(f"r{n}" for n in range(70) if n % 3 == 0 or n % 7 == 0)
+    only = _pages(page, f"{run}?sort={sort}&verdict=No&criteria=short")
+    assert {line["id"] for line in only} == {f"r{number}" for number in range(0, 70, 7)}
+    assert all(line["criterion"] == "short" and not line["group"] for line in only)
+
+
+def test_each_criterion_has_a_column_and_rows_follow_each_other(page: Page) -> None:
+    run = page.run("two")
+    shown = page.get(f"{run}?sort=row").text
+    head = shown[shown.index('<table class="rows') :].split("</thead>")[0]
+    assert head.index(">kind<") < head.index(">short<") < head.index("Lowest score")
+    assert "Votes" not in head
+    row = page.data(f"{run}/row/8")["chosen"]
+    assert (row["id"], row["criteria"], row["before"], row["behind"]) == ("r3", "short", 6, 10)
+    assert [one["criterion"] for one in row["row_measures"]] == ["kind", "short"]
+    ends = [page.data(f"{run}/row/{number}")["chosen"] for number in (2, 139)]
+    assert (ends[0]["before"], ends[1]["behind"]) == (None, None)
 
 
 def test_headings_sort_from_either_end_and_the_address_keeps_it(page: Page) -> None:

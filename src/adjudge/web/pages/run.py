@@ -34,12 +34,13 @@ from adjudge.ledger.browse import (
 )
 from adjudge.ledger.figures import Figures, figures_of
 from adjudge.ledger.file import read_meta
+from adjudge.ledger.row_groups import come_together
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
-from adjudge.web.pages.row import row_data, row_record, row_steps
+from adjudge.web.pages.row import row_data, row_record, row_steps, several_criteria
 from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
 from adjudge.web.people import STANDS, PeopleSaid, people_by_row
 from adjudge.web.site import site_of
@@ -66,6 +67,9 @@ def show(request: Request) -> Response:
         configuration = known.get(judge, JudgeConfiguration())
         people = people_by_row(site.library, place, judge)
         filters = filters_of(asked, judge, people)
+        several = several_criteria(configuration)
+        if several and not filters.criteria and come_together(connection, judge, several):
+            filters = replace(filters, together=several)
         of_steps = None if large else _step_facets(site.library, place, asked, filters)
         filters = of_these_steps(filters, site.library, place, asked)
         filters = _in_good_order(filters, is_large=large)
@@ -108,8 +112,10 @@ def show(request: Request) -> Response:
         "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
         "total": total,
         "sort": filters.sort,
-        "columns": columns_of(asked, page.lines),
-        "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
+        "together": list(filters.together),
+        "columns": columns_of(asked, page.lines, is_together=bool(filters.together)),
+        "filtered": filters != Filters(judge=judge, sort=filters.sort, together=filters.together)
+        or bool(asked.get("after")),
         "chosen": None if record is None else row_data(place, record),
         **({"steps": None} if record is None else row_steps(site, request, place, record)),
     }
@@ -138,7 +144,7 @@ def _step_facets(
     facts = facts_by_row(library, place, filters.judge)
     if not facts:
         return None
-    if replace(filters, criteria=None) != Filters(judge=filters.judge, sort=filters.sort):
+    if filters != Filters(judge=filters.judge, sort=filters.sort, criteria=filters.criteria):
         with reading(place.folder) as connection:
             left = rows_of(connection, replace(filters, sort="row"))
         facts = {row: one for row, one in facts.items() if row in left}
@@ -164,9 +170,21 @@ def _gone_to(
 
 
 def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
-    """A line of the list, with what people said of its row."""
+    """A line of the list, with what people said of its row; of several criteria, with what each
+    says, under its name.
+    """
     said = people.get(line.row)
-    return {**line._asdict(), "people": said and said.to_dict()}
+    by_criterion = {
+        one.criterion: {
+            "row": one.row,
+            "status": one.status,
+            "score": one.score,
+            "verdict": one.verdict,
+            "people": (each := people.get(one.row)) and each.to_dict(),
+        }
+        for one in line.group
+    }
+    return {**line._asdict(), "group": by_criterion, "people": said and said.to_dict()}
 
 
 def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
@@ -181,14 +199,19 @@ COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
 """Of a list; behind them, the texts of a row by name."""
 
 
-def columns_of(asked: Mapping[str, str], lines: Sequence[JudgmentLine]) -> JsonDict:
+def columns_of(
+    asked: Mapping[str, str], lines: Sequence[JudgmentLine], *, is_together: bool = False
+) -> JsonDict:
     """Which columns are shown and which could be: all but the other texts of a row, unless the
-    address names them.
+    address names them. ``is_together``: every criterion has a column, with what people say of it.
     """
     texts = list(dict.fromkeys(name for line in lines for name in line.fields if "," not in name))
-    known = [*COLUMNS, *(f"field:{name}" for name in texts[:_MOST_COLUMNS])]
+    own = ("text", "verdict", "score") if is_together else COLUMNS
+    fields = [f"field:{name}" for name in texts[:_MOST_COLUMNS]]
+    known = [*own, *fields]
     chosen = asked.get("columns", "").split(",") if asked.get("columns") else [*COLUMNS]
-    return {"known": known, "shown": [name for name in known if name in chosen]}
+    shown = [name for name in known if name in chosen]
+    return {"known": known, "shown": shown, "texts": fields}
 
 
 def show_figures(request: Request) -> Response:
