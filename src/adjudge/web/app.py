@@ -36,6 +36,7 @@ from adjudge.web.pages import (
     runs,
     start,
     steps,
+    these,
     trust,
     watch,
 )
@@ -45,6 +46,7 @@ _PAGES = (
     runs,
     run,
     run_rows,
+    these,
     row,
     row_more,
     steps,

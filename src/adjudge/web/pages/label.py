@@ -29,7 +29,7 @@ from adjudge.messages import Message
 from adjudge.results.trajectories import steps_in
 from adjudge.trust.labels_so_far import labels_so_far
 from adjudge.view.steps import StepsFrame, steps_html
-from adjudge.web.forms import form_of, whole
+from adjudge.web.forms import form_of, rows_in, whole
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import LONGEST
 from adjudge.web.pages.steps import WINDOW
@@ -60,7 +60,7 @@ def show(request: Request) -> Response:
     data: JsonDict = {
         "run": {"id": place.id, "name": place.name},
         "criteria_names": names,
-        "queues": list(QUEUES),
+        "queues": [*QUEUES, *(["listed"] if asked.get("rows") else [])],
         "asked": {**_defaults(request, names), **dict(asked)},
         "work": None,
     }
@@ -325,7 +325,7 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
             criteria=criteria,
             names=", ".join(names),
         )
-    if queue not in QUEUES:
+    if queue not in (*QUEUES, "listed"):
         raise SetupError(
             "the queue must be one of {queues}, not {queue!r}",
             queues=", ".join(QUEUES),
@@ -347,7 +347,9 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
             overlap=overlap,
         )
     by = asked.get("by", "").strip() if queue == "random-stratified" else ""
-    who = Annotator(name, queue=queue, count=rows, overlap=shared, by=by)
+    numbers = sorted(row - 1 for row in rows_in(asked.getlist("rows")) or ())
+    listed = (asked.get("judge", ""), tuple(numbers)) if queue == "listed" else ("", ())
+    who = Annotator(name, queue=queue, count=rows, overlap=shared, by=by, listed=listed)
     return _Desk(place, criteria, who)
 
 

@@ -37,7 +37,7 @@ from adjudge.ledger.file import read_meta
 from adjudge.ledger.row_groups import come_together
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
-from adjudge.web.forms import whole
+from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data, row_record, row_steps, several_criteria
@@ -60,6 +60,8 @@ def show(request: Request) -> Response:
     with reading(place.folder) as connection:
         judges = judges_in(connection)
         judge = judge_asked(asked, judges)
+        if ticked := asked.getlist("tick"):
+            return _ticked(request, asked, ticked)
         if wanted := asked.get("go", "").strip():
             return _gone_to(request, place, judge, find_row(connection, judge, wanted), wanted)
         facts, total = read_meta(connection), last_row(connection, judge)
@@ -124,6 +126,12 @@ def show(request: Request) -> Response:
     return site.answer(request, "run.html.jinja", data, record=record)
 
 
+def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str) -> Filters:
+    """Everything that an address asks of judgments."""
+    filters = filters_of(asked, judge, people_by_row(library, place, judge))
+    return of_these_steps(filters, library, place, asked)
+
+
 def of_these_steps(
     filters: Filters, library: Library, place: RunPlace, asked: QueryParams
 ) -> Filters:
@@ -158,6 +166,13 @@ def counts_of(configuration: JudgeConfiguration) -> list[str]:
         for one in configuration.criteria
         if one.get("higher_is_better") is False and not one.get("options")
     ]
+
+
+def _ticked(request: Request, asked: QueryParams, ticked: Sequence[str]) -> Response:
+    """To a list of the ticked rows."""
+    kept = {name: value for name, value in asked.items() if name not in ("row", "after", "tick")}
+    query = urlencode({**kept, "rows": rows_text(rows_in(ticked) or ())})
+    return RedirectResponse(f"{request.url.path}?{query}", 303)
 
 
 def _gone_to(
@@ -265,6 +280,10 @@ def filters_of(
         raise SetupError(
             "people must be one of {known}, not {stand!r}", known=", ".join(STANDS), stand=stand
         )
+    rows = rows_in(asked.getlist("tick") or asked.getlist("rows"))
+    if stand:
+        said = frozenset(row for row, one in (people or {}).items() if one.stand == stand)
+        rows = said if rows is None else said & rows
     return Filters(
         judge=judge,
         status=asked.get("status") or None,
@@ -276,9 +295,7 @@ def filters_of(
         words=asked.get("q", "").strip(),
         dimension=asked.get("dimension") or None,
         rule=asked.get("rule") or None,
-        rows=frozenset(row for row, one in (people or {}).items() if one.stand == stand)
-        if stand
-        else None,
+        rows=rows,
         sort=cast("Sort", asked.get("sort") or "worst"),
     )
 

@@ -7,7 +7,7 @@ localStorage.setItem("adjudge", document.body.dataset.root);
 for (const one of document.querySelectorAll("[data-open]")) one.hidden = false;
 
 const lines = () => [...document.querySelectorAll("[data-line]")];
-const isTyping = (target) => target.closest("input, select, textarea, [contenteditable]") !== null;
+const isTyping = (target) => target.closest("input:not([name=tick]), select, textarea, [contenteditable]") !== null;
 
 function move(step) {
   const all = lines();
@@ -23,6 +23,23 @@ function move(step) {
 function choose(line) {
   for (const other of lines()) other.classList.toggle("chosen", other === line);
 }
+
+// Ticked rows are what the buttons above the list are about.
+function countTicked() {
+  const count = document.querySelectorAll("[data-line] input:checked").length;
+  const whole = document.querySelector("[data-whole]"), ticked = document.querySelector("[data-ticked]");
+  if (!whole) return;
+  whole.hidden = count > 0;
+  ticked.hidden = count === 0;
+  ticked.querySelector("b").textContent = count;
+}
+
+function tickChosen() {
+  const box = document.querySelector("[data-line].chosen input[name=tick]");
+  if (box) { box.checked = !box.checked; countTicked(); }
+}
+document.addEventListener("change", countTicked);
+countTicked(); // a browser that goes back remembers them
 
 function openDialog(name) {
   const dialog = document.querySelector(name);
@@ -100,6 +117,8 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key === "?" || event.key === "/") {
     event.preventDefault();
     openDialog(event.key === "?" ? "#help" : "#switch");
+  } else if (key === "x") {
+    tickChosen();
   } else if (key === "j" || key === "k") {
     move(key === "j" ? 1 : -1);
   } else if (key === "n" && document.querySelector("#next")) {
