@@ -84,16 +84,20 @@ def show(request: Request) -> Response:
         judges = judges_in(connection)
     judge = asked.get("judge") or (judges[0] if judges else "")
     row, whole = request.path_params["row"], asked.get("whole") == "1"
+    if "ahead" not in asked:  # whoever has a row fetched ahead has not seen it yet
+        site.sessions.saw(place, row - 1)
+    if "seen" in asked:
+        return Response(status_code=204)
     record = row_record(place, judge, row)
     data = {
         "run": {"id": place.id, "name": place.name},
         "judge": judge,
         "judges": judges,
         "chosen": row_data(place, record, whole=whole),
+        "alone": asked.get("part") != "1",
         **row_steps(site, request, place, record),
     }
-    template = "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja"
-    site.sessions.saw(place, row - 1)
+    template = "row_part.html.jinja" if asked.get("part") else "row.html.jinja"
     return site.answer(request, template, data, record=record)
 
 

@@ -126,6 +126,36 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// The rows beside the one that is shown are fetched ahead. The server takes them for seen when they are shown, not before.
+const ahead = new Map();
+const plainAddress = (text) => { const url = new URL(text, location.href); return url.pathname + url.search; };
+
+function fetchAhead() {
+  const all = lines(), at = all.findIndex((line) => line.classList.contains("chosen"));
+  const links = at < 0 ? [...document.querySelectorAll(".single .rowhead [hx-get]")] : [all[at + 1], all[at - 1]].map((line) => line?.querySelector("a"));
+  const wanted = links.filter(Boolean).map((link) => plainAddress(link.getAttribute("hx-get")));
+  for (const known of [...ahead.keys()]) if (!wanted.includes(known)) ahead.delete(known);
+  for (const one of wanted) if (!ahead.has(one)) ahead.set(one, wholeAnswer(`${one}&ahead=1`).catch(() => null));
+}
+
+// Read to its end: an answer half read would hold one of the few connections that a browser has.
+async function wholeAnswer(address) {
+  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+  await answer.clone().text();
+  return answer.ok ? answer : null;
+}
+document.addEventListener("htmx:before:request", (event) => {
+  const ctx = event.detail.ctx, kept = ahead.get(plainAddress(ctx.request.action));
+  if (kept) ctx.fetch = async (action, request) => {
+    const found = await kept;
+    request.signal.throwIfAborted();
+    if (!found) return fetch(action, request);
+    fetch(`${action}&seen=1`);
+    return found.clone();
+  };
+});
+fetchAhead();
+
 // From a label until the next row is there, keys and clicks do nothing: they could only hit the row before.
 let isLoading = false;
 const work = document.querySelector("#work");
@@ -148,6 +178,7 @@ document.addEventListener("pointerup", () => {
 
 document.addEventListener("htmx:after:swap", () => {
   drawTexts();
+  fetchAhead();
   const row = document.querySelector(".split > #row");
   if (row && !matchMedia("(min-width: 70rem)").matches) row.scrollIntoView({ block: "start" });
 });
