@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
@@ -34,7 +34,7 @@ from adjudge.ledger.browse import (
 )
 from adjudge.ledger.figures import Figures, figures_of
 from adjudge.ledger.file import read_meta
-from adjudge.ledger.row_groups import come_together
+from adjudge.ledger.row_groups import come_together, row_group
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
 from adjudge.web.forms import rows_in, rows_text, whole
@@ -42,7 +42,7 @@ from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data, row_record, row_steps, several_criteria
 from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
-from adjudge.web.people import STANDS, PeopleSaid, people_by_row
+from adjudge.web.people import STANDS, PeopleSaid, Stand, people_by_row
 from adjudge.web.site import site_of
 
 _PATIENCE = 0.4
@@ -74,6 +74,7 @@ def show(request: Request) -> Response:
             filters = replace(filters, together=several)
         of_steps = None if large else _step_facets(site.library, place, asked, filters)
         filters = of_these_steps(filters, site.library, place, asked)
+        counted = _people_counts(connection, asked, filters, people, site.library, place)
         filters = _in_good_order(filters, is_large=large)
         page = page_of(
             connection,
@@ -106,7 +107,7 @@ def show(request: Request) -> Response:
         "flags": list(FLAGS),
         "figures": None if large or part else figures_data(site.library, place, judge),
         "rows": [line_data(line, people) for line in page.lines],
-        "people": dict(Counter(one.stand for one in people.values())),
+        "people": counted,
         "of_steps": of_steps,
         "counts": counts_of(configuration),
         "next": page.next,
@@ -130,6 +131,32 @@ def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str
     """Everything that an address asks of judgments."""
     filters = filters_of(asked, judge, people_by_row(library, place, judge))
     return of_these_steps(filters, library, place, asked)
+
+
+def _people_counts(
+    connection: sqlite3.Connection,
+    asked: QueryParams,
+    filters: Filters,
+    people: Mapping[int, PeopleSaid],
+    library: Library,
+    place: RunPlace,
+) -> dict[Stand, int]:
+    """How many rows each stand of people would show, beside the other filters."""
+    if not people:
+        return {}
+    others = QueryParams([pair for pair in asked.multi_items() if pair[0] != "people"])
+    base = of_these_steps(filters_of(others, filters.judge), library, place, others)
+    left = rows_of(connection, replace(base, sort="row"))
+    found: dict[Stand, set[int]] = {}
+    for row, said in people.items():
+        if row in left:
+            group = (
+                row_group(connection, filters.judge, row - 1, filters.together)
+                if filters.together
+                else []
+            )
+            found.setdefault(said.stand, set()).add(group[0].row if group else row)
+    return {stand: len(rows) for stand, rows in found.items()}
 
 
 def of_these_steps(
