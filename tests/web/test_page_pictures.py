@@ -105,8 +105,7 @@ def test_how_a_run_went_is_what_its_votes_say(page: Page, root: Path) -> None:
     shown = page.get(f"{page.run('third')}/pictures").text
     place = next(place for place, one in enumerate(course) if one["failed"])
     minutes, rest = divmod(int(course[place]["from"]), 60)
-    at = f"{minutes}:{rest:02}" if minutes else f"{course[place]['from']:.1f}"
-    assert f"<title>{at}: 1</title>" in shown
+    assert f"<title>{minutes}:{rest:02}: 1</title>" in shown
 
 
 def test_counts_of_peoples_stands_follow_the_other_filters(root: Path) -> None:

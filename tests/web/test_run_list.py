@@ -8,18 +8,15 @@ import csv
 import io
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from adjudge import DirectJudge, Instance, MultiCriteria
 from adjudge.catalog.criteria_file import read_entries
-from adjudge.domain.criteria import yes_no_criteria
 from adjudge.labels.store import LabelStore
-from support.labels import compared, model
+from support.labels import compared, judged_by_two
 from support.page import Page, served
 from support.trust import labelled, labels_of, population, run_of
 
@@ -32,29 +29,9 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     run_of(root / "dates", ROWS, failed=lambda text: text.startswith("row 7 "))
     labelled(root / "dates", labels_of(ROWS[:20], annotator="bob"))
     run_of(root / "again", ROWS[:50])
-    _run_by_two(root / "two")
+    judged_by_two(root / "two")
     with served(root) as found:
         yield found
-
-
-def _run_by_two(folder: Path) -> None:
-    """70 rows by two criteria: every third is not kind, every seventh not short, row 5 says nothing
-    about the latter.
-    """
-    kind, short = (
-        replace(yes_no_criteria(f"Is it {name}?"), name=name) for name in ("kind", "short")
-    )
-
-    def verdict(prompt: str) -> str:
-        number = int(prompt[prompt.rindex("text ") + 5 :].split(maxsplit=1)[0].strip("."))
-        by, is_short = (3, False) if "Is it kind?" in prompt else (7, True)
-        return "" if is_short and number == 5 else "No" if number % by == 0 else "Yes"
-
-    DirectJudge(model(verdict), max_repairs=0).evaluate_multi_criteria(
-        [Instance({"response": f"text {number} ."}, f"r{number}") for number in range(70)],
-        MultiCriteria([kind, short]),
-        run=folder,
-    )
 
 
 def _pages(page: Page, address: str) -> list[dict[str, Any]]:
@@ -218,7 +195,7 @@ def test_the_rows_of_a_list_are_labelled_and_no_others(page: Page) -> None:
 
 def test_the_rows_of_a_list_are_judged_again(page: Page, tmp_path: Path) -> None:
     compared(tmp_path / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
-    _run_by_two(tmp_path / "two")
+    judged_by_two(tmp_path / "two")
     with served(tmp_path, home=tmp_path) as own:
         there = own.led_to(own.post(f"{own.run('two')}/these/again", tick="7,8"))
         plan = own.data(there)

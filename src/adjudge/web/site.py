@@ -312,11 +312,11 @@ def _query(
 
 
 def _clock(seconds: float) -> str:
-    """Hours, minutes and seconds, as many as it takes; of moments, tenths."""
+    """Hours, minutes and seconds, as many as it takes; of the first ten seconds, parts of one."""
     hours, rest = divmod(int(seconds), 3600)
     if hours:
         return f"{hours}:{rest // 60:02}:{rest % 60:02}"
-    return f"{rest // 60}:{rest % 60:02}" if seconds >= 60 else f"{seconds:.1f}"
+    return f"{rest // 60}:{rest % 60:02}" if seconds >= 10 else f"{seconds:.2f}"
 
 
 def _day(seconds: float | None) -> str:
