@@ -255,6 +255,42 @@ def test_keys_pressed_while_the_next_row_loads_hit_no_row(browser: Browser, serv
     page.context.close()
 
 
+def test_rows_are_fetched_ahead_and_the_last_key_decides(browser: Browser, server: Server) -> None:
+    """By key from row to row, with answers that come late: what is chosen is what is shown."""
+    expect, asked = playwright.expect, []
+    page = at(browser, server, f"{server.run('dates')}?sort=row&row=1")
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_load_state("networkidle")
+    page.keyboard.press("j")
+    expect(page.locator("#row h2")).to_have_text("Row 2 · r1")
+    page.wait_for_load_state("networkidle")
+    assert not [one for one in asked if one.endswith("/row/2?judge=AspectCritic&part=1")]
+    assert [one for one in asked if "/row/2?" in one and one.endswith("&seen=1")]
+    assert [one for one in asked if "/row/3?" in one and one.endswith("&ahead=1")]
+    for _ in range(7):
+        page.keyboard.press("j")
+    expect(page.locator("#row h2")).to_have_text("Row 9 · r8")
+    page.wait_for_load_state("networkidle")
+    expect(page.locator("#row h2")).to_have_text("Row 9 · r8")
+    assert "row=9" in page.url
+    page.keyboard.press("x")
+    page.keyboard.press("k")
+    page.keyboard.press("x")
+    expect(page.locator("[data-ticked] b")).to_have_text("2")
+    page.get_by_role("button", name="Show them alone").click()
+    page.wait_for_url("**rows=8-9*")
+    assert page.locator("[data-line]").count() == 2
+    page.goto(server.address(f"{server.run('dates')}/row/5"))
+    page.wait_for_load_state("networkidle")
+    for _ in range(3):
+        page.keyboard.press("j")
+        page.wait_for_timeout(60)
+    expect(page.locator(".single h2")).to_have_text("Row 8 · r7")
+    expect(page).to_have_title("dates, r7")
+    assert "/row/8?" in page.url
+    page.context.close()
+
+
 def test_the_figures_of_a_large_run_arrive_behind_its_page(
     browser: Browser, server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -22,7 +22,7 @@ from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.trust.benchmark import FACT
 from adjudge.web.opener import opener
 from support.fake_provider import KEY, FakeProvider
-from support.labels import compared, judged, model
+from support.labels import compared, judged, judged_by_two, label, model
 from support.page import Page as Server
 from support.page import served
 from support.trust import labelled, labels_of, population, run_of
@@ -50,6 +50,10 @@ PAGES = {
     "label": "{dates}/label?annotator=ann",
     "label_pair": "{pairs}/label?annotator=ann",
     "compare": "/compare?a={dates_id}&b={again_id}&tab=changed",
+    "several": "{two}?row=8",
+    "pictures": "{dates}/pictures",
+    "conflicts": "{two}/label?annotator=cleo&queue=conflicts&criteria=kind",
+    "listed": "{dates}/label?queue=listed&rows=3,8&judge=AspectCritic",
     "trust": "{dates}/trust",
     "start": "/start?data=rows.csv",
     "benchmarks": "/benchmarks",
@@ -87,6 +91,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     labelled(root / "dates", labels_of(ROWS[:60], annotator="bob"))
     run_of(root / "again", ROWS[:100], failed=lambda text: text.startswith(("row 7 ", "row 9 ")))
     compared(root / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
+    judged_by_two(root / "two")
+    said = {"criteria": "kind", "note": "see “text”", "design": "chosen"}
+    both = (("ann", "Yes"), ("bob", "No"))
+    labelled(
+        root / "two", [label("text 3 .", option, annotator=who, **said) for who, option in both]
+    )
     rows = [Instance({"response": HOSTILE, HOSTILE: HOSTILE}, HOSTILE)]
     AspectCritic(HOSTILE, model(lambda _: HOSTILE), name=HOSTILE).evaluate(
         rows, run=root / "hostile"
@@ -145,7 +155,7 @@ def opened(
 
 
 def address(server: Server, path: str) -> str:
-    runs = {name: server.run(name) for name in ("dates", "again", "pairs", "hostile")}
+    runs = {name: server.run(name) for name in ("dates", "again", "pairs", "hostile", "two")}
     return path.format(
         **runs, **{f"{name}_id": run.removeprefix("/run/") for name, run in runs.items()}
     )

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from adjudge import AspectCritic, Instance, PairwiseJudge, Request, ScriptedModel
+from adjudge import (
+    AspectCritic,
+    DirectJudge,
+    Instance,
+    MultiCriteria,
+    PairwiseJudge,
+    Request,
+    ScriptedModel,
+)
+from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.label import Label
 
 Verdict = Callable[[str], str]
@@ -35,6 +45,27 @@ def judged(
     critic = AspectCritic(definition, model(verdict), name="dates", max_repairs=0)
     critic.evaluate(
         [Instance({"response": text}, f"r{number}") for number, text in enumerate(texts)],
+        run=folder,
+    )
+    return folder
+
+
+def judged_by_two(folder: Path) -> Path:
+    """70 rows by two criteria: every third is not kind, every seventh not short, row 5 says nothing
+    about the latter.
+    """
+    kind, short = (
+        replace(yes_no_criteria(f"Is it {name}?"), name=name) for name in ("kind", "short")
+    )
+
+    def verdict(prompt: str) -> str:
+        number = int(prompt[prompt.rindex("text ") + 5 :].split(maxsplit=1)[0].strip("."))
+        by, is_short = (3, False) if "Is it kind?" in prompt else (7, True)
+        return "" if is_short and number == 5 else "No" if number % by == 0 else "Yes"
+
+    DirectJudge(model(verdict), max_repairs=0).evaluate_multi_criteria(
+        [Instance({"response": f"text {number} ."}, f"r{number}") for number in range(70)],
+        MultiCriteria([kind, short]),
         run=folder,
     )
     return folder

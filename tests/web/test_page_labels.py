@@ -186,7 +186,7 @@ def test_where_annotators_differ_somebody_decides_and_the_row_is_done(
                 do="answer",
                 row=row["identity"],
                 choice=choice,
-                note=f"{name} thinks so",
+                note=f"{name} thinks so: “{row['fields'][0]['text'][:6]}”",
             )
     store = LabelStore(root / "dates")
     assert len([one for one in store.conflicts() if one.is_open]) == 2
@@ -196,7 +196,9 @@ def test_where_annotators_differ_somebody_decides_and_the_row_is_done(
         ("ann", "PASS"),
         ("bob", "FAIL"),
     }
-    assert "ann thinks so" in page.get(decide).text
+    shown = page.get(decide).text
+    assert "ann thinks so" in shown
+    assert f"<mark>{work['row']['fields'][0]['text'][:6]}</mark>" in shown, "what they quote"
     press(page, decide, do="answer", row=work["row"]["identity"], choice="PASS")
     assert len([one for one in store.conflicts() if one.is_open]) == 1
     assert page.data(decide)["work"]["row"]["identity"] != work["row"]["identity"]
@@ -288,8 +290,10 @@ def test_how_sure_the_number_is_shows_while_labelling_and_never_depends_on_the_j
                 )
                 told.append(page.data(address)["work"]["so_far"])
             text = page.get(address).text
-            assert "(20 rows, all annotators) the number is known to ±0.095" in text
-            assert "±0.05 takes more rows than the run has" in text
+            assert "20 rows, all annotators" in text
+            for reach in ("reach", "anytime"):
+                assert f"<dd>±{told[-1][reach]:.3f}</dd>" in text
+            assert "Labels still needed for ±0.05</dt><dd>more than the run has" in text
             assert (
                 page.data(f"{page.run('run')}/label?annotator=ann&queue=failed")["work"]["so_far"]
                 is None
@@ -310,3 +314,13 @@ def test_a_run_that_was_replaced_is_labelled_anew(page: Page, root: Path) -> Non
     assert "this is the next one" in press(page, address, do="answer", row=row, choice="PASS")
     press(page, address, do="answer", row=str(next_row(page, address)["identity"]), choice="FAIL")
     assert [label.option for label in LabelStore(root / "dates").current()] == ["FAIL"]
+
+
+def test_a_row_that_was_only_fetched_ahead_is_not_seen(page: Page, root: Path) -> None:
+    address = desk(page)
+    row = next_row(page, address)
+    at = f"{page.run('dates')}/row/{int(str(row['id'])[1:]) + 1}?part=1"
+    assert page.get(f"{at}&ahead=1").status == 200
+    assert not page.data(address)["work"]["seen"]
+    assert page.get(f"{at}&seen=1").status == 204
+    assert page.data(address)["work"]["seen"]

@@ -9,10 +9,14 @@ import io
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from adjudge.catalog.criteria_file import read_entries
+from adjudge.labels.store import LabelStore
+from support.labels import compared, judged_by_two
 from support.page import Page, served
 from support.trust import labelled, labels_of, population, run_of
 
@@ -25,8 +29,51 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
     run_of(root / "dates", ROWS, failed=lambda text: text.startswith("row 7 "))
     labelled(root / "dates", labels_of(ROWS[:20], annotator="bob"))
     run_of(root / "again", ROWS[:50])
+    judged_by_two(root / "two")
     with served(root) as found:
         yield found
+
+
+def _pages(page: Page, address: str) -> list[dict[str, Any]]:
+    """Every line of a list, page by page."""
+    found, after = [], ""
+    while after is not None:
+        data = page.data(f"{address}&after={after}")
+        found += data["rows"]
+        after = data["next"]
+    return found
+
+
+@pytest.mark.parametrize("sort", ["worst", "best", "row", "last"])
+def test_a_row_judged_by_several_criteria_is_one_line(page: Page, sort: str) -> None:
+    run = page.run("two")
+    lines = _pages(page, f"{run}?sort={sort}")
+    assert sorted(line["id"] for line in lines) == sorted(f"r{number}" for number in range(70))
+    said = {line["id"]: {n: one["verdict"] for n, one in line["group"].items()} for line in lines}
+    assert said["r3"] == {"kind": "No", "short": "Yes"}
+    assert said["r7"] == {"kind": "Yes", "short": "No"}
+    assert {line["id"]: line for line in lines}["r5"]["group"]["short"]["status"] != "scored"
+    if sort == "worst":
+        assert lines[0]["id"] == "r5"
+        assert all("No" in said[line["id"]].values() for line in lines[1:30])
+    listed = [line["id"] for line in _pages(page, f"{run}?sort={sort}&verdict=No")]
+    assert sorted(listed) == sorted(f"r{n}" for n in range(70) if n % 3 == 0 or n % 7 == 0)
+    only = _pages(page, f"{run}?sort={sort}&verdict=No&criteria=short")
+    assert {line["id"] for line in only} == {f"r{number}" for number in range(0, 70, 7)}
+    assert all(line["criterion"] == "short" and not line["group"] for line in only)
+
+
+def test_each_criterion_has_a_column_and_rows_follow_each_other(page: Page) -> None:
+    run = page.run("two")
+    shown = page.get(f"{run}?sort=row").text
+    head = shown[shown.index('<table class="rows') :].split("</thead>")[0]
+    assert head.index(">kind<") < head.index(">short<") < head.index("Lowest score")
+    assert "Votes" not in head
+    row = page.data(f"{run}/row/8")["chosen"]
+    assert (row["id"], row["criteria"], row["before"], row["behind"]) == ("r3", "short", 6, 10)
+    assert [one["criterion"] for one in row["row_measures"]] == ["kind", "short"]
+    ends = [page.data(f"{run}/row/{number}")["chosen"] for number in (2, 139)]
+    assert (ends[0]["before"], ends[1]["behind"]) == (None, None)
 
 
 def test_headings_sort_from_either_end_and_the_address_keeps_it(page: Page) -> None:
@@ -113,3 +160,56 @@ def test_a_job_says_how_long_it_will_take() -> None:
 def test_rows_of_a_list_without_any_are_an_empty_file(page: Page, tmp_path: Path) -> None:
     run = page.run("dates")
     assert page.get(f"{run}/rows.jsonl?q=nobody-wrote-this").body == b""
+
+
+def test_ticked_rows_are_a_view_of_their_own(page: Page) -> None:
+    run = page.run("dates")
+    there = page.get(f"{run}?sort=row&tick=3&tick=8,9&tick=10&row=4")
+    assert there.status == 303
+    address = there.headers["location"].removeprefix(page.access.place)
+    assert address == f"{run}?sort=row&rows=3%2C8-10"
+    assert [one["row"] for one in page.data(address)["rows"]] == [3, 8, 9, 10]
+    lines = page.get(f"{run}/rows.jsonl?rows=3,8-10&tick=9").text.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["r8"]
+    failed = page.data(f"{run}?rows=3,8-10&status=failed")["rows"]
+    assert [one["row"] for one in failed] == [8]
+    for wrong in ("x", "3-", "9-3-1", "0", "1-99999999"):
+        assert page.get(f"{run}?rows={wrong}").status == 400, wrong
+    assert page.data(f"{page.run('two')}?rows=7,8")["rows"][0]["group"].keys() == {"kind", "short"}
+
+
+def test_the_rows_of_a_list_are_labelled_and_no_others(page: Page) -> None:
+    run = page.run("again")
+    there = page.get(f"{run}/these/label?verdict=FAIL&sort=row").headers["location"]
+    listed = [one["id"] for one in _pages(page, f"{run}?verdict=FAIL&sort=row")]
+    address = there.removeprefix(page.access.place) + "&annotator=zoe"
+    assert "FAIL" not in address
+    work = page.data(address)["work"]
+    assert (work["total"], work["row"]["id"], work["counts"]) == (len(listed), listed[0], False)
+    page.post(address, do="answer", row=work["row"]["identity"], choice="PASS")
+    assert page.data(address)["work"]["row"]["id"] == listed[1]
+    (label,) = (one for one in LabelStore(page.server.site.library.find(run[5:]).folder).current())
+    assert (label.id, label.option, label.design) == (listed[0], "PASS", "chosen")
+    assert page.get(f"{run}/these/label?q=nobody").status == 400
+
+
+def test_the_rows_of_a_list_are_judged_again(page: Page, tmp_path: Path) -> None:
+    compared(tmp_path / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
+    judged_by_two(tmp_path / "two")
+    with served(tmp_path, home=tmp_path) as own:
+        there = own.led_to(own.post(f"{own.run('two')}/these/again", tick="7,8"))
+        plan = own.data(there)
+        assert plan["chosen"]["rows"] == [{"id": "r3", "response": "text 3 ."}]
+        (criteria,) = plan["asked"]["criteria"]
+        assert [one.criteria.name for one in read_entries(tmp_path / criteria)] == ["kind", "short"]
+        there = own.led_to(own.post(f"{own.run('pairs')}/these/again", rows="2"))
+        (row,) = own.data(there)["chosen"]["rows"]
+        assert "first 1" in row.values() and "second 1" in row.values()
+        names = own.data(there)["asked"]["responses"].split(",")
+        assert [row[name] for name in names] == ["first 1", "second 1"]
+        estimate = own.data(f"{there}&model={quote(own.data(there)['models'][0])}&do=estimate")
+        assert estimate["estimate"]["judgments"] == 1
+        playground = own.get(f"{own.run('two')}/these/playground?tick=7,8").headers["location"]
+        assert playground.endswith("&judge=DirectJudge&row=7&rows=7-8")
+    with served(tmp_path, read_only=True) as own:
+        assert own.post(f"{own.run('two')}/these/again", tick="7").status == 403

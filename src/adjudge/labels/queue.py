@@ -36,9 +36,11 @@ from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
 from adjudge.runs.traffic_rows import is_of_sample
 
-ChosenQueue = Literal["disagreement", "low-confidence", "failed", "suspicious", "conflicts"]
+LookedFor = Literal["disagreement", "low-confidence", "failed", "suspicious", "conflicts"]
+ChosenQueue = LookedFor | Literal["listed"]
 Queue = Literal["random"] | WeightedQueue | ChosenQueue
-QUEUES: tuple[Queue, ...] = ("random", *get_args(WeightedQueue), *get_args(ChosenQueue))
+QUEUES: tuple[Queue, ...] = ("random", *get_args(WeightedQueue), *get_args(LookedFor))
+"""Those that a run has of itself; the rows of ``listed`` somebody names."""
 FIRST = 50
 """Rows that are drawn among all of them before any verdict is topped up."""
 FLOOR = 15
@@ -91,7 +93,7 @@ class QueuedRow(NamedTuple):
 
 def is_drawn(queue: Queue) -> bool:
     """Whether the rows of a queue are drawn at random: their labels count."""
-    return queue not in get_args(ChosenQueue)
+    return queue not in (*get_args(LookedFor), "listed")
 
 
 class RowIndex:
@@ -245,6 +247,20 @@ def row_index(
         table.execute("CREATE INDEX by_lot ON rows (lot)")
         table.execute("CREATE INDEX by_verdict ON rows (verdict, lot)")
         yield RowIndex(table, seed)
+
+
+def listed_rows(
+    folder: str | Path, judged: JudgedScale, judge: str, numbers: Iterable[int]
+) -> list[QueuedRow]:
+    """Judgments of a judge by their numbers, from 0: those of the criterion, each text once."""
+    found: dict[str, QueuedRow] = {}
+    with reading(folder) as ledger:
+        for number in numbers:
+            for one in records(ledger, judge=judge, index=number, trajectory=False):
+                if verdict_of(one, judged.name) is not None:
+                    queued = QueuedRow(one.identity, one.id, judge, number, "chosen")
+                    found.setdefault(one.identity, queued)
+    return [*found.values()]
 
 
 def _check_kinds(kinds: Collection[str], weighting: Weighting) -> None:

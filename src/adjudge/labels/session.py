@@ -16,7 +16,7 @@ from typing import NamedTuple
 from adjudge.domain.label import Answer, Kind, Label, State
 from adjudge.domain.steps import STEPS
 from adjudge.errors import RunError, SetupError
-from adjudge.labels.queue import FIRST, Queue, QueuedRow, RowIndex, is_drawn, row_index
+from adjudge.labels.queue import FIRST, Queue, QueuedRow, RowIndex, is_drawn, listed_rows, row_index
 from adjudge.labels.scales import JudgedScale, label_scale
 from adjudge.labels.store import Draw, LabelStore
 from adjudge.labels.weighting import WEIGHTED, WeightedQueue, Weighting
@@ -47,6 +47,8 @@ class Annotator:
     seed: int | None = None
     by: str = ""
     """The column that rows are drawn apart by, in the queue random-stratified."""
+    listed: tuple[str, tuple[int, ...]] = ("", ())
+    """In the queue listed: a judge, and the numbers of its judgments, from 0."""
 
 
 class ShownRow(NamedTuple):
@@ -346,6 +348,9 @@ def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -
             criteria=judged.name,
         )
     draw, drawn_by = store.draw(judged.name, who.seed), None
+    if queue == "listed":
+        plan = listed_rows(folder, judged, *who.listed)
+        return Labelling(store, judged, who, draw, plan, len(plan))
     with row_index(folder, judged, draw.seed, queue=queue, by=who.by) as index:
         if queue == "conflicts":
             plan = index.rows(

@@ -12,7 +12,7 @@ import math
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -20,6 +20,7 @@ from adjudge.domain.json_types import JsonDict, JsonValue, object_in
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.errors import SetupError
 from adjudge.ledger.codec import flag_bit
+from adjudge.ledger.row_groups import RowJudgment, row_group
 from adjudge.ledger.rows import LARGEST
 from adjudge.reading.json_begin import begin_object
 
@@ -72,6 +73,10 @@ class Filters:
     """Of a RAG answer: the rule that made its composite."""
     rows: frozenset[int] | None = None
     """No others than these, from 1."""
+    together: tuple[str, ...] = ()
+    """Of a judge that has several criteria, their names: the judgments of a row are one line then,
+    where the first of them stands.
+    """
     sort: Sort = "worst"
 
     def __post_init__(self) -> None:
@@ -112,6 +117,8 @@ class JudgmentLine(NamedTuple):
     """Of a RAG answer: dimension → score."""
     rule: str | None
     """Of a RAG answer: the rule that made its composite."""
+    group: tuple[RowJudgment, ...] = ()
+    """What every criterion says of the row, where its judgments are one line."""
 
 
 @dataclass(frozen=True)
@@ -210,7 +217,7 @@ def page_of(
             break
     more = len(search.found) > size
     numbers = search.found[:size]
-    lines = [_line(connection, filters.judge, number, judged) for number in numbers]
+    lines = [_line(connection, filters, number, judged) for number in numbers]
     if more:
         return Page(lines, str(_place_of(connection, filters, numbers[-1], segments)))
     stopped = search.ended
@@ -273,31 +280,63 @@ def _look(
         f"SELECT number, score, {_matching(filters)} "  # noqa: S608 - texts of ours
         f"FROM judgments WHERE {where} ORDER BY {order}"
     )
-    values = {
-        **{
-            "judge": filters.judge,
-            "verdict": filters.verdict,
-            "status": filters.status,
-            "words": filters.words.casefold(),
-        },
-        "criteria": filters.criteria,
-        "rule": filters.rule,
-        **_dimension_values(filters.dimension),
-        **{
-            "least": filters.least,
-            "most": filters.most,
-            "score": begin.score,
-            "number": begin.number,
-        },
-    }
+    values = {**_values(filters), "score": begin.score, "number": begin.number}
     for number, score, matches in connection.execute(query, values):
         search.looked_at += 1
         search.last = _Place(place, score if segment.by_score else None, number)
-        if matches and (filters.rows is None or number + 1 in filters.rows):
+        if matches and _is_wanted(connection, filters, number):
             search.found.append(number)
         if search.is_over:
             search.ended = True
             return
+
+
+def _is_wanted(connection: sqlite3.Connection, filters: Filters, number: int) -> bool:
+    """Whether a judgment that matches is a line: not where another of its row stands before it."""
+    if filters.rows is not None and number + 1 not in filters.rows:
+        return False
+    group = (
+        row_group(connection, filters.judge, number, filters.together) if filters.together else ()
+    )
+    if len(group) < 2:
+        return True
+    query = (
+        f"SELECT number, status, score FROM judgments WHERE judge = :judge "  # noqa: S608 - ours
+        f"AND number BETWEEN :first AND :last AND {_matching(filters)}"
+    )
+    values = {**_values(filters), "first": group[0].index, "last": group[-1].index}
+    matching = [
+        one
+        for one in connection.execute(query, values)
+        if filters.rows is None or one[0] + 1 in filters.rows
+    ]
+    segments = _segments(filters)
+    first = min(matching, key=lambda one: _rank(filters, segments, *one))
+    return bool(first[0] == number)
+
+
+def _rank(
+    filters: Filters, segments: Sequence[_Segment], number: int, status: str, score: float | None
+) -> tuple[int, float, int]:
+    """Where a judgment stands in the list."""
+    place = _place_in(segments, number, status, score)
+    sign = -1 if filters.sort in _DOWN else 1
+    return place.segment, sign * (place.score or 0.0), sign * number
+
+
+def _values(filters: Filters) -> dict[str, object]:
+    """What the queries of a list are given."""
+    return {
+        "judge": filters.judge,
+        "verdict": filters.verdict,
+        "status": filters.status,
+        "words": filters.words.casefold(),
+        "criteria": filters.criteria,
+        "rule": filters.rule,
+        "least": filters.least,
+        "most": filters.most,
+        **_dimension_values(filters.dimension),
+    }
 
 
 def _limits(filters: Filters) -> Iterator[tuple[str, str, float | None]]:
@@ -333,7 +372,14 @@ def _place_of(
     connection: sqlite3.Connection, filters: Filters, number: int, segments: list[_Segment]
 ) -> _Place:
     query = "SELECT status, score FROM judgments WHERE judge = ? AND number = ?"
-    status, score = connection.execute(query, (filters.judge, number)).fetchone()
+    return _place_in(
+        segments, number, *connection.execute(query, (filters.judge, number)).fetchone()
+    )
+
+
+def _place_in(
+    segments: Sequence[_Segment], number: int, status: str, score: float | None
+) -> _Place:
     if len(segments) == 1:
         return _Place(0, None, number)
     place = next(
@@ -350,8 +396,10 @@ _LINE = (
 )
 
 
-def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) -> JudgmentLine:
-    values = {"judge": judge, "number": number, "most": _LOOKED_INTO}
+def _line(
+    connection: sqlite3.Connection, filters: Filters, number: int, judged: str
+) -> JudgmentLine:
+    values = {"judge": filters.judge, "number": number, "most": _LOOKED_INTO}
     id, status, score, verdict, flags, criterion, kept, texts = connection.execute(
         _LINE, values
     ).fetchone()
@@ -375,6 +423,9 @@ def _line(connection: sqlite3.Connection, judge: str, number: int, judged: str) 
         if isinstance(scores, dict)
         else {},
         rule if isinstance(rule, str) else None,
+        tuple(row_group(connection, filters.judge, number, filters.together))
+        if filters.together
+        else (),
     )
 
 
@@ -406,15 +457,21 @@ def row_of_id(connection: sqlite3.Connection, judge: str, id: str, criterion: st
 
 
 def neighbours(
-    connection: sqlite3.Connection, judge: str, row: int
+    connection: sqlite3.Connection, group: Sequence[RowJudgment], index: int
 ) -> tuple[int | None, int | None]:
-    """The rows before and behind one, all from 1; None at the ends."""
-    query = "SELECT {}(number) + 1 FROM judgments WHERE judge = ? AND number {} ?"
-    before, behind = (
-        connection.execute(query.format(*which), (judge, row - 1)).fetchone()[0]
-        for which in (("max", "<"), ("min", ">"))
-    )
-    return before, behind
+    """The rows before and behind that of ``group``, all from 1, None at the ends: the judgments by
+    the criterion of the one at ``index`` where there are such.
+    """
+    own = next(one for one in group if one.index == index)
+    order = [one.criterion for one in group] if len(group) > 1 else []
+    query = "SELECT {}(number) FROM judgments WHERE judge = ? AND number {} ?"
+    found: list[int | None] = []
+    for which, end in ((("max", "<"), group[0]), (("min", ">"), group[-1])):
+        (at,) = connection.execute(query.format(*which), (own.judge, end.index)).fetchone()
+        near = [] if at is None or not order else row_group(connection, own.judge, at, order)
+        alike = (one.row for one in near if one.criterion == own.criterion)
+        found.append(None if at is None else next(alike, at + 1))
+    return found[0], found[1]
 
 
 def last_row(connection: sqlite3.Connection, judge: str) -> int:

@@ -367,20 +367,21 @@ def write_meta(connection: sqlite3.Connection, facts: JsonObject) -> None:
         connection.execute(insert("meta"), with_checksum(name, fact_text(value)))
 
 
+_IN_BATCHES = (f"sum(coalesce(json_extract(more, '$.in_batch[{place}]'), 0))" for place in (0, 1))
+USAGE = (
+    "sum(calls - (outcome = 'model_error')), "  # the last call of such a vote brought none
+    "sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), 0, "
+    f"{', '.join(_IN_BATCHES)}"
+)
+"""What votes took, as SQL."""
+
+
 def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
     """Model → what its replies took, by the votes.
 
     A call that brought no reply has no tokens, and is counted elsewhere.
     """
-    replied = "sum(calls - (outcome = 'model_error'))"  # the last call of such a vote brought none
-    in_batches = (
-        f"sum(coalesce(json_extract(more, '$.in_batch[{place}]'), 0))" for place in (0, 1)
-    )
-    sums = (
-        f"{replied}, sum(prompt_tokens), sum(completion_tokens), sum(cached_tokens), 0, "
-        f"{', '.join(in_batches)}"
-    )
-    query = f"SELECT model, {sums} FROM votes WHERE {_REPLIED} GROUP BY model"  # noqa: S608
+    query = f"SELECT model, {USAGE} FROM votes WHERE {_REPLIED} GROUP BY model"  # noqa: S608
     rows = connection.execute(query)
     return {model: Usage(*numbers) for model, *numbers in rows}
 

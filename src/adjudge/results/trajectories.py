@@ -25,11 +25,10 @@ from adjudge.domain.steps import STEPS, steps_identity
 from adjudge.domain.trajectory import Step, StepKind, ToolCall, ToolDefinition, Trajectory
 from adjudge.domain.verdict import KeptCitation, KeptPlace
 from adjudge.errors import RunError
+from adjudge.ledger.row_groups import RowJudgment, row_group
 from adjudge.reading.typed_json import WrongType, read_as
 from adjudge.traces.values import arguments_of
 
-_MOST_MEASURES = 64
-"""Judgments of one row that are looked through for its trajectory."""
 _HEADER = re.compile(
     r"(?P<actor>.+?) (?P<kind>said|called|handed over|thought|retrieved|noted)"
     r"(?: (?P<name>[^\s(]+)\((?P<arguments>.*)\))?"
@@ -109,23 +108,6 @@ class RowMeasure(NamedTuple):
     place: KeptPlace | None
 
 
-@dataclass(frozen=True)
-class JudgedTrajectory:
-    """A judgment of a trajectory, without its texts."""
-
-    judge: str
-    index: int
-    id: str | None
-    criterion: str
-    status: str
-    score: float | None
-    verdict: str | None
-
-    @property
-    def row(self) -> int:
-        return self.index + 1
-
-
 class TrajectoryFacts(NamedTuple):
     """What a judgment is filtered by where its row is a trajectory."""
 
@@ -135,13 +117,13 @@ class TrajectoryFacts(NamedTuple):
     tools: frozenset[str]
 
 
-def judged_row(connection: sqlite3.Connection, judge: str, index: int) -> JudgedTrajectory | None:
+def judged_row(connection: sqlite3.Connection, judge: str, index: int) -> RowJudgment | None:
     """What a list says of a judgment, without its texts; None where there is none."""
     query = (
         "SELECT id, criterion, status, score, verdict FROM judgments WHERE judge = ? AND number = ?"
     )
     found = connection.execute(query, (judge, index)).fetchone()
-    return None if found is None else JudgedTrajectory(judge, index, *found)
+    return None if found is None else RowJudgment(judge, index, *found)
 
 
 def steps_of(connection: sqlite3.Connection, judge: str, index: int) -> KeptSteps | None:
@@ -183,28 +165,6 @@ def steps_in(fields: Mapping[str, str | Sequence[str]]) -> KeptSteps | None:
     return KeptSteps(tuple(texts)) if texts and not isinstance(texts, str) else None
 
 
-def row_group(connection: sqlite3.Connection, judge: str, index: int) -> list[JudgedTrajectory]:
-    """The judgments of one row by all measures of the judge, in their order: neighbours of the same
-    id, each by another criterion.
-    """
-    query = (
-        "SELECT number, id, criterion, status, score, verdict FROM judgments "
-        "WHERE judge = ? AND number BETWEEN ? AND ? ORDER BY number"
-    )
-    around = (judge, index - _MOST_MEASURES, index + _MOST_MEASURES)
-    found: list[JudgedTrajectory] = []
-    for number, *rest in connection.execute(query, around):
-        one = JudgedTrajectory(judge, number, *rest)
-        if found and (
-            one.id != found[-1].id or one.criterion in {each.criterion for each in found}
-        ):
-            if number > index:
-                break
-            found = []
-        found.append(one)
-    return found if any(one.index == index for one in found) else []
-
-
 def measures_of_row(connection: sqlite3.Connection, judge: str, index: int) -> list[RowMeasure]:
     """What every measure of the judge says of the same row, in their order."""
     group = row_group(connection, judge, index)
@@ -220,8 +180,8 @@ def measures_of_row(connection: sqlite3.Connection, judge: str, index: int) -> l
 
 
 def trials_in(
-    connection: sqlite3.Connection, group: Sequence[JudgedTrajectory], own: JudgedTrajectory
-) -> list[JudgedTrajectory]:
+    connection: sqlite3.Connection, group: Sequence[RowJudgment], own: RowJudgment
+) -> list[RowJudgment]:
     """Other rows of the same task (``task_id``) by the same criterion, up to 20. Of each row its
     last measure is looked into: the first keeps the trajectory, and takes long to read.
     """
@@ -241,7 +201,7 @@ def trials_in(
         "number": last.index,
         "from_last": own.index - last.index,
     }
-    return [JudgedTrajectory(own.judge, *one) for one in connection.execute(query, values)]
+    return [RowJudgment(own.judge, *one) for one in connection.execute(query, values)]
 
 
 def _said(

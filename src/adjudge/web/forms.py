@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 from urllib.parse import parse_qsl
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.web.body import body_of
 
@@ -14,11 +17,42 @@ LARGEST = 65_536
 """Bytes of a form, unless a page says otherwise."""
 _MOST_FIELDS = 500
 _MOST_DIGITS = 15
+_MOST_ROWS = 10_000
 
 
 def whole(text: str) -> int | None:
     """A whole number from 0, where it is one that anybody would count to."""
     return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def rows_in(texts: Iterable[str]) -> frozenset[int] | None:
+    """The rows, from 1, that an address names as ``3,8,12-15``, in one value or several; None where
+    it names none.
+    """
+    parts = [part.strip() for text in texts for part in text.split(",") if part.strip()]
+    found: set[int] = set()
+    for part in parts:
+        ends = [whole(end) for end in part.split("-")]
+        first, last = ends[0], ends[-1]
+        if len(ends) > 2 or not first or not last or last - first >= _MOST_ROWS - len(found):
+            raise SetupError(
+                "rows are written as 3,8,12-15, at most {most} of them, not {part!r}",
+                most=_MOST_ROWS,
+                part=part,
+            )
+        found.update(range(first, last + 1))
+    return frozenset(found) if parts else None
+
+
+def rows_text(rows: Iterable[int]) -> str:
+    """The same the other way round: neighbours as a stretch."""
+
+    def stretches() -> Iterator[str]:
+        for _, pairs in groupby(enumerate(sorted(rows)), lambda pair: pair[1] - pair[0]):
+            near = [row for _, row in pairs]
+            yield f"{near[0]}-{near[-1]}" if len(near) > 1 else str(near[0])
+
+    return ",".join(stretches())
 
 
 async def fields_of(

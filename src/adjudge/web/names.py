@@ -76,6 +76,7 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "failed": term("queue", "failed"),
         "suspicious": Message("suspicious ones"),
         "conflicts": Message("annotators differ"),
+        "listed": Message("the rows of a list"),
     },
     "severity": {"error": term("page", "error"), "warning": term("page", "warning")},
     "state": {"complete": term("run", "complete"), "not finished": Message("not finished")},

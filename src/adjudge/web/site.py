@@ -41,6 +41,7 @@ from adjudge.view.plots import (
 )
 from adjudge.view.steps import cited_html, steps_style
 from adjudge.view.terms import field_title, rule_title
+from adjudge.view.timeline import Moment, timeline
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
 from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
@@ -230,6 +231,9 @@ def templates(language: str) -> jinja2.Environment:
         rule_title=rule_title,
         step_class=step_class,
         measures=measures_html,
+        moment_of=Moment,
+        timeline=timeline,
+        clock=_clock,
     )
     return made
 
@@ -305,6 +309,14 @@ def _query(
     """The query of an address with some of it changed; what is empty is left out."""
     kept = {**dict(given), **(changed or {})}
     return urlencode({name: value for name, value in kept.items() if value not in (None, "")})
+
+
+def _clock(seconds: float) -> str:
+    """Hours, minutes and seconds, as many as it takes; of the first ten seconds, parts of one."""
+    hours, rest = divmod(int(seconds), 3600)
+    if hours:
+        return f"{hours}:{rest // 60:02}:{rest % 60:02}"
+    return f"{rest // 60}:{rest % 60:02}" if seconds >= 10 else f"{seconds:.2f}"
 
 
 def _day(seconds: float | None) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import getpass
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -29,9 +29,9 @@ from adjudge.messages import Message
 from adjudge.results.trajectories import steps_in
 from adjudge.trust.labels_so_far import labels_so_far
 from adjudge.view.steps import StepsFrame, steps_html
-from adjudge.web.forms import form_of, whole
+from adjudge.web.forms import form_of, rows_in, whole
 from adjudge.web.library import RunPlace
-from adjudge.web.pages.row import LONGEST
+from adjudge.web.pages.row import LONGEST, marked, quoted_in
 from adjudge.web.pages.steps import WINDOW
 from adjudge.web.site import Site, site_of
 
@@ -60,7 +60,7 @@ def show(request: Request) -> Response:
     data: JsonDict = {
         "run": {"id": place.id, "name": place.name},
         "criteria_names": names,
-        "queues": list(QUEUES),
+        "queues": [*QUEUES, *(["listed"] if asked.get("rows") else [])],
         "asked": {**_defaults(request, names), **dict(asked)},
         "work": None,
     }
@@ -148,7 +148,9 @@ def _work_data(
 ) -> JsonDict:
     done, total = work.progress()
     shown = work.next()
-    row = None if shown is None else _row_data(shown, work.judged.scale, whole=whole)
+    others = _others(work, shown) if shown and desk.who.queue == "conflicts" else []
+    quotes = set(quoted_in([one["note"] for one in others]))
+    row = None if shown is None else _row_data(shown, work.judged.scale, quotes, whole=whole)
     seen = shown is not None and site.sessions.has_seen(desk.place, shown.queued.number)
     last = site.sessions.last(*desk)
     return {
@@ -162,9 +164,7 @@ def _work_data(
             "counts": is_drawn(desk.who.queue),
             "pace": work.pace(),
             "so_far": _so_far(work) if desk.who.queue == "random" else None,
-            "said_by_others": _others(work, shown)
-            if shown and desk.who.queue == "conflicts"
-            else [],
+            "said_by_others": others,
             "last": {
                 "row": last.queued.number + 1,
                 "judge": last.queued.judge,
@@ -203,6 +203,8 @@ def _others(work: Labelling, shown: ShownRow) -> list[JsonDict]:
     """What people said of a row on which they differ; of compared responses, by the places where
     they are shown now.
     """
+    scale = work.judged.scale
+    about = {option.name: option.description for option in scale.criteria.options}
     found: list[JsonDict] = []
     for one in work.given(shown):
         winner = one.winner
@@ -212,13 +214,23 @@ def _others(work: Labelling, shown: ShownRow) -> list[JsonDict]:
             else str(one.answer)
         )
         found.append(
-            {"annotator": one.annotator, "answer": said, "note": one.note, "step": one.step}
+            {
+                "annotator": one.annotator,
+                "answer": said,
+                "about": "" if scale.compares else about.get(said, ""),
+                "note": one.note,
+                "step": one.step,
+            }
         )
     return found
 
 
-def _row_data(shown: ShownRow, scale: LabelScale, *, whole: bool) -> JsonDict:
-    """A row and its keys; nothing in it comes from a verdict."""
+def _row_data(
+    shown: ShownRow, scale: LabelScale, quotes: Set[str] = frozenset(), *, whole: bool
+) -> JsonDict:
+    """A row and its keys; nothing in it comes from a verdict. ``quotes``: what annotators quote as
+    their reasons, which is marked.
+    """
     about = {option.name: option.description for option in scale.criteria.options}
     return {
         "identity": shown.queued.identity,
@@ -226,7 +238,8 @@ def _row_data(shown: ShownRow, scale: LabelScale, *, whole: bool) -> JsonDict:
         "fields": [
             {
                 "name": mark,
-                "text": text if whole else text[:LONGEST],
+                "text": (begins := text if whole else text[:LONGEST]),
+                "parts": marked(begins, quotes),
                 "left_out": 0 if whole else max(0, len(text) - LONGEST),
             }
             for name, value in read_fields(shown.fields, scale)
@@ -325,7 +338,7 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
             criteria=criteria,
             names=", ".join(names),
         )
-    if queue not in QUEUES:
+    if queue not in (*QUEUES, "listed"):
         raise SetupError(
             "the queue must be one of {queues}, not {queue!r}",
             queues=", ".join(QUEUES),
@@ -347,7 +360,9 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
             overlap=overlap,
         )
     by = asked.get("by", "").strip() if queue == "random-stratified" else ""
-    who = Annotator(name, queue=queue, count=rows, overlap=shared, by=by)
+    numbers = sorted(row - 1 for row in rows_in(asked.getlist("rows")) or ())
+    listed = (asked.get("judge", ""), tuple(numbers)) if queue == "listed" else ("", ())
+    who = Annotator(name, queue=queue, count=rows, overlap=shared, by=by, listed=listed)
     return _Desk(place, criteria, who)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
@@ -21,11 +22,12 @@ from adjudge.errors import RunError
 from adjudge.ledger.browse import judges_in, neighbours, same_text
 from adjudge.ledger.file import FILE, read_meta
 from adjudge.ledger.records import records
+from adjudge.ledger.row_groups import RowJudgment, row_group
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
 from adjudge.results.shown_prompts import ShownPrompt, shown_prompts
-from adjudge.results.trajectories import KeptSteps, judged_row, row_group, steps_of, trials_in
+from adjudge.results.trajectories import KeptSteps, judged_row, steps_of, trials_in
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.steps import StepsPlace, is_long, steps_data
@@ -82,16 +84,20 @@ def show(request: Request) -> Response:
         judges = judges_in(connection)
     judge = asked.get("judge") or (judges[0] if judges else "")
     row, whole = request.path_params["row"], asked.get("whole") == "1"
+    if "ahead" not in asked:  # whoever has a row fetched ahead has not seen it yet
+        site.sessions.saw(place, row - 1)
+    if "seen" in asked:
+        return Response(status_code=204)
     record = row_record(place, judge, row)
     data = {
         "run": {"id": place.id, "name": place.name},
         "judge": judge,
         "judges": judges,
         "chosen": row_data(place, record, whole=whole),
+        "alone": asked.get("part") != "1",
         **row_steps(site, request, place, record),
     }
-    template = "row_part.html.jinja" if asked.get("part") == "1" else "row.html.jinja"
-    site.sessions.saw(place, row - 1)
+    template = "row_part.html.jinja" if asked.get("part") else "row.html.jinja"
     return site.answer(request, template, data, record=record)
 
 
@@ -128,7 +134,8 @@ def row_data(
     with reading(place.folder) as connection:
         judges = judges_of(read_meta(connection).get("configuration"))
         configuration = judges.get(judge, JudgeConfiguration())
-        before, behind = neighbours(connection, judge, row)
+        group = _group(connection, found, several_criteria(configuration))
+        before, behind = neighbours(connection, group, found.index)
         small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
         votes = found.votes or ()
         sent = (
@@ -138,9 +145,8 @@ def row_data(
         )
         alike = elsewhere and small and not is_agent
         same = same_text(connection, judge, row - 1) if alike else []
-        group = row_group(connection, judge, found.index) if is_agent else []
-        own = next((one for one in group if one.index == found.index), None)
-        trials = trials_in(connection, group, own) if own and small else []
+        own = next(one for one in group if one.index == found.index)
+        trials = trials_in(connection, group, own) if is_agent and small else []
     explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     shown = replace(found, votes=None, fields={} if is_agent else found.fields).to_dict()
@@ -180,6 +186,20 @@ def row_data(
         "row_measures": [{name: getattr(one, name) for name in _OF_A_MEASURE} for one in group],
         "trials": [{"row": one.row, "id": one.id} for one in trials],
     }
+
+
+def several_criteria(configuration: JudgeConfiguration) -> tuple[str, ...]:
+    """The criteria of a judge that has several, each with a judgment of its own of every row."""
+    names = tuple(str(one.get("name")) for one in configuration.criteria)
+    return names if len(names) > 1 and not configuration.dimensions else ()
+
+
+def _group(
+    connection: sqlite3.Connection, found: JudgmentRecord, order: Sequence[str]
+) -> list[RowJudgment]:
+    known = row_group(connection, found.judge, found.index, order) if order else []
+    own = (found.judge, found.index, found.id, found.criterion, found.status, found.score)
+    return known or [RowJudgment(*own, found.verdict)]
 
 
 def row_steps(site: Site, request: Request, place: RunPlace, found: JudgmentRecord) -> JsonDict:

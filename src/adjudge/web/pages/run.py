@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
@@ -34,14 +34,15 @@ from adjudge.ledger.browse import (
 )
 from adjudge.ledger.figures import Figures, figures_of
 from adjudge.ledger.file import read_meta
+from adjudge.ledger.row_groups import come_together, row_group
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
-from adjudge.web.forms import whole
+from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
-from adjudge.web.pages.row import row_data, row_record, row_steps
+from adjudge.web.pages.row import row_data, row_record, row_steps, several_criteria
 from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
-from adjudge.web.people import STANDS, PeopleSaid, people_by_row
+from adjudge.web.people import STANDS, PeopleSaid, Stand, people_by_row
 from adjudge.web.site import site_of
 
 _PATIENCE = 0.4
@@ -59,6 +60,8 @@ def show(request: Request) -> Response:
     with reading(place.folder) as connection:
         judges = judges_in(connection)
         judge = judge_asked(asked, judges)
+        if ticked := asked.getlist("tick"):
+            return _ticked(request, asked, ticked)
         if wanted := asked.get("go", "").strip():
             return _gone_to(request, place, judge, find_row(connection, judge, wanted), wanted)
         facts, total = read_meta(connection), last_row(connection, judge)
@@ -66,8 +69,12 @@ def show(request: Request) -> Response:
         configuration = known.get(judge, JudgeConfiguration())
         people = people_by_row(site.library, place, judge)
         filters = filters_of(asked, judge, people)
+        several = several_criteria(configuration)
+        if several and not filters.criteria and come_together(connection, judge, several):
+            filters = replace(filters, together=several)
         of_steps = None if large else _step_facets(site.library, place, asked, filters)
         filters = of_these_steps(filters, site.library, place, asked)
+        counted = _people_counts(connection, asked, filters, people, site.library, place)
         filters = _in_good_order(filters, is_large=large)
         page = page_of(
             connection,
@@ -100,7 +107,7 @@ def show(request: Request) -> Response:
         "flags": list(FLAGS),
         "figures": None if large or part else figures_data(site.library, place, judge),
         "rows": [line_data(line, people) for line in page.lines],
-        "people": dict(Counter(one.stand for one in people.values())),
+        "people": counted,
         "of_steps": of_steps,
         "counts": counts_of(configuration),
         "next": page.next,
@@ -108,14 +115,48 @@ def show(request: Request) -> Response:
         "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
         "total": total,
         "sort": filters.sort,
-        "columns": columns_of(asked, page.lines),
-        "filtered": filters != Filters(judge=judge, sort=filters.sort) or bool(asked.get("after")),
+        "together": list(filters.together),
+        "columns": columns_of(asked, page.lines, is_together=bool(filters.together)),
+        "filtered": filters != Filters(judge=judge, sort=filters.sort, together=filters.together)
+        or bool(asked.get("after")),
         "chosen": None if record is None else row_data(place, record),
         **({"steps": None} if record is None else row_steps(site, request, place, record)),
     }
     if part:
         return site.answer(request, "run_list.html.jinja", data)
     return site.answer(request, "run.html.jinja", data, record=record)
+
+
+def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str) -> Filters:
+    """Everything that an address asks of judgments."""
+    filters = filters_of(asked, judge, people_by_row(library, place, judge))
+    return of_these_steps(filters, library, place, asked)
+
+
+def _people_counts(
+    connection: sqlite3.Connection,
+    asked: QueryParams,
+    filters: Filters,
+    people: Mapping[int, PeopleSaid],
+    library: Library,
+    place: RunPlace,
+) -> dict[Stand, int]:
+    """How many rows each stand of people would show, beside the other filters."""
+    if not people:
+        return {}
+    others = QueryParams([pair for pair in asked.multi_items() if pair[0] != "people"])
+    base = of_these_steps(filters_of(others, filters.judge), library, place, others)
+    left = rows_of(connection, replace(base, sort="row"))
+    found: dict[Stand, set[int]] = {}
+    for row, said in people.items():
+        if row in left:
+            group = (
+                row_group(connection, filters.judge, row - 1, filters.together)
+                if filters.together
+                else []
+            )
+            found.setdefault(said.stand, set()).add(group[0].row if group else row)
+    return {stand: len(rows) for stand, rows in found.items()}
 
 
 def of_these_steps(
@@ -138,7 +179,7 @@ def _step_facets(
     facts = facts_by_row(library, place, filters.judge)
     if not facts:
         return None
-    if replace(filters, criteria=None) != Filters(judge=filters.judge, sort=filters.sort):
+    if filters != Filters(judge=filters.judge, sort=filters.sort, criteria=filters.criteria):
         with reading(place.folder) as connection:
             left = rows_of(connection, replace(filters, sort="row"))
         facts = {row: one for row, one in facts.items() if row in left}
@@ -154,6 +195,13 @@ def counts_of(configuration: JudgeConfiguration) -> list[str]:
     ]
 
 
+def _ticked(request: Request, asked: QueryParams, ticked: Sequence[str]) -> Response:
+    """To a list of the ticked rows."""
+    kept = {name: value for name, value in asked.items() if name not in ("row", "after", "tick")}
+    query = urlencode({**kept, "rows": rows_text(rows_in(ticked) or ())})
+    return RedirectResponse(f"{request.url.path}?{query}", 303)
+
+
 def _gone_to(
     request: Request, place: RunPlace, judge: str, row: int | None, wanted: str
 ) -> Response:
@@ -164,9 +212,21 @@ def _gone_to(
 
 
 def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
-    """A line of the list, with what people said of its row."""
+    """A line of the list, with what people said of its row; of several criteria, with what each
+    says, under its name.
+    """
     said = people.get(line.row)
-    return {**line._asdict(), "people": said and said.to_dict()}
+    by_criterion = {
+        one.criterion: {
+            "row": one.row,
+            "status": one.status,
+            "score": one.score,
+            "verdict": one.verdict,
+            "people": (each := people.get(one.row)) and each.to_dict(),
+        }
+        for one in line.group
+    }
+    return {**line._asdict(), "group": by_criterion, "people": said and said.to_dict()}
 
 
 def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
@@ -181,14 +241,19 @@ COLUMNS = ("text", "criterion", "verdict", "score", "people", "votes")
 """Of a list; behind them, the texts of a row by name."""
 
 
-def columns_of(asked: Mapping[str, str], lines: Sequence[JudgmentLine]) -> JsonDict:
+def columns_of(
+    asked: Mapping[str, str], lines: Sequence[JudgmentLine], *, is_together: bool = False
+) -> JsonDict:
     """Which columns are shown and which could be: all but the other texts of a row, unless the
-    address names them.
+    address names them. ``is_together``: every criterion has a column, with what people say of it.
     """
     texts = list(dict.fromkeys(name for line in lines for name in line.fields if "," not in name))
-    known = [*COLUMNS, *(f"field:{name}" for name in texts[:_MOST_COLUMNS])]
+    own = ("text", "verdict", "score") if is_together else COLUMNS
+    fields = [f"field:{name}" for name in texts[:_MOST_COLUMNS]]
+    known = [*own, *fields]
     chosen = asked.get("columns", "").split(",") if asked.get("columns") else [*COLUMNS]
-    return {"known": known, "shown": [name for name in known if name in chosen]}
+    shown = [name for name in known if name in chosen]
+    return {"known": known, "shown": shown, "texts": fields}
 
 
 def show_figures(request: Request) -> Response:
@@ -242,6 +307,10 @@ def filters_of(
         raise SetupError(
             "people must be one of {known}, not {stand!r}", known=", ".join(STANDS), stand=stand
         )
+    rows = rows_in(asked.getlist("tick") or asked.getlist("rows"))
+    if stand:
+        said = frozenset(row for row, one in (people or {}).items() if one.stand == stand)
+        rows = said if rows is None else said & rows
     return Filters(
         judge=judge,
         status=asked.get("status") or None,
@@ -253,9 +322,7 @@ def filters_of(
         words=asked.get("q", "").strip(),
         dimension=asked.get("dimension") or None,
         rule=asked.get("rule") or None,
-        rows=frozenset(row for row, one in (people or {}).items() if one.stand == stand)
-        if stand
-        else None,
+        rows=rows,
         sort=cast("Sort", asked.get("sort") or "worst"),
     )
 

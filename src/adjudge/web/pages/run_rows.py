@@ -18,8 +18,7 @@ from adjudge.ledger.records import records
 from adjudge.reading.reiterable import Reiterable
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
-from adjudge.web.pages.run import filters_of, judge_asked, of_these_steps
-from adjudge.web.people import people_by_row
+from adjudge.web.pages.run import filters_in, judge_asked
 from adjudge.web.site import site_of
 
 _AT_A_TIME = 500
@@ -38,8 +37,7 @@ def download(request: Request) -> Response:
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     with reading(place.folder) as connection:
         judge = judge_asked(asked, judges_in(connection))
-    filters = filters_of(asked, judge, people_by_row(site.library, place, judge))
-    filters = of_these_steps(filters, site.library, place, asked)
+    filters = filters_in(site.library, place, asked, judge)
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name, f"rows.{ending}")
     write_rows(path, Reiterable(lambda: (flat(one) for one in _rows(place, filters))))

@@ -24,9 +24,9 @@ from adjudge.errors import RunError, SetupError
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.browse import find_row, judges_in
 from adjudge.ledger.file import holds_labels
+from adjudge.ledger.row_groups import RowJudgment, row_group
 from adjudge.messages import Message
 from adjudge.results.trajectories import (
-    JudgedTrajectory,
     KeptSteps,
     RowMeasure,
     TrajectoryFacts,
@@ -34,7 +34,6 @@ from adjudge.results.trajectories import (
     facts_in,
     judged_row,
     measures_of_row,
-    row_group,
     step_data,
     steps_of,
 )
@@ -58,7 +57,7 @@ _MOST_NAMED = 40
 
 class StepsPlace(NamedTuple):
     place: RunPlace
-    record: JudgedTrajectory
+    record: RowJudgment
     steps: KeptSteps
 
     def address(self, root: str, step: int | None = None, **more: object) -> str:
@@ -311,7 +310,7 @@ def _side(
     }
 
 
-def _other(place: RunPlace, record: JudgedTrajectory, judge: str, wanted: str) -> StepsPlace:
+def _other(place: RunPlace, record: RowJudgment, judge: str, wanted: str) -> StepsPlace:
     """The row that is named, else the one of the same id; by the same criterion where the other
     judge asks several.
     """

@@ -7,7 +7,7 @@ localStorage.setItem("adjudge", document.body.dataset.root);
 for (const one of document.querySelectorAll("[data-open]")) one.hidden = false;
 
 const lines = () => [...document.querySelectorAll("[data-line]")];
-const isTyping = (target) => target.closest("input, select, textarea, [contenteditable]") !== null;
+const isTyping = (target) => target.closest("input:not([name=tick]), select, textarea, [contenteditable]") !== null;
 
 function move(step) {
   const all = lines();
@@ -23,6 +23,23 @@ function move(step) {
 function choose(line) {
   for (const other of lines()) other.classList.toggle("chosen", other === line);
 }
+
+// Ticked rows are what the buttons above the list are about.
+function countTicked() {
+  const count = document.querySelectorAll("[data-line] input:checked").length;
+  const whole = document.querySelector("[data-whole]"), ticked = document.querySelector("[data-ticked]");
+  if (!whole) return;
+  whole.hidden = count > 0;
+  ticked.hidden = count === 0;
+  ticked.querySelector("b").textContent = count;
+}
+
+function tickChosen() {
+  const box = document.querySelector("[data-line].chosen input[name=tick]");
+  if (box) { box.checked = !box.checked; countTicked(); }
+}
+document.addEventListener("change", countTicked);
+countTicked(); // a browser that goes back remembers them
 
 function openDialog(name) {
   const dialog = document.querySelector(name);
@@ -100,12 +117,44 @@ document.addEventListener("keydown", (event) => {
   } else if (event.key === "?" || event.key === "/") {
     event.preventDefault();
     openDialog(event.key === "?" ? "#help" : "#switch");
+  } else if (key === "x") {
+    tickChosen();
   } else if (key === "j" || key === "k") {
     move(key === "j" ? 1 : -1);
   } else if (key === "n" && document.querySelector("#next")) {
     document.querySelector("#next").click();
   }
 });
+
+// The rows beside the one that is shown are fetched ahead. The server takes them for seen when they are shown, not before.
+const ahead = new Map();
+const plainAddress = (text) => { const url = new URL(text, location.href); return url.pathname + url.search; };
+
+function fetchAhead() {
+  const all = lines(), at = all.findIndex((line) => line.classList.contains("chosen"));
+  const links = at < 0 ? [...document.querySelectorAll(".single .rowhead [hx-get]")] : [all[at + 1], all[at - 1]].map((line) => line?.querySelector("a"));
+  const wanted = links.filter(Boolean).map((link) => plainAddress(link.getAttribute("hx-get")));
+  for (const known of [...ahead.keys()]) if (!wanted.includes(known)) ahead.delete(known);
+  for (const one of wanted) if (!ahead.has(one)) ahead.set(one, wholeAnswer(`${one}&ahead=1`).catch(() => null));
+}
+
+// Read to its end: an answer half read would hold one of the few connections that a browser has.
+async function wholeAnswer(address) {
+  const answer = await fetch(address, { headers: { "HX-Request": "true" } });
+  await answer.clone().text();
+  return answer.ok ? answer : null;
+}
+document.addEventListener("htmx:before:request", (event) => {
+  const ctx = event.detail.ctx, kept = ahead.get(plainAddress(ctx.request.action));
+  if (kept) ctx.fetch = async (action, request) => {
+    const found = await kept;
+    request.signal.throwIfAborted();
+    if (!found) return fetch(action, request);
+    fetch(`${action}&seen=1`);
+    return found.clone();
+  };
+});
+fetchAhead();
 
 // From a label until the next row is there, keys and clicks do nothing: they could only hit the row before.
 let isLoading = false;
@@ -129,6 +178,7 @@ document.addEventListener("pointerup", () => {
 
 document.addEventListener("htmx:after:swap", () => {
   drawTexts();
+  fetchAhead();
   const row = document.querySelector(".split > #row");
   if (row && !matchMedia("(min-width: 70rem)").matches) row.scrollIntoView({ block: "start" });
 });

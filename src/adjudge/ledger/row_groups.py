@@ -1,0 +1,67 @@
+"""The judgments of one row, where a judge has several criteria: they lie side by side."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MOST_CRITERIA = 64
+"""Judgments on each side of one that are looked through for others of its row."""
+
+
+@dataclass(frozen=True)
+class RowJudgment:
+    """A judgment of a row by one criterion, without texts."""
+
+    judge: str
+    index: int
+    id: str | None
+    criterion: str
+    status: str
+    score: float | None
+    verdict: str | None
+
+    @property
+    def row(self) -> int:
+        return self.index + 1
+
+
+def row_group(
+    connection: sqlite3.Connection, judge: str, index: int, order: Sequence[str] = ()
+) -> list[RowJudgment]:
+    """The judgments of one row by all criteria of the judge, in their order: neighbours of the same
+    id, or without one of the same text, each by another criterion.
+
+    ``order``: the judge's criteria where they are known: one that does not come later is the next
+    row's.
+    """
+    query = (
+        "SELECT CASE WHEN id IS NULL THEN coalesce(json_extract(instance, '$.response'), instance) "
+        "END, number, id, criterion, status, score, verdict FROM judgments "
+        "WHERE judge = ? AND number BETWEEN ? AND ? ORDER BY number"
+    )
+    reach = len(order) - 1 if order else MOST_CRITERIA
+    places = {name: place for place, name in enumerate(order)}
+    texts: str | None = None
+    found: list[RowJudgment] = []
+    for own, *rest in connection.execute(query, (judge, index - reach, index + reach)):
+        one = RowJudgment(judge, *rest)
+        if found and (
+            (one.id, own) != (found[-1].id, texts)
+            or one.criterion in {each.criterion for each in found}
+            or places.get(one.criterion, 0) < places.get(found[-1].criterion, 0)
+        ):
+            if one.index > index:
+                break
+            found = []
+        texts = own
+        found.append(one)
+    return found if any(one.index == index for one in found) else []
+
+
+def come_together(connection: sqlite3.Connection, judge: str, order: Sequence[str]) -> bool:
+    """Whether the criteria of a judge come in turns, row by row, by its first judgments."""
+    return any(
+        len(row_group(connection, judge, index, order)) > 1 for index in range(2 * len(order))
+    )

@@ -1,0 +1,105 @@
+"""A judge's scores apart for each slice of the rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from adjudge.domain.json_types import JsonDict
+from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.slices import MOST, slice_rows, value_in
+from adjudge.errors import SetupError
+from adjudge.messages import Message
+from adjudge.stats.intervals import Interval, rows_interval
+from adjudge.stats.slices import level_of_each
+
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class ScoreSlice:
+    """The rows that hold one value."""
+
+    name: str
+    rows: int
+    scores: int
+    mean: float | None
+    interval: Interval | None
+    """None of few scores, of counts and of those outside 0 to 1."""
+
+    def to_dict(self) -> JsonDict:
+        limits = self.interval
+        return {
+            "name": self.name,
+            "rows": self.rows,
+            "scores": self.scores,
+            "value": self.mean,
+            "lower": limits and limits.lower,
+            "upper": limits and limits.upper,
+        }
+
+
+@dataclass(frozen=True)
+class ScoreSlices:
+    """All slices of one criterion by one column. Their intervals hold together."""
+
+    criterion: str
+    slices: tuple[ScoreSlice, ...]
+    notes: tuple[Message, ...]
+
+    def to_dict(self) -> JsonDict:
+        return {
+            "criterion": self.criterion,
+            "slices": [one.to_dict() for one in self.slices],
+            "notes": list(self.notes),
+        }
+
+
+def slice_columns(records: Iterable[JudgmentRecord]) -> list[str]:
+    """Columns that tell rows apart: several values, and few enough to be shown."""
+    seen: dict[str, set[str]] = {}
+    for record in records:
+        for column in {**record.fields, **record.input}:
+            if len(known := seen.setdefault(str(column), set())) <= MOST:
+                known.add(_value(record, str(column)))
+    return [name for name, values in seen.items() if 2 <= len(values - {""}) <= MOST]
+
+
+def _value(record: JudgmentRecord, column: str) -> str:
+    try:
+        return value_in(record, column)
+    except SetupError:  # it holds several values
+        return ""
+
+
+def score_slices(records: Sequence[JudgmentRecord], column: str) -> list[ScoreSlices]:
+    """The mean of each slice by each criterion, the largest slice first."""
+    by_criterion: dict[str, list[JudgmentRecord]] = {}
+    for one in records:
+        by_criterion.setdefault(one.criterion, []).append(one)
+    return [_slices(name, own, column) for name, own in by_criterion.items()]
+
+
+def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> ScoreSlices:
+    slicing = slice_rows([value_in(one, column) for one in records], column)
+    rows = Counter(slicing.of_rows)
+    scores: Mapping[str, list[float]] = {name: [] for name in slicing.names}
+    for one, name in zip(records, slicing.of_rows, strict=True):
+        if one.scored and one.score is not None:
+            scores[name].append(one.score)
+    each = level_of_each(_LEVEL, len(scores))
+    is_share = all(0 <= one <= 1 for own in scores.values() for one in own)
+    plain = is_share and not any(one.detail.is_count for one in records)
+    found = tuple(
+        ScoreSlice(
+            name,
+            rows[name],
+            len(own),
+            fmean(own) if own else None,
+            rows_interval(own, level=each) if plain else None,
+        )
+        for name, own in scores.items()
+    )
+    return ScoreSlices(criterion, found, slicing.notes)

@@ -1,0 +1,173 @@
+"""``/run/ID/pictures``: the same eval over time, scores by slice, and how the run itself went."""
+
+from __future__ import annotations
+
+import sqlite3
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.domain.json_types import JsonDict
+from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.engine.identity import judge_identity
+from adjudge.errors import AdjudgeError
+from adjudge.ledger.browse import judges_in
+from adjudge.ledger.course import Stretch, course_of
+from adjudge.ledger.file import holds_labels, read_meta
+from adjudge.ledger.records import records
+from adjudge.results.cost import cost_of
+from adjudge.results.score_slices import score_slices, slice_columns
+from adjudge.runs.folder import reading
+from adjudge.trust.calibration import CalibrationSettings, calibrate_run
+from adjudge.web.library import Library, RunPlace, is_large, mean_data
+from adjudge.web.pages.run import judge_asked
+from adjudge.web.site import site_of
+
+_MOST_RUNS = 40
+
+
+class _Asked(NamedTuple):
+    """What a judge of a run asks, and the hash over everything that decides its verdicts."""
+
+    criteria: tuple[str, ...]
+    identity: str | None
+
+
+def show(request: Request) -> Response:
+    """The pictures by themselves, or as a part of the run's page."""
+    site, asked = site_of(request), request.query_params
+    place = site.library.find(request.path_params["run"])
+    with reading(place.folder) as connection:
+        judge = judge_asked(asked, judges_in(connection))
+    large, by = is_large(place), asked.get("by", "").strip()
+    columns = [] if large else _columns(site.library, place, judge)
+    data = {
+        "run": {"id": place.id, "name": place.name},
+        "judge": judge,
+        "large": large,
+        "trends": _trends(site.library, place, judge),
+        "columns": columns,
+        "by": by or (columns[0] if columns else ""),
+        "slices": None,
+        "course": [] if large else _course(site.library, place),
+    }
+    if data["by"] and not large:
+        data["slices"] = _slices(site.library, place, judge, str(data["by"]))
+    template = "pictures_part.html.jinja" if asked.get("part") else "pictures.html.jinja"
+    return site.answer(request, template, data)
+
+
+def _asked_in(library: Library, place: RunPlace) -> dict[str, _Asked]:
+    def read() -> dict[str, _Asked]:
+        with reading(place.folder) as connection:
+            known = judges_of(read_meta(connection).get("configuration"))
+            return {
+                judge: _of(connection, judge, known.get(judge)) for judge in judges_in(connection)
+            }
+
+    try:
+        return library.kept(place, "asked", read)
+    except AdjudgeError:  # its line in the list of runs says what is wrong
+        return {}
+
+
+def _of(
+    connection: sqlite3.Connection, judge: str, configuration: JudgeConfiguration | None
+) -> _Asked:
+    """A judge that keeps no criteria names its question in its judgments."""
+    first = "SELECT criterion FROM judgments WHERE judge = ? ORDER BY number LIMIT 64"
+    kept = configuration.criteria if configuration else ()
+    names = [str(one.get("name")) for one in kept] or [
+        str(name) for (name,) in connection.execute(first, (judge,))
+    ]
+    identity = judge_identity(configuration) if configuration else None
+    return _Asked(tuple(dict.fromkeys(names)), identity)
+
+
+def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
+    """The mean of each criterion in every run that asks it, the oldest first; none where this run
+    is the only one.
+    """
+    own = _asked_in(library, place).get(judge, _Asked((), None))
+    found: dict[str, list[JsonDict]] = {name: [] for name in own.criteria}
+    for other in library.scan()[:_MOST_RUNS]:
+        known = _asked_in(library, other)
+        for name in own.criteria:
+            judges = [one for one, what in known.items() if name in what.criteria]
+            same = judge if judge in judges else judges[0] if len(judges) == 1 else None
+            if same is not None and (moment := _moment(library, other, same, name)):
+                is_same = known[same].identity == own.identity
+                found[name].append({**moment, "is_this": other == place, "same_judge": is_same})
+    return [
+        {"criterion": name, "moments": sorted(moments, key=lambda one: float(str(one["at"])))}
+        for name, moments in found.items()
+        if len(moments) > 1
+    ]
+
+
+def _moment(library: Library, place: RunPlace, judge: str, criterion: str) -> JsonDict | None:
+    about, counts = library.about(place), library.counts(place).get(judge)
+    mean = counts and (counts.means.get(criterion) or counts.means.get(""))
+    if not mean:
+        return None
+    at = about.started or about.written
+    return {"run": place.id, "name": place.name, "at": at, "judge": judge, **mean_data(mean)}
+
+
+def _columns(library: Library, place: RunPlace, judge: str) -> list[str]:
+    def read() -> list[str]:
+        with reading(place.folder) as connection:
+            return slice_columns(records(connection, judge=judge, trajectory=False))
+
+    return library.kept(place, f"columns {judge}", read)
+
+
+def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[JsonDict]:
+    """What the judge says of each slice, and beside it what labels make of that."""
+
+    def read() -> list[JsonDict]:
+        with reading(place.folder) as connection:
+            own = list(records(connection, judge=judge, trajectory=False))
+        corrected = _corrected(place, judge, by) if holds_labels(place.folder) else {}
+        return [
+            {**one.to_dict(), "corrected": corrected.get(one.criterion)}
+            for one in score_slices(own, by)
+        ]
+
+    return library.kept(place, f"slices {judge} {by}", read)
+
+
+def _corrected(place: RunPlace, judge: str, by: str) -> dict[str, JsonDict]:
+    try:
+        found = calibrate_run(place.folder, settings=CalibrationSettings(agreement=None, by=by))
+    except AdjudgeError:  # the page about trust says what is wrong
+        return {}
+    return {
+        one.criteria: {part.name: part.corrected.to_dict() for part in one.slices.slices}
+        for one in found
+        if one.judge == judge and one.slices
+    }
+
+
+def _course(library: Library, place: RunPlace) -> list[JsonDict]:
+    def read() -> list[JsonDict]:
+        with reading(place.folder) as connection:
+            return [_stretch(one) for one in course_of(connection)]
+
+    return library.kept(place, "course", read)
+
+
+def _stretch(one: Stretch) -> JsonDict:
+    return {
+        "from": one.begins,
+        "votes": one.votes,
+        "failed": one.failed,
+        "tokens": one.tokens,
+        "latency": one.latency,
+        "usd": cost_of(one.used).cost_usd if one.used else 0.0,
+    }
+
+
+ROUTES = (Route("/run/{run}/pictures", show),)

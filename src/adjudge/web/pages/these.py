@@ -1,0 +1,156 @@
+"""``/run/ID/these/…``: what is done with the rows of a list, or with those that are ticked in it:
+labelled, opened in the playground, judged again.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import yaml
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from adjudge.catalog.criteria_file import as_file
+from adjudge.catalog.entry import CatalogEntry
+from adjudge.domain.agent_record import AgentDetail
+from adjudge.domain.instance import names_only
+from adjudge.domain.json_types import JsonDict
+from adjudge.domain.record import JudgmentRecord
+from adjudge.errors import RunError, SetupError
+from adjudge.exporters.table import write_rows
+from adjudge.labels.scales import label_scales
+from adjudge.ledger.browse import Filters, judges_in, page_of
+from adjudge.ledger.records import records
+from adjudge.messages import Message
+from adjudge.runs.folder import reading
+from adjudge.web.forms import fields_of, rows_text
+from adjudge.web.library import RunPlace
+from adjudge.web.pages.run import filters_in, judge_asked
+from adjudge.web.playground.store import made_folder
+from adjudge.web.site import Site, site_of
+
+MOST = 500
+"""Rows that are taken from a list at once: what an address can name."""
+_FOLDER = "judge-again"
+_PATIENCE = 30.0
+
+
+def label(request: Request) -> Response:
+    """To labelling exactly these rows: an address that names them, whatever is labelled since."""
+    site, asked = site_of(request), request.query_params
+    place = site.library.find(request.path_params["run"])
+    filters, rows = _listed(site, place, asked)
+    named = {"criteria": filters.criteria} if filters.criteria else {}
+    query = {"queue": "listed", "judge": filters.judge, "rows": rows_text(rows), **named}
+    return _to(request, f"/run/{place.id}/label", query)
+
+
+def try_out(request: Request) -> Response:
+    """To the playground with the first of these rows."""
+    site, asked = site_of(request), request.query_params
+    place = site.library.find(request.path_params["run"])
+    filters, rows = _listed(site, place, asked)
+    query = {"run": place.id, "judge": filters.judge, "row": str(rows[0])}
+    return _to(request, "/playground", {**query, "rows": rows_text(rows)})
+
+
+async def judge_again(request: Request) -> Response:
+    given = QueryParams(await fields_of(request))
+    return await run_in_threadpool(_judge_again, request, given)
+
+
+def _judge_again(request: Request, asked: QueryParams) -> Response:
+    """To a new run of these rows, which lie in a file with their criteria beside them: what it
+    costs is estimated there before anything is asked.
+    """
+    site = site_of(request)
+    place = site.library.find(request.path_params["run"])
+    if site.read_only:
+        raise HTTPException(
+            403, Message("the page was started with --read-only: nothing can be judged")
+        )
+    filters, rows = _listed(site, place, asked)
+    with reading(place.folder) as connection:
+        found = [
+            one
+            for row in rows
+            for one in records(connection, judge=filters.judge, index=row - 1)
+            if filters.criteria in (None, one.criterion)
+        ]
+    folder = made_folder(site.home, _FOLDER)
+    name = f"{place.id}-{time.strftime('%Y%m%d-%H%M%S')}"
+    write_rows(folder / f"{name}.jsonl", _rows(place, found))
+    criteria = _write_criteria(place, found, folder / f"{name}.yaml")
+    systems = next((one.systems for one in found), ())
+    query = {
+        "data": f"{_FOLDER}/{name}.jsonl",
+        **({"criteria": f"{_FOLDER}/{name}.yaml"} if criteria else {}),
+        **({"responses": ",".join(systems), "kind": "pairwise"} if systems else {}),
+    }
+    address = f"{request.scope['root_path']}/start?{urlencode(query)}"
+    return Response(status_code=202, headers={"hx-redirect": address})
+
+
+def _listed(site: Site, place: RunPlace, asked: QueryParams) -> tuple[Filters, list[int]]:
+    """The judgments of a list, the first in it first."""
+    with reading(place.folder) as connection:
+        judge = judge_asked(asked, judges_in(connection))
+        filters = filters_in(site.library, place, asked, judge)
+        page = page_of(connection, filters, size=MOST, patience=_PATIENCE)
+    if not page.lines:
+        raise SetupError("no row of the run fits: take a filter away")
+    return filters, [line.row for line in page.lines]
+
+
+def _rows(place: RunPlace, found: Iterable[JudgmentRecord]) -> Iterator[JsonDict]:
+    """Each row once, by the names of its fields; of compared responses each in a column."""
+    seen: set[str] = set()
+    for one in found:
+        if isinstance(one.detail, AgentDetail) or names_only(one.input):
+            raise RunError(
+                "the rows of {name} are not texts that can be judged from this page",
+                name=place.name,
+            )
+        if one.identity in seen:
+            continue
+        seen.add(one.identity)
+        fields: JsonDict = {}
+        for field, value in one.fields.items():
+            if not isinstance(value, str) and len(value) == len(one.systems):
+                fields |= dict(zip(one.systems, value, strict=True))
+            else:
+                fields[field] = value if isinstance(value, str) else list(value)
+        yield {**({"id": one.id} if one.id else {}), **fields}
+
+
+def _write_criteria(place: RunPlace, found: Iterable[JudgmentRecord], path: Path) -> bool:
+    """What these rows were judged by, as a file of criteria; False where it asks for numbers."""
+    names = {one.criterion for one in found}
+    entries = [
+        as_file(CatalogEntry(one.scale.criteria, "pairwise" if one.scale.compares else "direct"))
+        for one in label_scales(place.folder)
+        if one.name in names and (one.scale.criteria.options or one.scale.compares)
+    ]
+    if entries:
+        path.write_text(
+            yaml.safe_dump(entries, sort_keys=False, allow_unicode=True), encoding="utf-8"
+        )
+    return bool(entries)
+
+
+def _to(request: Request, path: str, query: dict[str, str]) -> Response:
+    return RedirectResponse(f"{request.scope['root_path']}{path}?{urlencode(query)}", 303)
+
+
+ROUTES = (
+    Route("/run/{run}/these/label", label),
+    Route("/run/{run}/these/playground", try_out),
+    Route("/run/{run}/these/again", judge_again, methods=["POST"]),
+)

@@ -1,0 +1,125 @@
+"""Pictures of a run beyond its figures: over time, by slice, how it went. They show what the JSON
+says, and the JSON what the run holds.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import fmean
+
+import pytest
+
+from adjudge import AspectCritic, Instance
+from adjudge.labels.store import LabelStore
+from adjudge.ledger.file import FILE
+from support.labels import label, model
+from support.page import Page, served
+
+TOPICS = ("shoes", "hats", "<b>coats</b>")
+
+
+def _run(folder: Path, passes: int) -> None:
+    """60 rows of three topics; of each ten the first ``passes`` pass, and row 7 cannot be read."""
+
+    def verdict(prompt: str) -> str:
+        number = int(prompt[prompt.rindex("text ") + 5 :].split(maxsplit=1)[0])
+        return "" if number == 7 else "PASS" if number % 10 < passes else "FAIL"
+
+    AspectCritic("It is kind.", model(verdict), name="kind", max_repairs=0).evaluate(
+        [
+            Instance({"response": f"text {number} .", "topic": TOPICS[number % 3]}, f"r{number}")
+            for number in range(60)
+        ],
+        run=folder,
+    )
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    for name, passes in (("first", 3), ("second", 8), ("third", 5)):
+        _run(root / name, passes)
+    ledger = sqlite3.connect(root / "third" / FILE)
+    (first,) = ledger.execute("SELECT min(at) FROM votes").fetchone()
+    with ledger:  # one vote each ten seconds
+        ledger.execute("UPDATE votes SET at = ? + 10 * number", (first,))
+    ledger.close()
+    return root
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> Iterator[Page]:
+    with served(root) as found:
+        yield found
+
+
+def test_the_same_question_is_followed_over_the_runs_that_ask_it(page: Page) -> None:
+    (trend,) = page.data(f"{page.run('second')}/pictures")["trends"]
+    means = {one["name"]: one["judges"][0]["means"][""] for one in page.data("/")["runs"]}
+    assert [one["name"] for one in trend["moments"]] == ["first", "second", "third"]
+    for one in trend["moments"]:
+        assert {key: one[key] for key in means[one["name"]]} == means[one["name"]]
+        assert one["same_judge"]
+        assert one["is_this"] == (one["name"] == "second")
+    shown = page.get(f"{page.run('second')}/pictures?part=1").text
+    told = [f"<title>{one['name']}: {one['value']:.3f} (" for one in trend["moments"]]
+    assert all(one in shown for one in told)
+    heights = [float(one) for one in re.findall(r'cy="([\d.]+)" r="4"', shown)][:3]
+    by_value = sorted(range(3), key=lambda place: trend["moments"][place]["value"])
+    assert sorted(range(3), key=lambda place: -heights[place]) == by_value
+
+
+def test_scores_are_told_apart_by_a_column(page: Page) -> None:
+    run = page.run("third")
+    found = page.data(f"{run}/pictures")
+    assert found["columns"] == ["topic"]
+    (one,) = found["slices"]
+    for each in one["slices"]:
+        numbers = [n for n in range(60) if TOPICS[n % 3] == each["name"] and n != 7]
+        assert each["value"] == pytest.approx(fmean(n % 10 < 5 for n in numbers))
+        assert (each["rows"], each["scores"]) == (20, len(numbers))
+        assert 0 <= each["lower"] < each["value"] < each["upper"] <= 1
+    shown = page.get(f"{run}/pictures").text
+    assert "&lt;b&gt;coats&lt;/b&gt;" in shown
+    assert "<b>coats" not in shown
+    assert f"{one['slices'][0]['value']:.3f} ({one['slices'][0]['lower']:.3f}–" in shown
+    assert page.get(f"{run}/pictures?by=nothing").status == 400
+
+
+def test_how_a_run_went_is_what_its_votes_say(page: Page, root: Path) -> None:
+    course = page.data(f"{page.run('third')}/pictures")["course"]
+    ledger = sqlite3.connect(root / "third" / FILE)
+    votes, tokens, seconds = ledger.execute(
+        "SELECT count(*), sum(prompt_tokens + completion_tokens), sum(latency) FROM votes"
+    ).fetchone()
+    ledger.close()
+    assert sum(one["votes"] for one in course) == votes == 60
+    assert sum(one["failed"] for one in course) == 1
+    assert sum(one["tokens"] for one in course) == tokens
+    spent = sum(one["votes"] * one["latency"] for one in course if one["votes"])
+    assert spent == pytest.approx(seconds)
+    assert [one["from"] for one in course] == pytest.approx([n * 590 / 24 for n in range(24)])
+    shown = page.get(f"{page.run('third')}/pictures").text
+    place = next(place for place, one in enumerate(course) if one["failed"])
+    minutes, rest = divmod(int(course[place]["from"]), 60)
+    assert f"<title>{minutes}:{rest:02}: 1</title>" in shown
+
+
+def test_counts_of_peoples_stands_follow_the_other_filters(root: Path) -> None:
+    rows = [
+        Instance({"response": f"text {n} .", "topic": TOPICS[n % 3]}).identity for n in range(9)
+    ]
+    LabelStore(root / "first").add(
+        *(label(option="PASS", criteria="kind", row=one, design="chosen") for one in rows)
+    )
+    with served(root) as page:
+        run = page.run("first")
+        assert page.data(run)["people"] == {"agree": 3, "differ": 5, "open": 1}
+        assert page.data(f"{run}?verdict=FAIL")["people"] == {"differ": 5}
+        assert page.data(f"{run}?verdict=FAIL&people=agree")["people"] == {"differ": 5}
+        assert page.data(f"{run}?rows=1-4&people=agree")["people"] == {"agree": 3, "differ": 1}
+        listed = page.data(f"{run}?rows=1-4&people=agree")["rows"]
+        assert len(listed) == 3
