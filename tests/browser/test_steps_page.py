@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -51,7 +51,7 @@ def server(root: Path) -> Iterator[Server]:
         yield found
 
 
-def at(browser: Browser, server: Server, path: str, **how: object) -> tuple[Page, list[str]]:
+def at(browser: Browser, server: Server, path: str, **how: Any) -> tuple[Page, list[str]]:
     page = browser.new_context(**how).new_page()
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))

@@ -18,7 +18,8 @@ def test_every_beginning_tells_what_it_holds() -> None:
                 if isinstance(known, str):
                     assert known.startswith(str(value or ""))
                 elif isinstance(known, list):
-                    assert value is None or known[: len(value)] == value
+                    begun = value if isinstance(value, list) else []
+                    assert value in (None, begun) and known[: len(begun)] == begun
                 else:
                     assert value in (known, None, 1)
 

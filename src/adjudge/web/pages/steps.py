@@ -48,7 +48,7 @@ WINDOW = 50
 LONGEST_STEP = 200_000
 """Characters of one text of a step that is shown in full."""
 LONG = 300_000
-"""Characters of a row from which on its steps come in a request of their own."""
+"""Bytes of a row from which on its steps come in a request of their own."""
 _AT_HAND = 2
 """Trajectories that are kept in memory until their run changes: who reads one asks for it often."""
 _MOST_NAMED = 40
@@ -70,7 +70,7 @@ class StepsPlace(NamedTuple):
 def is_long(connection: sqlite3.Connection, judge: str, index: int) -> bool:
     """Whether the steps of a row are so much text that its own page does not wait for them."""
     query = (
-        "SELECT max(length(instance) + length(result)) FROM judgments "
+        "SELECT max(length(CAST(instance AS BLOB)) + length(CAST(result AS BLOB))) FROM judgments "
         "WHERE judge = ? AND number BETWEEN ? AND ?"
     )
     (most,) = connection.execute(query, (judge, max(0, index - 1), index)).fetchone()
