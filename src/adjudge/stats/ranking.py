@@ -376,11 +376,7 @@ def _place(
 ) -> Standing:
     own = found.log_strengths
     limits = (
-        _widened(
-            percentile_interval([one.log_strengths[name] for one in drawn], level),
-            own[name],
-            prompts,
-        )
+        _widened([one.log_strengths[name] for one in drawn], own[name], prompts, level)
         if drawn
         else None
     )
@@ -411,11 +407,14 @@ def _place(
     )
 
 
-def _widened(interval: Interval, middle: float, prompts: int) -> Interval:
-    """As Student's interval of so many prompts is wider than a normal one."""
-    wider = _wider(interval.level, prompts)
-    below, above = max(0.0, middle - interval.lower), max(0.0, interval.upper - middle)
-    return Interval(middle - wider * below, middle + wider * above, interval.level)
+def _widened(drawn: Sequence[float], middle: float, prompts: int, level: float) -> Interval:
+    """On each side the wider one of what the draws reach and of their standard error's interval,
+    as Student's interval of so many prompts is wider than a normal one.
+    """
+    found, wider = percentile_interval(drawn, level), _wider(level, prompts)
+    usual = z_two_sided(level) * stdev(drawn)
+    below, above = max(usual, middle - found.lower), max(usual, found.upper - middle)
+    return Interval(middle - wider * below, middle + wider * above, level)
 
 
 def _wider(level: float, prompts: int) -> float:
