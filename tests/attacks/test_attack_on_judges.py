@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,13 @@ def adjudge(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
 
 
 ASPECT = ("attack", "--rows", "rows.csv", "--aspect", "It is right.", "-m", "openai/gpt-4o-mini")
-FEW = ("--family", "instructions", "--family", "flattery")
+
+
+def by_name(names: Iterable[str]) -> list[str]:
+    return [word for name in names for word in ("--family", name)]
+
+
+FEW = by_name(["instructions", "flattery"])
 
 
 def attacked(
@@ -125,8 +131,9 @@ def test_the_fence_lets_no_instruction_move_a_judge_that_obeys_what_is_outside_i
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     provider.answer = obeys_outside
-    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--texts", "10", "--fail-over", "0.2")
-    assert set(moved(judge).values()) == {0.0}
+    words = ("--texts", "10", *by_name(INSTRUCTS), "--fail-over", "0.2")
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, *words)
+    assert moved(judge) == dict.fromkeys([*INSTRUCTS, "controls"], 0.0)
     assert judge["room"] == 20
 
 
@@ -139,10 +146,8 @@ def test_a_deaf_judge_is_moved_by_nothing(
 ) -> None:
     provider.answer = deaf
     half = [*families()][language == "ru" :: 2]
-    words = (word for name in half for word in ("--family", name))
-    (judge,) = attacked(
-        monkeypatch, capsys, *ASPECT, *words, "--fail-over", "0.2", "--language", language
-    )
+    words = (*by_name(half), "--fail-over", "0.2", "--language", language)
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, *words)
     assert set(moved(judge).values()) == {0.0}
     assert len(provider.requests) == 40 * (2 + len({*half, "controls"}))
 

@@ -71,7 +71,7 @@ def truth_of(number: int) -> str:
     return "Yes" if number % 2 else "No"
 
 
-RUNS = int(os.environ.get("ADJUDGE_TABLES", "120"))
+RUNS = min(int(os.environ.get("ADJUDGE_TABLES", "120")), 1000)
 
 
 @cache

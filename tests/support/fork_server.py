@@ -19,11 +19,14 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from importlib.resources import files
 from typing import Any
 
 import adjudge
+from adjudge.catalog.criteria import all_names, entry
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import read_catalogue
+from adjudge.prompts import render
 from adjudge.view import pages
 from support.disk import wait_for_no_disk
 
@@ -71,6 +74,11 @@ def load() -> None:
     for language in ("en", "ru"):
         for name in PAGES:
             pages._environment(language, html=".html." in name).get_template(name)
+        for prompt in (files("adjudge.prompts") / "templates" / language).iterdir():
+            render.load(prompt.name.removesuffix(".jinja"), language)
+        for name in all_names(language):
+            entry(name, language)
+        render.wordings(language)
     gc.collect()
     gc.freeze()
 

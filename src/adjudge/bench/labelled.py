@@ -13,6 +13,7 @@ from pathlib import Path
 
 from adjudge.data.columns import ALIASES, column_for, column_in, text_of
 from adjudge.data.dataset import BadRow, read_comparisons, read_instances
+from adjudge.data.sources.row import Cells
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
@@ -208,7 +209,7 @@ def _as_chosen(found: LabelledSet) -> LabelledSet:
     return replace(found, rows=tuple(rows))
 
 
-def _unmarked(instance: Instance, cells: Mapping[str, object], human: Sequence[str]) -> Instance:
+def _unmarked(instance: Instance, cells: Cells, human: Sequence[str]) -> Instance:
     """The row without people's answers, also where their column is called as a field usually is
     (``target``, ``expected``).
     """
@@ -260,7 +261,7 @@ def _without(columns: Mapping[str, str], human: Sequence[str]) -> Mapping[str, s
     return columns
 
 
-def _marks(cells: Mapping[str, object], source: LabelledSource) -> Iterator[Mark]:
+def _marks(cells: Cells, source: LabelledSource) -> Iterator[Mark]:
     for name in source.human:
         column = column_in(cells, name)
         if column is None:

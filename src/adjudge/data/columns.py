@@ -23,7 +23,7 @@ from adjudge.data.rendered import (
     rendered_calls,
     shown,
 )
-from adjudge.data.sources.row import is_blank
+from adjudge.data.sources.row import Cells, is_blank
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError, WrongData
 from adjudge.messages import Message
@@ -154,7 +154,7 @@ def find_column(found: Iterable[str], name: str) -> str | None:
     return column
 
 
-def cell_in(cells: Mapping[str, object], column: str) -> object:
+def cell_in(cells: Cells, column: str) -> object:
     """What a row has in a column, or at a path into one; None where that is not there."""
     if column in cells:
         return cells[column]
@@ -168,7 +168,7 @@ def cell_in(cells: Mapping[str, object], column: str) -> object:
     return None
 
 
-def has_cell(cells: Mapping[str, object], column: str) -> bool:
+def has_cell(cells: Cells, column: str) -> bool:
     """Whether a row has a column, or something at a path into one."""
     return column in cells or cell_in(cells, column) is not None
 
@@ -340,7 +340,7 @@ class Columns:
                     second=shlex.quote(other),
                 )
 
-    def fields(self, cells: Mapping[str, object]) -> dict[str, str | list[str]]:
+    def fields(self, cells: Cells) -> dict[str, str | list[str]]:
         """The row's texts by field. A ValueError says which is missing."""
         if not cells.keys() <= self._seen.keys():
             self.see(cells)
@@ -379,7 +379,7 @@ class Columns:
         name = self.name(cells) if self._id is not None and isinstance(cells, Mapping) else None
         return instance if name is None else replace(instance, id=name)
 
-    def name(self, cells: Mapping[str, object]) -> str | None:
+    def name(self, cells: Cells) -> str | None:
         """What the row calls itself."""
         if not cells.keys() <= self._seen.keys():
             self.see(cells)
@@ -390,7 +390,7 @@ class Columns:
         return None
 
 
-def nothing_in(column: str, cells: Mapping[str, object]) -> str:
+def nothing_in(column: str, cells: Cells) -> str:
     """What is wrong with a row in which a text is missing."""
     return (
         Message("there is nothing in {column!r}", column=column)
@@ -498,7 +498,7 @@ def _nested(value: object) -> object:
     return parsed(value) if isinstance(value, str) else _plain(value)
 
 
-def is_blank_row(cells: Mapping[str, object]) -> bool:
+def is_blank_row(cells: Cells) -> bool:
     """Whether there is nothing in any cell: no text but white space, no number, no list with
     something in it.
     """

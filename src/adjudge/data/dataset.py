@@ -24,6 +24,7 @@ from adjudge.data.sources.open import FORMATS, ROW_FILES, STDIN, Source, open_so
 from adjudge.data.sources.row import (
     BadRow,
     BlankRows,
+    Cells,
     EmptyAnswers,
     FileFormat,
     Origin,
@@ -121,7 +122,7 @@ def read_instances(
     """
     chosen = Columns(columns or {}, needed, options.pop("id", None), also, may_be_empty)
 
-    def made(cells: Mapping[str, object], place: str) -> Instance:
+    def made(cells: Cells, place: str) -> Instance:
         return Instance(
             chosen.fields(cells), chosen.name(cells) or place, {"place": place, "row": cells}
         )
@@ -147,7 +148,7 @@ def read_comparisons(
         {**{column: column for column in responses}, **named}, (), id, named=bool(responses)
     )
 
-    def made(cells: Mapping[str, object], place: str) -> Instance:
+    def made(cells: Cells, place: str) -> Instance:
         return comparison_of(cells, chosen.name(cells) or place, place, responses, named)
 
     return _read(source, _Reading(chosen, made, "response", limit), options)
@@ -244,7 +245,7 @@ class _Reading:
     """How the rows of a source become instances."""
 
     columns: Columns
-    instance: Callable[[Mapping[str, object], str], Instance]
+    instance: Callable[[Cells, str], Instance]
     judged: str
     """The field that is judged."""
     limit: int | None
@@ -342,7 +343,7 @@ def _stop(bad: BadRow) -> None:
 
 
 def comparison_of(
-    cells: Mapping[str, object],
+    cells: Cells,
     name: str,
     place: str,
     responses: Sequence[str] = (),
@@ -389,9 +390,7 @@ def _compared_text(cell: object, column: str, field: str) -> str | list[str] | N
     return text_of(cell, column, field)
 
 
-def check_responses(
-    cells: Mapping[str, object], texts: Mapping[str, object], named: Sequence[str] = ()
-) -> None:
+def check_responses(cells: Cells, texts: Cells, named: Sequence[str] = ()) -> None:
     """A ValueError where a response is missing before another: those behind it would be taken for
     their neighbours.
     """

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.json_types import JsonDict, JsonValue
@@ -22,6 +22,8 @@ NUMBERED = re.compile(
 )
 """How tools name the responses they compare: response_1, Answer A, …"""
 FieldValue = str | tuple[str, ...]
+Metadata: TypeAlias = Mapping[str, object]
+"""What is kept beside a thing: anything that whoever made it put there."""
 NAMED_ONLY: Mapping[str, str] = {"texts": "not in the file"}
 """What is kept of an imported row whose texts are elsewhere: its fields hold names, which a model
 must not be asked about.
@@ -58,7 +60,7 @@ class Instance:
     """
     id: str | None = None
     """What the caller calls this instance; reports show it."""
-    metadata: Mapping[str, object] = field(default_factory=FrozenDict, compare=False)
+    metadata: Metadata = field(default_factory=FrozenDict, compare=False)
     """Carried along, never shown to a model."""
 
     def __post_init__(self) -> None:
@@ -114,7 +116,7 @@ class DirectInstance(Instance):
         self,
         fields: Mapping[str, str | Sequence[str]] | None = None,
         id: str | None = None,
-        metadata: Mapping[str, object] | None = None,
+        metadata: Metadata | None = None,
         *,
         response: str | None = None,
         context: Mapping[str, str] | None = None,
@@ -134,7 +136,7 @@ class PairwiseInstance(Instance):
         self,
         fields: Mapping[str, str | Sequence[str]] | None = None,
         id: str | None = None,
-        metadata: Mapping[str, object] | None = None,
+        metadata: Metadata | None = None,
         *,
         responses: Sequence[str] | None = None,
         context: Mapping[str, str] | None = None,

@@ -9,7 +9,7 @@ from enum import StrEnum
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.html_repr import HtmlRepr
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import Instance, Metadata
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -297,7 +297,7 @@ class _DirectFields(Result):
     feedback: str | None = None
     """Advice, where it was asked for and the best option was not chosen."""
     positional_bias: PositionalBias | None = None
-    metadata: Mapping[str, object] = field(default_factory=FrozenDict)
+    metadata: Metadata = field(default_factory=FrozenDict)
     """What the judge has to say of itself: the prompt it used, or what a judge of one's own
     returned.
     """
@@ -327,7 +327,7 @@ class DirectInstanceResult(_DirectFields):
         mean_score: float | None = None,
         feedback: str | None = None,
         positional_bias: PositionalBias | None = None,
-        metadata: Mapping[str, object] = NOTHING,
+        metadata: Metadata = NOTHING,
     ) -> None:
         """``selected_option`` may be written for ``option``."""
         if None not in (option, selected_option) and option != selected_option:
@@ -397,7 +397,7 @@ class PairwiseInstanceResult(Result):
     certainty: float | None = None
     """Share of the valid votes, both orders included, that agree with the selection."""
     positional_bias: PositionalBias | None = None
-    metadata: Mapping[str, object] = field(default_factory=FrozenDict)
+    metadata: Metadata = field(default_factory=FrozenDict)
 
     @property
     def verdict_name(self) -> str | None:

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar, cast
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.html_repr import HtmlRepr
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import Instance, Metadata
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Question
@@ -120,7 +120,7 @@ class Vote(HtmlRepr):
     """The SHA-256 of the prompt that was last sent."""
     low_confidence: bool = False
     """Whether the likeliest option is less likely than the model's calibration asks for."""
-    metadata: Mapping[str, object] = NOTHING
+    metadata: Metadata = NOTHING
     """What a judge of one's own has to say beside its verdict."""
     answered_by: str = ""
     """The model that answered, as the last reply names it; empty where it does not say, and of

@@ -12,6 +12,7 @@ from functools import partial
 from weakref import WeakKeyDictionary
 
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.instance import Metadata
 from adjudge.domain.message import Prompt, Reply, Request
 from adjudge.domain.question import Schema
 from adjudge.domain.vote import Ballot, Outcome, Vote
@@ -172,7 +173,7 @@ def _after(earlier: Vote, vote: Vote) -> Vote:
     )
 
 
-def _counted_on(earlier: Mapping[str, object], later: Mapping[str, object]) -> Mapping[str, object]:
+def _counted_on(earlier: Metadata, later: Metadata) -> Metadata:
     """What a vote keeps beside its verdict, the counts of earlier replies added."""
     counts = {name: value for name, value in earlier.items() if isinstance(value, int)}
     now = {name: value for name, value in later.items() if isinstance(value, int)}

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from adjudge.aio.event_loop import sync_edge
 from adjudge.data.columns import Columns, column_in
+from adjudge.data.sources.row import Cells
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import Result, Status
@@ -20,7 +21,6 @@ from adjudge.messages import Message
 from adjudge.results.passed import passed
 
 TextJudge = AspectCritic | DirectJudge
-Cells = Mapping[str, object]
 _KNOWN_ELSEWHERE = {
     "expected_response": "reference",
     "expected_facts": "reference",

@@ -14,7 +14,7 @@ from adjudge.aio.event_loop import same_as, sync_edge
 from adjudge.catalog.entry import Kind
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, content_hash
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import Instance, Metadata
 from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.result_list import ResultList, Tabular
@@ -200,7 +200,7 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         reader = "read_comparisons" if self.kind == "pairwise" else "read_instances"
         return [self.instance_of(item) for item in items_of(instances, reader)]
 
-    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
+    def metadata(self, votes: Sequence[Vote]) -> Metadata:
         """The prompt of the first vote, where a model was asked."""
         return prompt_of(votes) if self.panel else NOTHING
 
@@ -313,6 +313,6 @@ class _PromptOf(Mapping[str, object]):
         return repr(dict(self))
 
 
-def prompt_of(votes: Sequence[Vote], render: Render = prompt_for) -> Mapping[str, object]:
+def prompt_of(votes: Sequence[Vote], render: Render = prompt_for) -> Metadata:
     """What the first of the votes was asked, for the metadata of a result."""
     return _PromptOf(votes[0].ballot, render) if votes else NOTHING

@@ -24,7 +24,7 @@ from adjudge.data.columns import (
 )
 from adjudge.data.dataset import check_responses, comparison_of
 from adjudge.data.sources.open import is_data_file, is_table, refuse_document, table_rows
-from adjudge.data.sources.row import Row
+from adjudge.data.sources.row import Cells, Row
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance, answer_text
@@ -32,7 +32,6 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message
 
 Fields = dict[str, str | Sequence[str]]
-Cells = Mapping[str, object]
 _READS = ("collect", "read_all", "to_table")
 """What makes a table of a lazy frame of polars, a reader and a data set of Arrow."""
 
@@ -245,7 +244,7 @@ def _check_judged(fields: Fields, row: Cells, criteria: Criteria, name: str | No
 
 
 def _refuse_other_field(
-    fields: Mapping[str, object], criteria: Criteria, name: str | None, keys: Iterable[object] = ()
+    fields: Cells, criteria: Criteria, name: str | None, keys: Iterable[object] = ()
 ) -> None:
     """A single field of any name is what is judged, but not one that by its name is the question,
     the sources, a reference.

@@ -5,13 +5,13 @@ is one failed vote.
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import Instance, Metadata
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
@@ -113,9 +113,7 @@ def _own_score(score: float | None) -> float | None:
     return score if score is None else float(score)
 
 
-def with_own_metadata(
-    made: Mapping[str, object], votes: Sequence[Vote], option: object
-) -> Mapping[str, object]:
+def with_own_metadata(made: Metadata, votes: Sequence[Vote], option: object) -> Metadata:
     """The metadata ``made`` of a result, and what a judge of one's own returned along with
     ``option``.
     """

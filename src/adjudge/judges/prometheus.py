@@ -11,6 +11,7 @@ from functools import partial
 from typing import ClassVar, Generic
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.instance import Metadata
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Prompt, Reply
 from adjudge.domain.multi_results import (
@@ -168,7 +169,7 @@ class _Prometheus(CaseJudge[R, M], Generic[R, M]):
             lambda reply: _read(reply, form.question(ballot), partial(form.verdict, ballot)),
         )
 
-    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
+    def metadata(self, votes: Sequence[Vote]) -> Metadata:
         """The prompt of the first vote."""
         return prompt_of(votes, self.form.prompt)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.instance import Metadata
 from adjudge.domain.message import ChatMessage, Prompt, Reply, Usage
 from adjudge.domain.question import Choice, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict
@@ -61,7 +62,7 @@ class _UnitxtSettings(VoteSettings):
     )
     models: EngineLike | Sequence[EngineLike] | None = alias("inference_engine")
 
-    def metadata(self, votes: Sequence[Vote]) -> Mapping[str, object]:
+    def metadata(self, votes: Sequence[Vote]) -> Metadata:
         """The prompt of the first vote that has one."""
         prompts = (vote.prompt for vote in votes if isinstance(vote, UnitxtVote) and vote.prompt)
         return FrozenDict({"prompt": text} if (text := next(prompts, None)) else {})

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
 
 from adjudge.data.cells import text_of
 from adjudge.data.sources.open import open_source
-from adjudge.data.sources.row import BadRow, Origin, Row, is_blank
+from adjudge.data.sources.row import BadRow, Cells, Origin, Row, is_blank
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Answer, Design, Kind, Label, LabelScale
 from adjudge.domain.rag_record import RagDetail
@@ -251,7 +251,7 @@ class _About:
 class _RowReader:
     """One row of a file → its labels. ``column`` is the one that is being read."""
 
-    def __init__(self, cells: Mapping[str, object], rows: RunRows, defaults: LabelDefaults) -> None:
+    def __init__(self, cells: Cells, rows: RunRows, defaults: LabelDefaults) -> None:
         self.column: str | None = None
         self._cells = cells
         self._rows = rows

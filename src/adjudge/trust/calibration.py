@@ -340,24 +340,13 @@ def calibration(
     """What ``rows`` and their labels come to."""
     measure, level = rows.measure, settings.level
     drawn = [one for one in rows.labelled if one.counts]
-    estimates = (
-        _numbers(rows, drawn, measure, level)
-        if measure.is_number
-        else _options(rows, drawn, measure, level)
-    )
-    once = estimates.corrected.estimate
-    if settings.sequential:
-        estimates = _looked_at_often(estimates, rows, drawn, measure, settings)
-    target, several = settings.target_width, rows.contestants.refusal
-    if several:
-        none = undefined("win rate", 0, several.text, level=level)
-        estimates = replace(estimates, naive=none, alone=none)
+    estimates, once = _estimates(rows, drawn, settings)
+    several = rows.contestants.refusal
     weighted = rows.weighting is not None
     by_labels = (
         several or used.refusal or (WEIGHTED_NUMBERS if weighted and measure.is_number else None)
     )
     refused = by_labels or too_few(estimates.strata, every=weighted)
-    needed = estimates.needed(target, level)
     return Calibration(
         judge=judge,
         criteria=rows.scale.name,
@@ -374,7 +363,7 @@ def calibration(
         labels=used,
         labels_by_verdict=dict(_by_verdict(one.verdict for one in drawn)),
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
-        needed=needed,
+        needed=estimates.needed(settings.target_width, level),
         confusion=confusion_of(
             drawn, measure, _weights(estimates.strata, rows), level, rows.together
         ),
@@ -398,6 +387,21 @@ def calibration(
             *_notes(used, estimates, rows),
         ),
     )
+
+
+def _estimates(
+    rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
+) -> tuple[_Estimates, Estimate]:
+    """What is estimated, and the corrected rate as it would be, were it looked at once."""
+    measure, level = rows.measure, settings.level
+    found = (_numbers if measure.is_number else _options)(rows, drawn, measure, level)
+    once = found.corrected.estimate
+    if settings.sequential:
+        found = _looked_at_often(found, rows, drawn, measure, settings)
+    if several := rows.contestants.refusal:
+        none = undefined("win rate", 0, several.text, level=level)
+        found = replace(found, naive=none, alone=none)
+    return found, once
 
 
 def _weights(strata: Sequence[Stratum], rows: Rows) -> list[float]:

@@ -13,6 +13,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
+from importlib.resources import files
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers
@@ -45,26 +46,6 @@ _GO_ON = """<!doctype html>
 <meta http-equiv="refresh" content="0; url={0}">
 <p><a href="{0}">adjudge</a></p>
 """
-_STRAY = """<!doctype html>
-<html lang="{language}">
-<meta charset="utf-8"><title>adjudge</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style nonce="{nonce}">
-:root {{ color-scheme: light dark; }}
-body {{ font: 16px/1.5 system-ui, sans-serif; margin: 12vh auto; max-width: 36rem; }}
-body {{ padding: 0 1rem; }}
-</style>
-<h1>{title}</h1>
-<p>{said}</p>
-<p>{hint}</p>
-<script nonce="{nonce}">
-const place = localStorage.getItem("adjudge");
-const wanted = location.pathname.replace(/^\\/[0-9a-f]{{32}}(?=\\/|$)/, "");
-if (place && !location.pathname.startsWith(place))
-  location.replace(place + wanted + location.search + location.hash);
-</script>
-"""
-"""For an address without ``Access.place``, or with that of an earlier server on this port."""
 
 
 @dataclass(frozen=True)
@@ -244,7 +225,9 @@ def _cookies(headers: Headers, name: str) -> list[str]:
 
 
 def _stray(scope: Scope, headers: Headers) -> Response:
-    """No key: a browser that was here before finds the way by itself."""
+    """For an address without ``Access.place``, or with that of an earlier server on this port: a
+    browser that was here before finds the way by itself.
+    """
     said = "open the address that adjudge view printed, with its token"
     if scope["method"] != "GET" or "text/html" not in headers.get("accept", ""):
         return PlainTextResponse(said, 403)
@@ -258,8 +241,9 @@ def _stray(scope: Scope, headers: Headers) -> Response:
         ),
     }
     shown = {name: escape(render(text, language)) for name, text in texts.items()}
-    page = _STRAY.format(**shown, language=language, nonce=scope["state"]["nonce"])
-    return HTMLResponse(page, 403)
+    page = (files("adjudge.web") / "stray.html").read_text(encoding="utf-8")
+    nonce = scope["state"]["nonce"]
+    return HTMLResponse(page.format(**shown, language=language, nonce=nonce), 403)
 
 
 def _sealed(send: Send, nonce: str) -> Send:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
@@ -13,6 +13,10 @@ from adjudge.messages import Message, join, plural
 
 _NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
 """White space, no-break spaces among it, and characters that are not seen at all."""
+
+
+Cells: TypeAlias = Mapping[str, object]
+"""A row of somebody's: its values by column, of whatever types its file or its maker has."""
 
 
 def is_blank(text: str) -> bool:
@@ -25,7 +29,7 @@ class Row(NamedTuple):
 
     number: int
     """The line it begins on, or which row it is; from 1."""
-    cells: Mapping[str, object] | Instance
+    cells: Cells | Instance
     """Its values by column; or an instance, where the caller made one."""
     nth: int = 1
     """Of those that begin on its line: JSON is often written on a single one."""

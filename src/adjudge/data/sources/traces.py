@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from adjudge.data.sources.row import Cells
 from adjudge.messages import Message
 
 _INSPECT = Message("samples of an Inspect log")
@@ -43,7 +44,7 @@ _RESPONSES = Message("items of OpenAI's Responses API")
 _RESPONSES_TEXTS = ("input_text", "output_text")
 
 
-def trace_of(cells: Mapping[str, object]) -> str | None:
+def trace_of(cells: Cells) -> str | None:
     """What a row is a piece of, as people call it; None where it is a row."""
     keys = cells.keys()
     if "type" in keys or "object" in keys:
@@ -72,7 +73,7 @@ def refusal_of(name: str, trace: str) -> str:
     )
 
 
-def _is_responses_item(cells: Mapping[str, object]) -> bool:
+def _is_responses_item(cells: Cells) -> bool:
     kind, content = cells.get("type"), cells.get("content")
     if cells.get("object") == "response":
         return isinstance(cells.get("output"), list)
