@@ -284,6 +284,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/plugins.md": read_criteria,
     "docs/rag.md": read_dimensions,
     "docs/ru/agents.md": load_eval,
+    "docs/ru/criteria.md": read_criteria,
     "docs/ru/eval-file.md": load_eval,
     "docs/runs.md": PriceTable.load,
     "docs/scale.md": load_eval,

@@ -1,5 +1,5 @@
-"""Install everything that was built in clean environments, and try the first
-thing a user would do.
+"""Install everything that was built in clean environments, and do there what the README begins
+with; ``scripted`` stands for the model.
 """
 
 from __future__ import annotations
@@ -34,6 +34,10 @@ FIRST_STEPS = (
     ],
     ["-m", "adjudge", "criteria"],
     ["-m", "adjudge", "doctor"],
+    ["-m", "adjudge", "init", "rag"],
+    ["-m", "adjudge", "run", "eval.yaml", "-m", "scripted"],
+    ["-m", "adjudge", "runs", "show", "runs/eval"],
+    ["-m", "adjudge", "export", "runs/eval", "--to", "html"],
 )
 PLUGIN = ["-m", "pytest", "--judged-model", "scripted", "--version"]
 
@@ -53,7 +57,10 @@ def tried(folder: Path, wanted: str, steps: Sequence[Sequence[str]]) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         venv.create(scratch, with_pip=True)
         python = str(Path(scratch) / "bin" / "python")
+        work = Path(scratch) / "work"
+        work.mkdir()
         run(
+            work,
             python,
             "-m",
             "pip",
@@ -65,15 +72,13 @@ def tried(folder: Path, wanted: str, steps: Sequence[Sequence[str]]) -> None:
             wanted,
         )
         for step in steps:
-            run(python, *step)
+            run(work, python, *step)
     print(f"{Path(wanted).name}: installs and works")
 
 
-def run(*command: str) -> None:
+def run(folder: Path, *command: str) -> None:
     """Run a command away from the checkout, so that only what was installed is found."""
-    done = subprocess.run(
-        command, cwd=tempfile.gettempdir(), check=False, capture_output=True, text=True
-    )
+    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{' '.join(command)} ended with {done.returncode}:\n{done.stdout}{done.stderr}")
 

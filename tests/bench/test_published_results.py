@@ -38,6 +38,7 @@ EMBEDDED = {
     "LLMBar": (40, 0.325),
     "agent cases": (40, 0.675),
     "RAG answers": (25, 0.92),
+    "HHH": (40, 0.45),
     "HaluEval": (40, 0.5),
     "QAGS CNN": (40, 0.499),
 }
