@@ -354,6 +354,9 @@ def test_results_fit_and_axe_finds_nothing_serious(
     page.locator("button.main").click()
     at_its_end(page)
     page.wait_for_selector("#instance-1 .got .verdict")
+    box = page.locator("#trial").bounding_box()
+    assert box is not None
+    assert 0 <= box["y"] <= 800  # in view, however narrow
     page.locator("#tools details").last.evaluate("one => one.open = true")
     for part in page.locator("#case details").all():
         part.evaluate("one => one.open = true")

@@ -80,11 +80,14 @@ form.addEventListener("input", (event) => {
   if (event.target.name.startsWith("row.text")) event.target.closest(".instance").classList.add("stale");
 });
 
-// Results stand beside their instances; those of a run's rows stay in their list.
+// Results stand beside their instances; those of a run's rows stay in their list. On a narrow page a new trial is gone to.
+let shown = null;
 function settle() {
   const trial = document.querySelector("#trial[data-fresh]");
   if (!trial) return;
   trial.removeAttribute("data-fresh");
+  if (trial.dataset.trial !== shown && !matchMedia("(min-width: 70rem)").matches) trial.scrollIntoView();
+  shown = trial.dataset.trial;
   for (const one of form.querySelectorAll(".instance")) {
     one.classList.remove("stale");
     one.querySelector(".got").replaceChildren(...form.querySelectorAll(`#results [data-at="${one.id.slice(9)}"]`));
