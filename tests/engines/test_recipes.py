@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
@@ -252,7 +253,7 @@ def test_the_indexed_job_shares_its_rows_by_postgres(work: Work) -> None:
 def test_a_task_of_airflow_judges_its_part(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(RECIPES)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    from part import judge_part
+    judge_part = import_module("part").judge_part
 
     out = work.folder / "out"
     for _ in ("once", "again"):
