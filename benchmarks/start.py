@@ -27,36 +27,37 @@ COMMANDS = {
 
 
 def main() -> None:
-    environment = {
-        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
-    }
     for name, code in STEPS.items():
-        print(f"{name:22} {statistics.median(_cpu(code, environment) for _ in range(7)):.3f} s CPU")
+        print(f"{name:22} {statistics.median(_cpu(code) for _ in range(7)):.3f} s CPU")
     for name, words in COMMANDS.items():
-        print(
-            f"{name:22} "
-            f"{statistics.median(command_cpu(words, environment) for _ in range(7)):.3f} s "
-            "CPU"
-        )
+        print(f"{name:22} {statistics.median(command_cpu(words) for _ in range(7)):.3f} s CPU")
     print(f"core install: {len(_closure('adjudge')) - 1} distributions")
 
 
-def _cpu(code: str, environment: dict[str, str]) -> float:
+def _cpu(code: str) -> float:
     code = f"{code}\nimport time; print(time.process_time())"
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+        [sys.executable, "-c", code], capture_output=True, text=True, env=_environment(), check=True
     )
     return float(done.stdout)
 
 
-def command_cpu(words: list[str], environment: dict[str, str]) -> float:
+def command_cpu(words: list[str]) -> float:
     """What a whole process takes, its end included."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(
-        [sys.executable, "-m", "adjudge", *words], capture_output=True, env=environment, check=True
+        [sys.executable, "-m", "adjudge", *words],
+        capture_output=True,
+        env=_environment(),
+        check=True,
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def _environment() -> dict[str, str]:
+    """Ours, where what Python has compiled is kept."""
+    return {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _closure(name: str, seen: frozenset[str] = frozenset()) -> frozenset[str]:

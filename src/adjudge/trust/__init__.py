@@ -4,8 +4,22 @@ rankings.
 
 from __future__ import annotations
 
-from adjudge.trust.calibration import Calibration, calibrate, calibrate_run
-from adjudge.trust.cascades import calibrate_cascades
-from adjudge.trust.learnt_weights import learnt_weights
+from typing import TYPE_CHECKING
 
-__all__ = ["Calibration", "calibrate", "calibrate_cascades", "calibrate_run", "learnt_weights"]
+from adjudge.lazy import loader
+
+if TYPE_CHECKING:
+    from adjudge.trust.calibration import Calibration, calibrate, calibrate_run
+    from adjudge.trust.cascades import calibrate_cascades
+
+__all__ = ["Calibration", "calibrate", "calibrate_cascades", "calibrate_run"]
+
+__getattr__ = loader(
+    __name__,
+    {
+        "Calibration": "trust.calibration",
+        "calibrate": "trust.calibration",
+        "calibrate_cascades": "trust.cascades",
+        "calibrate_run": "trust.calibration",
+    },
+)
