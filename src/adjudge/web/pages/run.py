@@ -42,7 +42,7 @@ from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data, row_record, row_steps, several_criteria
 from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
-from adjudge.web.people import STANDS, PeopleSaid, Stand, people_by_row
+from adjudge.web.people import STANDS, PeopleSaid, people_by_row
 from adjudge.web.site import site_of
 
 _PATIENCE = 0.4
@@ -140,14 +140,14 @@ def _people_counts(
     people: Mapping[int, PeopleSaid],
     library: Library,
     place: RunPlace,
-) -> dict[Stand, int]:
+) -> JsonDict:
     """How many rows each stand of people would show, beside the other filters."""
     if not people:
         return {}
     others = QueryParams([pair for pair in asked.multi_items() if pair[0] != "people"])
     base = of_these_steps(filters_of(others, filters.judge), library, place, others)
     left = rows_of(connection, replace(base, sort="row"))
-    found: dict[Stand, set[int]] = {}
+    found: dict[str, set[int]] = {}
     for row, said in people.items():
         if row in left:
             group = (
