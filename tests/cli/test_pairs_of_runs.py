@@ -85,9 +85,7 @@ AFTER = [*(broken(number) for number in range(20)), *BEFORE[20:]]
 
 
 @pytest.mark.parametrize("named_by", COLUMNS)
-def test_twenty_broken_answers_of_a_hundred_fail_the_gate(
-    project: Project, named_by: str
-) -> None:
+def test_twenty_broken_answers_of_a_hundred_fail_the_gate(project: Project, named_by: str) -> None:
     """The broken rows were dropped, and the gate held with a difference of +0.000."""
     assert project.judge(BEFORE, "old", named_by=named_by)[0] == 0
     code, told = project.judge(AFTER, "new", "--not-worse-than", "old", named_by=named_by)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.label import Kind
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
+from adjudge.importers.foreign import ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import NO_REPLY_VERDICT, winner
 from adjudge.importers.record import (
@@ -79,7 +79,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
     kind: Kind = "expert" if about.text("expert_annotator") == "true" else "human"
     known = {one.text("metric"): _property(one) for one in about.objects("annotations")}
     for record in file.records(_INSTANCES):
-        said = record.named_objects("annotations")
+        said = named_objects(record.nested("annotations"))
         for name, asked in known.items():
             if name in said:
                 yield from _rows(record, asked, said[name], kind)

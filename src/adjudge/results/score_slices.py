@@ -36,8 +36,8 @@ class ScoreSlice:
             "rows": self.rows,
             "scores": self.scores,
             "value": self.mean,
-            "lower": limits and limits.lower,
-            "upper": limits and limits.upper,
+            "lower": limits.lower if limits else None,
+            "upper": limits.upper if limits else None,
         }
 
 

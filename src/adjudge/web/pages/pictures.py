@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from operator import itemgetter
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -91,7 +92,7 @@ def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
     is the only one.
     """
     own = _asked_in(library, place).get(judge, _Asked((), None))
-    found: dict[str, list[JsonDict]] = {name: [] for name in own.criteria}
+    found: dict[str, list[tuple[float, JsonDict]]] = {name: [] for name in own.criteria}
     for other in library.scan()[:_MOST_RUNS]:
         known = _asked_in(library, other)
         for name in own.criteria:
@@ -99,21 +100,27 @@ def _trends(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
             same = judge if judge in judges else judges[0] if len(judges) == 1 else None
             if same is not None and (moment := _moment(library, other, same, name)):
                 is_same = known[same].identity == own.identity
-                found[name].append({**moment, "is_this": other == place, "same_judge": is_same})
+                at, shown = moment
+                about = {"is_this": other == place, "same_judge": is_same}
+                found[name].append((at, {**shown, **about}))
     return [
-        {"criterion": name, "moments": sorted(moments, key=lambda one: float(str(one["at"])))}
+        {"criterion": name, "moments": [one for _, one in sorted(moments, key=itemgetter(0))]}
         for name, moments in found.items()
         if len(moments) > 1
     ]
 
 
-def _moment(library: Library, place: RunPlace, judge: str, criterion: str) -> JsonDict | None:
+def _moment(
+    library: Library, place: RunPlace, judge: str, criterion: str
+) -> tuple[float, JsonDict] | None:
+    """When a run began, and what it found."""
     about, counts = library.about(place), library.counts(place).get(judge)
     mean = counts and (counts.means.get(criterion) or counts.means.get(""))
     if not mean:
         return None
     at = about.started or about.written
-    return {"run": place.id, "name": place.name, "at": at, "judge": judge, **mean_data(mean)}
+    named: JsonDict = {"run": place.id, "name": place.name, "at": at, "judge": judge}
+    return at, {**named, **mean_data(mean)}
 
 
 def _columns(library: Library, place: RunPlace, judge: str) -> list[str]:

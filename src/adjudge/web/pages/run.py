@@ -25,6 +25,7 @@ from adjudge.ledger.browse import (
     STATUSES,
     Filters,
     JudgmentLine,
+    Page,
     Sort,
     find_row,
     judges_in,
@@ -42,8 +43,8 @@ from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data, row_record, row_steps, several_criteria
 from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
-from adjudge.web.people import STANDS, PeopleSaid, Stand, people_by_row
-from adjudge.web.site import site_of
+from adjudge.web.people import STANDS, PeopleSaid, people_by_row
+from adjudge.web.site import Site, site_of
 
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
@@ -88,16 +89,8 @@ def show(request: Request) -> Response:
     if record is not None:
         site.sessions.saw(place, record.row - 1)
     data: JsonDict = {
-        "run": {
-            "id": place.id,
-            "name": place.name,
-            "state": str(facts.get("ended") or "not finished"),
-        },
-        "job": job_data(site, job)
-        if (job := site.jobs.of(place.folder)) and not job.is_fine
-        else None,
-        "live": site.library.is_live(place),
-        "resumable": _is_resumable(facts) and not site.read_only,
+        **_state_data(site, place, facts),
+        **_page_data(asked, filters, page),
         "judges": judges,
         "judge": judge,
         "criteria_names": [str(one.get("name")) for one in configuration.criteria],
@@ -110,21 +103,39 @@ def show(request: Request) -> Response:
         "people": counted,
         "of_steps": of_steps,
         "counts": counts_of(configuration),
-        "next": page.next,
-        "looked_at": page.looked_at,
-        "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
         "total": total,
-        "sort": filters.sort,
-        "together": list(filters.together),
-        "columns": columns_of(asked, page.lines, is_together=bool(filters.together)),
-        "filtered": filters != Filters(judge=judge, sort=filters.sort, together=filters.together)
-        or bool(asked.get("after")),
         "chosen": None if record is None else row_data(place, record),
         **({"steps": None} if record is None else row_steps(site, request, place, record)),
     }
     if part:
         return site.answer(request, "run_list.html.jinja", data)
     return site.answer(request, "run.html.jinja", data, record=record)
+
+
+def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
+    """What a run is called, and how far it is."""
+    job = site.jobs.of(place.folder)
+    state = str(facts.get("ended") or "not finished")
+    return {
+        "run": {"id": place.id, "name": place.name, "state": state},
+        "job": job_data(site, job) if job and not job.is_fine else None,
+        "live": site.library.is_live(place),
+        "resumable": _is_resumable(facts) and not site.read_only,
+    }
+
+
+def _page_data(asked: QueryParams, filters: Filters, page: Page) -> JsonDict:
+    """Where a page of the list begins and ends, and how it is shown."""
+    plain = Filters(judge=filters.judge, sort=filters.sort, together=filters.together)
+    return {
+        "next": page.next,
+        "looked_at": page.looked_at,
+        "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
+        "sort": filters.sort,
+        "together": list(filters.together),
+        "columns": columns_of(asked, page.lines, is_together=bool(filters.together)),
+        "filtered": filters != plain or bool(asked.get("after")),
+    }
 
 
 def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str) -> Filters:
@@ -140,14 +151,14 @@ def _people_counts(
     people: Mapping[int, PeopleSaid],
     library: Library,
     place: RunPlace,
-) -> dict[Stand, int]:
+) -> JsonDict:
     """How many rows each stand of people would show, beside the other filters."""
     if not people:
         return {}
     others = QueryParams([pair for pair in asked.multi_items() if pair[0] != "people"])
     base = of_these_steps(filters_of(others, filters.judge), library, place, others)
     left = rows_of(connection, replace(base, sort="row"))
-    found: dict[Stand, set[int]] = {}
+    found: dict[str, set[int]] = {}
     for row, said in people.items():
         if row in left:
             group = (
