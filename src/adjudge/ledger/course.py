@@ -25,11 +25,10 @@ class Stretch:
     seconds: float = 0.0
     """That replies took, all together."""
     used: dict[str, Usage] = field(default_factory=dict)
-    """By model."""
+    """Tokens and calls of each model."""
 
     @property
     def latency(self) -> float | None:
-        """Of a vote, on average."""
         return self.seconds / self.votes if self.votes else None
 
     @property
@@ -48,11 +47,11 @@ def course_of(connection: sqlite3.Connection) -> list[Stretch]:
     width = (last - first) / STRETCHES
     found = [Stretch(place * width) for place in range(STRETCHES)]
     query = (
-        f"SELECT min(CAST((at - :first) / :width AS INTEGER), {STRETCHES - 1}) AS place, "  # noqa: S608
+        "SELECT min(CAST((at - :first) / :width AS INTEGER), :last) AS place, "  # noqa: S608
         f"model, count(*), sum(outcome IN {_FAILED}), sum(latency), {USAGE} "
         "FROM votes WHERE at > 0 GROUP BY place, model"
     )
-    values: Mapping[str, float] = {"first": first, "width": width}
+    values: Mapping[str, float] = {"first": first, "width": width, "last": STRETCHES - 1}
     for place, model, votes, failed, seconds, *used in connection.execute(query, values):
         own = found[place]
         own.votes += votes

@@ -93,7 +93,6 @@ class ObjectFile:
         return io.BufferedReader(_Ranges(self._folder(), self.name), _AT_ONCE)
 
     def read_bytes(self) -> bytes:
-        """All that it holds."""
         with self.open() as file:
             return file.read()
 
