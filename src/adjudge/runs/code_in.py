@@ -59,8 +59,9 @@ def _of_outputs(file: EvalFile) -> Iterator[str]:
     """What it writes outside of its folder, where anything may lie already."""
     folder = file.path.absolute().parent.resolve()
     for path in file.output_paths:
-        if not isinstance(path, Path) or not path.resolve().is_relative_to(folder):
-            yield Message("{path} is overwritten", path=path)
+        whole = path.resolve() if isinstance(path, Path) else path
+        if not isinstance(whole, Path) or not whole.is_relative_to(folder):
+            yield Message("{path} is overwritten", path=whole)
 
 
 def _of_targets(file: EvalFile) -> Iterator[str]:
