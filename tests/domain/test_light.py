@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass, replace
+from dataclasses import (
+    FrozenInstanceError,
+    asdict,
+    dataclass,
+    field,
+    fields,
+    is_dataclass,
+    replace,
+)
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -34,6 +43,10 @@ class Light:
 @light_dataclass(frozen=True, kw_only=True)
 class Lighter(Light):
     more: int = 0
+
+
+class Wider(Light):
+    """Not a dataclass itself."""
 
 
 @light_dataclass()
@@ -74,6 +87,53 @@ def test_it_is_a_dataclass_and_cannot_be_changed() -> None:
     assert replace(Lighter(name="a"), more=2) == Lighter(name="a", more=2)
     with pytest.raises(FrozenInstanceError):
         Light(name="a").name = "b"  # type: ignore[misc]
+    with pytest.raises(FrozenInstanceError):
+        del Light(name="a").name
+    with pytest.raises(FrozenInstanceError):
+        Light(name="a").other = "b"  # type: ignore[attr-defined]
+    wider = Wider(name="a")
+    wider.other = "b"  # type: ignore[attr-defined]
+    with pytest.raises(FrozenInstanceError):
+        wider.name = "b"  # type: ignore[misc]
+
+
+@dataclass
+class PlainMade:
+    name: str
+    doubled: str = field(init=False)
+    kept: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list, init=False)
+    last: int = field(default=3, kw_only=True)
+    fixed: int = field(default=7, init=False)
+
+    def __post_init__(self) -> None:
+        self.doubled = self.name * 2
+
+
+@light_dataclass()
+class LightMade:
+    name: str
+    doubled: str = field(init=False)
+    kept: list[str] = field(default_factory=list)
+    seen: list[str] = field(default_factory=list, init=False)
+    last: int = field(default=3, kw_only=True)
+    fixed: int = field(default=7, init=False)
+
+    def __post_init__(self) -> None:
+        self.doubled = self.name * 2
+
+
+@pytest.mark.parametrize("given", [("a",), ("a", ["b"])])
+def test_it_is_made_like_an_ordinary_dataclass(given: tuple[Any, ...]) -> None:
+    assert asdict(LightMade(*given, last=4)) == asdict(PlainMade(*given, last=4))
+    assert (LightMade(*given).kept is LightMade(*given).kept) == (len(given) > 1)
+    plain, light = (signature(one).parameters for one in (PlainMade, LightMade))
+    assert {name: (one.kind, one.annotation) for name, one in light.items()} == {
+        name: (one.kind, one.annotation) for name, one in plain.items()
+    }
+    for wrong in ((), ("a", [], 4)):
+        with pytest.raises(TypeError, match=r"LightMade\.__init__\(\)"):
+            LightMade(*wrong)
 
 
 def test_what_can_be_changed_has_no_hash() -> None:

@@ -37,7 +37,7 @@ from adjudge.domain.message import Usage
 from adjudge.domain.question import Choice, Comparison, Question, Rating, question_of
 from adjudge.domain.verdict import Chosen, Compared, Rated
 from adjudge.domain.vote import Ballot, Vote
-from adjudge.ledger import file
+from adjudge.ledger import file, key
 from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.changes import differences
 from adjudge.ledger.commit_thread import CommitThread
@@ -67,7 +67,7 @@ def ballot(number: int = 0, question: Question = QUESTION, **parts: Any) -> Ball
 
 
 def key_of(ballot: Ballot, model: str = "m@here") -> bytes:
-    return ledger_module.key_of(ballot, model, {})
+    return key.key_of(ballot, model, {})
 
 
 def vote(number: int = 0, **parts: Any) -> Vote:

@@ -27,13 +27,12 @@ from adjudge.domain.each import each_of
 from adjudge.domain.evidence import INVENTED
 from adjudge.domain.evidence_record import EvidenceRecord, SentenceRecord
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import STEPS, Instance
 from adjudge.domain.question import Choice
 from adjudge.domain.results import Status
 from adjudge.domain.steps import (
     MOVED,
     NOWHERE,
-    STEPS,
     ChecklistQuestion,
     Cited,
     PlaceName,

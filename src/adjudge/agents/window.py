@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from adjudge.domain.steps import STEPS
+from adjudge.domain.instance import STEPS
 from adjudge.domain.vote import Ballot
 from adjudge.messages import Message
 from adjudge.prompts.steps import tokens_of

@@ -217,7 +217,7 @@ def _show(file: EvalFile, number: int, budget: int | None) -> int:
     """Print one trajectory as it is shown to a judge."""
     from adjudge.agents.item import trajectory_in
     from adjudge.agents.window import UNKNOWN_WINDOW
-    from adjudge.domain.steps import STEPS
+    from adjudge.domain.instance import STEPS
     from adjudge.prompts.fence import fence_steps
     from adjudge.prompts.steps import show_within
 

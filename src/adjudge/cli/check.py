@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +35,7 @@ from adjudge.cli.options import (
     rows,
     shared,
 )
+from adjudge.domain.light import light_dataclass
 from adjudge.exporters.table import check_writable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from adjudge.checks.check import Expectation
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class CheckOptions:
     """What ``adjudge check`` can be told."""
 

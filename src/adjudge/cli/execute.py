@@ -44,7 +44,6 @@ from adjudge.results.counts import count_calls, count_judgments, count_rows, cou
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
-from adjudge.runs.continued import earlier_run
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
 from adjudge.view.ending import RunEnding, show_ending
@@ -558,12 +557,17 @@ def show_end(
     earlier: Path | None = None,
 ) -> None:
     """The last that a command prints of what it judged."""
+    folder = outcome.run.folder
+    if folder and not earlier:
+        from adjudge.runs.continued import earlier_run  # not loaded where nothing is kept
+
+        earlier = earlier_run(folder)
     ending = RunEnding(
         report=report,
         stopped=outcome.stopped,
-        folder=outcome.run.folder,
+        folder=folder,
         files=files,
-        earlier=earlier or (earlier_run(outcome.run.folder) if outcome.run.folder else None),
+        earlier=earlier,
         asked=outcome.asked,
     )
     show_ending(ending, Screen(language()), Screen(language(), stderr=True))

@@ -24,6 +24,8 @@ NUMBERED = re.compile(
 FieldValue = str | tuple[str, ...]
 Metadata: TypeAlias = Mapping[str, object]
 """What is kept beside a thing: anything that whoever made it put there."""
+STEPS = "steps"
+"""The field that holds the steps of an agent, each with its number on the first line."""
 NAMED_ONLY: Mapping[str, str] = {"texts": "not in the file"}
 """What is kept of an imported row whose texts are elsewhere: its fields hold names, which a model
 must not be asked about.

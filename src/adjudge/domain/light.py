@@ -8,17 +8,18 @@ thousand times a second stays an ordinary dataclass.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 T = TypeVar("T")
 __all__ = ["light_dataclass"]
 
 if TYPE_CHECKING:
     from dataclasses import dataclass as light_dataclass
+    from types import FunctionType
 
     from _typeshed import DataclassInstance
 else:
@@ -30,24 +31,96 @@ else:
 
         def made(cls: type[T]) -> type[T]:
             shared = {"__eq__": _is_same, "__hash__": _hash if frozen else None, "__repr__": _said}
+            if init:
+                shared["__init__"] = _InitOfClass(cls, frozen=frozen)
+            from_frozen = frozen and any(map(_is_frozen, cls.__mro__[1:]))
+            if frozen and not from_frozen:
+                shared |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
             for name in shared.keys() - cls.__dict__.keys():
                 if name != "__repr__" or cls.__repr__ in (object.__repr__, _said):
                     setattr(cls, name, shared[name])  # a short one that is inherited stays
-            return dataclass(frozen=frozen, kw_only=kw_only, init=init, repr=False, eq=False)(cls)
+            dataclass(frozen=from_frozen, kw_only=kw_only, init=False, repr=False, eq=False)(cls)
+            cls.__dataclass_params__.frozen = frozen  # what inherits from it is to be frozen, too
+            return cls
 
         return made
+
+
+class _InitOfClass:
+    """The ``__init__`` that ``dataclass`` would write, written when it is first needed: of most
+    classes that a command loads it makes no instance.
+    """
+
+    def __init__(self, cls: type[DataclassInstance], *, frozen: bool) -> None:
+        self._cls, self._frozen = cls, frozen
+
+    def __get__(self, instance: object, owner: type) -> object:
+        if self._cls.__dict__["__init__"] is self:
+            self._cls.__init__ = _write_init(self._cls, frozen=self._frozen)
+        return self._cls.__dict__["__init__"].__get__(instance, owner)
+
+
+def _write_init(cls: type[DataclassInstance], *, frozen: bool) -> Callable[..., None]:
+    known: dict[str, object] = {"_set": object.__setattr__, "_MISSING": MISSING}
+    parameters: dict[bool, list[str]] = {False: [], True: []}
+    body = []
+    for one in fields(cls):
+        name = one.name
+        known |= {f"_default_{name}": one.default, f"_make_{name}": one.default_factory}
+        made = f"_make_{name}()"
+        if one.default_factory is MISSING:
+            value, default = name, "" if one.default is MISSING else f"=_default_{name}"
+        else:
+            value, default = f"{made} if {name} is _MISSING else {name}", "=_MISSING"
+        if one.init:
+            parameters[one.kw_only].append(f"{name}{default}")
+        elif one.default_factory is MISSING:
+            continue
+        else:
+            value = made
+        body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
+    body += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
+    names = ["self", *parameters[False], *(["*", *parameters[True]] if parameters[True] else [])]
+    exec(f"def __init__({', '.join(names)}):\n " + "\n ".join(body or ["pass"]), known)  # noqa: S102
+    written = cast("FunctionType", known["__init__"])
+    written.__qualname__, written.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    written.__annotations__ = {one.name: one.type for one in fields(cls) if one.init}
+    return written
+
+
+def _is_frozen(cls: type) -> bool:
+    return "__dataclass_params__" in cls.__dict__ and cls.__dataclass_params__.frozen
+
+
+def _refuse_to_set(self: DataclassInstance, name: str, value: object) -> None:
+    _refuse_field(self, name)
+    object.__setattr__(self, name, value)
+
+
+def _refuse_to_delete(self: DataclassInstance, name: str) -> None:
+    _refuse_field(self, name)
+    object.__delattr__(self, name)
+
+
+def _refuse_field(self: DataclassInstance, name: str) -> None:
+    """A class that inherits and is none itself may have attributes beside the fields."""
+    cls = type(self)
+    if "__dataclass_fields__" in cls.__dict__ or name in cls.__dataclass_fields__:
+        raise FrozenInstanceError(f"cannot assign to field {name!r}")
 
 
 @cache
 def _values(
     cls: type[DataclassInstance], *, hashed: bool
 ) -> Callable[[object], tuple[object, ...]]:
-    getters = [
-        attrgetter(one.name)
+    names = [
+        one.name
         for one in fields(cls)
         if (one.hash if hashed and one.hash is not None else one.compare)
     ]
-    return lambda thing: tuple(get(thing) for get in getters)
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda thing: tuple(getattr(thing, name) for name in names)
 
 
 def _is_same(self: DataclassInstance, other: object) -> object:

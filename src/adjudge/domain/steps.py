@@ -13,8 +13,6 @@ from adjudge.domain.frozen import json_text
 from adjudge.domain.question import Choice, Schema
 from adjudge.domain.verdict import Chosen, CitationFound, Details, KeptCitation, KeptPlace
 
-STEPS = "steps"
-"""The field that holds them, each with its number on the first line."""
 MOST_CITED = 3
 """Pieces of evidence that count."""
 MOVED = "moved_quotes"

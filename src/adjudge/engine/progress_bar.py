@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import sys
 import time
-from html import escape
 from typing import Protocol
 
 from adjudge.domain.results import Result, Status
@@ -65,6 +64,8 @@ class ProgressBar:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
+        from html import escape
+
         bar = f'<progress max="{self.total}" value="{self.done}" style="width: 20em"></progress>'
         return f"{bar} {escape(str(self))}"
 

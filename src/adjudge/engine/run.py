@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adjudge.aio import event_loop
 from adjudge.domain.json_types import JsonObject
@@ -27,8 +28,10 @@ from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, caller, calling
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
-from adjudge.ledger.ledger import Ledger
 from adjudge.messages import Message
+
+if TYPE_CHECKING:
+    from adjudge.ledger.ledger import Ledger
 
 _SPENDING = "spending"
 """The fact under which a ledger keeps the account of its run."""
@@ -333,10 +336,9 @@ async def opened(
     prices: PriceTable | None = None,
 ) -> AsyncIterator[OpenRun]:
     """A run to judge in; how it ended is in its ledger."""
-    from adjudge.ledger.batches import (
-        refuse_to_fork,
-        refuse_under_way,
-    )  # not loaded by what is kept nowhere
+    # not loaded by what is kept nowhere
+    from adjudge.ledger.batches import refuse_to_fork, refuse_under_way
+    from adjudge.ledger.ledger import Ledger
 
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table = prices or PriceTable.load()

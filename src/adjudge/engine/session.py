@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request
@@ -17,7 +17,9 @@ from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import ModelError
 from adjudge.gateway.layers.budget import OpenBudget
 from adjudge.gateway.model import Model, Replying
-from adjudge.ledger.ledger import Ledger
+
+if TYPE_CHECKING:
+    from adjudge.ledger.ledger import Ledger
 
 
 class Deferred(Exception):

@@ -15,7 +15,7 @@ from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.ask import write
 from adjudge.engine.run import Asker, vote_source
 from adjudge.gateway.open import OpenModel
-from adjudge.ledger.ledger import key_of
+from adjudge.ledger.key import key_of
 
 _ANY_TEXT = Choice(())
 _TEXT = Criteria("text", "What is to be written?")

@@ -4,6 +4,7 @@ never zero.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping
@@ -133,10 +134,8 @@ def is_own_server(name: str) -> bool:
 @cache
 def _shipped() -> tuple[Mapping[str, Price], str]:
     """The shipped prices and their date."""
-    from adjudge.reading.values import plain_yaml
-
-    shipped = plain_yaml(files(__package__) / "prices.yaml")
-    return _prices(shipped["prices"], "prices.yaml"), str(shipped["dated"])
+    shipped = json.loads((files(__package__) / "prices.json").read_bytes())
+    return _prices(shipped["prices"], "prices.json"), str(shipped["dated"])
 
 
 def _read(path: Path) -> dict[str, Price]:

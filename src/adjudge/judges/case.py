@@ -38,7 +38,7 @@ from adjudge.judges.judge import InstanceLike, Judge, Progress, StreamWanted
 from adjudge.judges.own import in_batches, run_own_judge
 from adjudge.judges.settings import OwnSettings, at_least, check_votes, plain_settings
 from adjudge.ledger.changes import ATTRIBUTES
-from adjudge.ledger.ledger import key_of
+from adjudge.ledger.key import key_of
 from adjudge.messages import Message
 from adjudge.pooling.majority import notes_on
 

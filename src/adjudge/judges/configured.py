@@ -29,7 +29,7 @@ from adjudge.judges.settings import (
     take_aliases,
     temperature_for,
 )
-from adjudge.ledger.ledger import key_of
+from adjudge.ledger.key import key_of
 from adjudge.plugins import package_of
 from adjudge.prompts.render import check_language
 

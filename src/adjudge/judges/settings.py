@@ -12,6 +12,7 @@ from dataclasses import Field, dataclass, field, fields
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard, TypeVar
 
+import adjudge
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.json_types import JsonDict, JsonObject
@@ -373,9 +374,8 @@ def provenance(
 @cache
 def _installed() -> dict[str, str]:
     import platform
-    from importlib.metadata import version
 
-    return {"adjudge": version("adjudge"), "python": platform.python_version()}
+    return {"adjudge": adjudge.__version__, "python": platform.python_version()}
 
 
 def plain_settings(settings: Mapping[str, object]) -> JsonObject:

@@ -13,8 +13,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from adjudge.domain.instance import STEPS
 from adjudge.domain.label import Answer, Kind, Label, State
-from adjudge.domain.steps import STEPS
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.queue import FIRST, Queue, QueuedRow, RowIndex, is_drawn, listed_rows, row_index
 from adjudge.labels.scales import JudgedScale, label_scale

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import count
 from mmap import mmap
@@ -29,7 +28,6 @@ from adjudge.ledger.file import (
     used_in,
 )
 from adjudge.ledger.rows import (
-    KEY_BYTES,
     checked,
     checked_key,
     checksum_matches,
@@ -40,7 +38,6 @@ from adjudge.ledger.rows import (
     storable,
     with_checksum,
 )
-from adjudge.prompts.render import LIKELIHOOD, wording
 
 _BITS = 1 << 26
 _KEYS = 4_000_000
@@ -286,17 +283,3 @@ class Ledger:
             return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise ledger_error(self.path, error) from error
-
-
-def key_of(
-    ballot: Ballot, model: str, wordings: Mapping[str, str], *, asked: str | None = None
-) -> bytes:
-    """What is asked, in which words, of which model: ``model`` is its identity, since one name may
-    be served at two places.
-
-    ``wordings`` are those that the run began with: its answers are found by them, also when a newer
-    version words prompts anew. ``asked``: what the ballot asks, where that is less than all of it.
-    """
-    name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    text = f"{asked or ballot.id} {wordings.get(name) or wording(name, ballot.language)} {model}"
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]

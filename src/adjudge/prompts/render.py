@@ -15,11 +15,10 @@ import jinja2
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import text_hash
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import STEPS, Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import ChatMessage, Prompt, Role
 from adjudge.domain.question import Comparison, Question, Rating
-from adjudge.domain.steps import STEPS
 from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Ballot
 from adjudge.errors import SetupError

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from adjudge.messages import Message, term
-from adjudge.stats.intervals import Interval
+
+if TYPE_CHECKING:
+    from adjudge.stats.intervals import Interval
 
 
 class HasLimits(Protocol):

@@ -12,7 +12,6 @@ from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.errors import RunStopped, SetupError
-from adjudge.ledger.batches import batches_in
 from adjudge.ledger.file import holds_labels, holds_run, used_in
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import Bar, GateResult, exit_code, worst
@@ -177,7 +176,8 @@ class RunOutcome:
 
 def _payments(folder: Path) -> tuple[dict[str, Usage], tuple[str, ...]]:
     """What the run took, each answer once however many rows share it, and what to know of that."""
-    from adjudge.runs.folder import reading  # not loaded by those who judge
+    from adjudge.ledger.batches import batches_in  # not loaded by those who judge
+    from adjudge.runs.folder import reading
 
     with reading(folder) as ledger:
         return used_in(ledger), payment_notes(batches_in(ledger))

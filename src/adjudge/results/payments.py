@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
-from adjudge.ledger.batches import Batch
+if TYPE_CHECKING:
+    from adjudge.ledger.batches import Batch
 
 
 def payment_notes(batches: Iterable[Batch]) -> tuple[str, ...]:

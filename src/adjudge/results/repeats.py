@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import comb
 
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.repeated import asked_row, task_of
 from adjudge.messages import Message, join
@@ -17,7 +17,7 @@ REPEAT, SYSTEM = "repeat", "system"
 """The columns by which an answer says for which time it is, and whose."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Repeats:
     """The rows of one system, each answered several times."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.record import cell_of_column
 from adjudge.errors import SetupError
 from adjudge.ledger.file import holds_run
@@ -20,7 +20,7 @@ from adjudge.runs.execute import EvalRun
 from adjudge.runs.ready_judge import ReadyJudge
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class RunGates:
     """What a run must reach, by its judges."""
 

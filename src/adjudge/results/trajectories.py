@@ -18,10 +18,11 @@ from typing import NamedTuple
 
 from adjudge.domain.agent_record import MeasuredPart
 from adjudge.domain.frozen import NOTHING, plain
+from adjudge.domain.instance import STEPS
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.numbers import number_of
 from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.steps import STEPS, steps_identity
+from adjudge.domain.steps import steps_identity
 from adjudge.domain.trajectory import Step, StepKind, ToolCall, ToolDefinition, Trajectory
 from adjudge.domain.verdict import KeptCitation, KeptPlace
 from adjudge.errors import RunError

@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -109,7 +109,7 @@ class ServerEntry:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class ModelEntry(ServerEntry):
     """A model, and how it is asked."""
 

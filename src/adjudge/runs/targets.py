@@ -30,7 +30,7 @@ from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.targets.answer import TargetAnswer
 from adjudge.judges.settings import ModelPanel
-from adjudge.ledger.ledger import key_of
+from adjudge.ledger.key import key_of
 from adjudge.messages import Message
 from adjudge.prompts.target import FIELD, PROMPT, ROW, asks_target, render_target
 from adjudge.reading.places import Row

@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from adjudge.domain.evidence import INVENTED
 from adjudge.domain.frozen import NOTHING
+from adjudge.domain.instance import STEPS
 from adjudge.domain.json_types import JsonObject
-from adjudge.domain.steps import MOST_CITED, MOVED, STEPS, Cited, StepCitation, numbered_text
+from adjudge.domain.steps import MOST_CITED, MOVED, Cited, StepCitation, numbered_text
 from adjudge.domain.verdict import Chosen, KeptPlace
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.messages import Message

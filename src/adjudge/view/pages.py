@@ -9,8 +9,8 @@ from itertools import islice
 import jinja2
 from markupsafe import Markup
 
+from adjudge.domain.instance import STEPS
 from adjudge.domain.record import Fields, JudgmentRecord, PairwiseDetail
-from adjudge.domain.steps import STEPS
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message, abridge, capitalize, join, plural, render, term
 from adjudge.rag.dimensions import Dimension, Gate

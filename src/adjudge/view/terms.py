@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message, term
-from adjudge.trust.confusion import FAILED
 
 STATUSES: Mapping[str, Message] = {
     "scored": term("status", "scored"),
@@ -63,7 +62,7 @@ _FIGURES: Mapping[str, Message] = {
     "wrong step": Message("the step where it went wrong"),
     "wrong step ±1": Message("that step, at most one away"),
 }
-_OUTCOMES: Mapping[str, Message] = {FAILED: term("status", "failed"), TIE: Message("tie")}
+_OUTCOMES: Mapping[str, Message] = {"failed": term("status", "failed"), TIE: Message("tie")}
 
 _LEANINGS: Mapping[str, Message] = {
     "position": term("leaning", "position"),

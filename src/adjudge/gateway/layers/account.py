@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import astuple, dataclass, field, replace
 
 from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Amounts, Reply, Request, Usage
 from adjudge.gateway.prices import TARGET
 from adjudge.reading.typed_json import read_as
@@ -172,7 +173,7 @@ class Spent(Amounts):
     """Calls whose price is not known; ``usd`` is without them."""
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class _KeptAccount:
     """An account as a ledger keeps it: each amount by its numbers."""
 

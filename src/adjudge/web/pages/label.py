@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.instance import STEPS
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import LabelScale, labels
-from adjudge.domain.steps import STEPS
 from adjudge.errors import SetupError
 from adjudge.labels.criteria_notes import add_note
 from adjudge.labels.queue import FIRST, QUEUES, is_drawn

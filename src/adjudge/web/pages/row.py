@@ -14,10 +14,10 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.domain.agent_record import AgentDetail
+from adjudge.domain.instance import STEPS
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.record import Fields, JudgmentRecord, PairwiseDetail, VoteRecord
-from adjudge.domain.steps import STEPS
 from adjudge.errors import RunError
 from adjudge.ledger.browse import judges_in, neighbours, same_text
 from adjudge.ledger.file import FILE, read_meta
