@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -447,12 +448,14 @@ def _spans_line(*traces: int) -> str:
     return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [*map(span, traces)]}]}]})
 
 
+@pytest.mark.parametrize("name", ["spans.jsonl", "traces.json", "spans.jsonl.gz"])
 def test_only_open_traces_of_a_large_file_are_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     lines = [_spans_line(1), _spans_line(2, 1), "", _spans_line(3), _spans_line(2)]
-    path = tmp_path / "spans.jsonl"
-    path.write_text("\n".join([*lines[:5], _spans_line(4)]), encoding="utf-8")
+    path = tmp_path / name
+    text = "\n".join([*lines[:5], _spans_line(4)]).encode()
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
     whole = [row.trajectory.goal for row in read_traces(path)]
     monkeypatch.setattr(files, "_SMALL", 0)
     held: list[int] = []
