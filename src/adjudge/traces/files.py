@@ -23,7 +23,7 @@ from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.messages import Message, reason_of
 from adjudge.reading.archive import entries, entry_names, unpacked_size
 from adjudge.traces.chunks import streamed_events
-from adjudge.traces.read import as_message, checked, unknown
+from adjudge.traces.read import as_message, checked, lack_of_texts, unknown
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.values import Object
@@ -130,7 +130,7 @@ def _rows(
             for given in groups or [[*head, *rest, *(beside or ())]]:
                 yield from (one for one in given if isinstance(one, BadRow))
                 if good := _good(given):
-                    yield from checked(format, good)
+                    yield from _with_texts(checked(format, good), str(path))
     except (RunError, SetupError) as error:
         yield BadRow(str(path), str(error))
     except OSError as error:
@@ -230,9 +230,19 @@ def _documents(
         yield one
         return
     try:
-        yield from checked(format, [one])
+        yield from _with_texts(checked(format, [one]), where)
     except WrongData as error:
         yield BadRow(where, str(error))
+
+
+def _with_texts(rows: Iterator[TraceRow], where: str) -> Iterator[TraceRow | BadRow]:
+    """One run without texts is a bad row, and those behind it are read."""
+    for row in rows:
+        reason, id = lack_of_texts(row), row.columns.get("id")
+        if reason is None:
+            yield row
+        else:
+            yield BadRow(where if id is None else f"{where}, {id}", reason)
 
 
 def _logs_beside(path: Path) -> Path | None:
