@@ -108,6 +108,9 @@ def test_what_the_trace_says_of_the_whole_counts() -> None:
     assert measure("usd", parts, Expectations(), {}).value == 0.25
     calls = replace(whole, usage=Usage(3))
     assert measure("tokens", calls, Expectations(), {}).value is None
+    uncounted = replace(calls, steps=(replace(said, usage=Usage(1)),))
+    assert measure("tokens", uncounted, Expectations(), {}).value is None
+    assert measure("model_calls", uncounted, Expectations(), {}).value == 1
     first, _ = turns_of(parts)
     assert measure("seconds", first, Expectations(), {}).value is None
 

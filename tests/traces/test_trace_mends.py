@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from adjudge import Trajectory
+from adjudge.data.sources.row import BadRow
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.trajectory import ToolCall
 from adjudge.traces import files
@@ -447,12 +449,14 @@ def _spans_line(*traces: int) -> str:
     return json.dumps({"resourceSpans": [{"scopeSpans": [{"spans": [*map(span, traces)]}]}]})
 
 
+@pytest.mark.parametrize("name", ["spans.jsonl", "traces.json", "spans.jsonl.gz"])
 def test_only_open_traces_of_a_large_file_are_held(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     lines = [_spans_line(1), _spans_line(2, 1), "", _spans_line(3), _spans_line(2)]
-    path = tmp_path / "spans.jsonl"
-    path.write_text("\n".join([*lines[:5], _spans_line(4)]), encoding="utf-8")
+    path = tmp_path / name
+    text = "\n".join([*lines[:5], _spans_line(4)]).encode()
+    path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
     whole = [row.trajectory.goal for row in read_traces(path)]
     monkeypatch.setattr(files, "_SMALL", 0)
     held: list[int] = []
@@ -464,3 +468,20 @@ def test_only_open_traces_of_a_large_file_are_held(
     monkeypatch.setattr(files, "checked", counted)
     assert sorted(row.trajectory.goal for row in read_traces(path)) == sorted(whole)
     assert held == [4, 1]
+
+
+def test_a_trace_without_texts_costs_only_itself(tmp_path: Path) -> None:
+    other = json.loads(_spans_line(2))
+    other["resourceSpans"][0]["scopeSpans"][0]["spans"][0]["attributes"] = []
+    lines = [_spans_line(1), json.dumps(other), _spans_line(3), _spans_line(4)]
+    spans = [one for line in lines for one in json.loads(line)["resourceSpans"]]
+    for name, text in (
+        ("lines.jsonl", "\n".join(lines)),
+        ("document.json", json.dumps({"resourceSpans": spans})),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        bad: list[BadRow] = []
+        found = [row.trajectory.goal for row in read_traces(tmp_path / name, on_bad_row=bad.append)]
+        assert found == ["task 1", "task 3", "task 4"]
+        (one,) = bad
+        assert f"{2:032x}" in one.where

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Callable
@@ -14,6 +15,7 @@ import pytest
 from adjudge.agents.evaluator import AgentEvaluator
 from adjudge.agents.rules import RULES, measure_all
 from adjudge.data.sources.row import BadRow
+from adjudge.reading import archive
 from adjudge.traces import files
 from adjudge.traces.spans import TraceSpan, trajectory_of_spans
 from adjudge.traces.turns import CalledTool, Returned, Said, Turn
@@ -135,11 +137,43 @@ def test_a_trace_that_no_memory_holds_is_one_line(
     monkeypatch.setattr(files, "LARGEST_TRACE", 5_000_000)
     for name, text in (
         ("one.jsonl", f"{line}\n" * 6000),
+        ("one.jsonl.gz", f"{line}\n" * 6000),
         ("document.json", json.dumps({"resourceSpans": ["x" * 6_000_000]})),
+        ("document.json.gz", json.dumps({"resourceSpans": ["x" * 6_000_000]})),
         ("list.json", json.dumps([{"role": "user", "content": "x" * 6_000_000}])),
+        ("table.csv.gz", "id,messages\n" + "x" * 6_000_000),
     ):
-        (tmp_path / name).write_text(text, encoding="utf-8")
+        packed = gzip.compress if name.endswith(".gz") else bytes
+        (tmp_path / name).write_bytes(packed(text.encode()))
         bad: list[BadRow] = []
         assert list(files.read_traces(tmp_path / name, on_bad_row=bad.append)) == []
         (found,) = bad
         assert "6 MB is too large: up to 5 MB are read" in str(found), name
+
+
+def test_a_file_that_unpacks_to_a_thousand_times_its_size_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archive, "_SUSPICIOUS", 1_000_000)
+    line = json.dumps({"role": "user", "content": "0" * 100_000})
+    path = tmp_path / "zeros.jsonl.gz"
+    path.write_bytes(gzip.compress(f"{line}\n".encode() * 100))
+    bad: list[BadRow] = []
+    assert list(files.read_traces(path, on_bad_row=bad.append)) == []
+    (found,) = bad
+    assert "unpacks to more than" in str(found)
+
+
+def test_a_window_that_moves_on_repeats_nothing() -> None:
+    goal = Turn("user", [Said("Do it.")])
+    for width in range(1, 8):
+        told = [goal]
+        spans = []
+        for place in range(30):
+            spans.append(model(place, told[-width:], [call(place, f"c{place}")]))
+            told = [*told, call(place, f"c{place}"), result(place)]
+        run = trajectory_of_spans(spans)
+        made = [step.call for step in run.steps if step.call]
+        assert [one.arguments for one in made] == [{"n": place} for place in range(30)], width
+        assert [one.result for one in made[:-1]] == [f"result {place}" for place in range(29)]
+        assert len(run.steps) == 31, width

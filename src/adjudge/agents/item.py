@@ -87,7 +87,11 @@ class AgentItem:
         }
         if self.work.known is None:
             self.work.known = steps_identity([step.canonical for step in self.trajectory.steps])
-        return replace(self.instance, fields={**fields, TRAJECTORY: self.work.known})
+        beside = {
+            name: value for name, value in self.instance.metadata.items() if name != TRAJECTORY
+        }
+        known = {**fields, TRAJECTORY: self.work.known}
+        return replace(self.instance, fields=known, metadata=beside)
 
 
 def trajectory_in(instance: Instance) -> Trajectory:

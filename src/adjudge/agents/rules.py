@@ -626,9 +626,10 @@ def _model_calls(case: RuleCase) -> Found:
 
 def _tokens(case: RuleCase) -> Found:
     run = case.trajectory
-    usages = [step.usage for step in run.steps if step.usage]
+    counts = [_tokens_in(step.usage) for step in run.steps if step.usage]
     total = _tokens_in(run.usage) if run.usage else 0
-    return _recorded(case, "tokens", [_tokens_in(one) for one in usages], total or None)
+    # no call takes no tokens: where there are none, nobody counted them
+    return _recorded(case, "tokens", [one for one in counts if one], total or None)
 
 
 def _tokens_in(usage: Usage) -> int:

@@ -4,6 +4,7 @@ and never without a limit.
 
 from __future__ import annotations
 
+import gzip
 import sys
 import zipfile
 import zlib
@@ -38,21 +39,40 @@ def entry_names(path: Path) -> tuple[str, ...]:
 
 def entries(path: Path, wanted: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
     """(name, content) of the entries whose names are wanted, in their order."""
-    total, most = 0, max(_SUSPICIOUS, _EXPANSION * path.stat().st_size)
+    total = 0
     with _opened(path) as archive, path.open("rb") as file:
         for info in _checked(archive, path):
             if not wanted(info.filename) or info.is_dir():
                 continue
             content = _content(file, info, path)
             total += len(content)
-            if total > most:
-                raise RunError(
-                    "{path} unpacks to more than {most:,} bytes from {size:,}: it is not used",
-                    path=path,
-                    most=most,
-                    size=path.stat().st_size,
-                )
+            _check_expansion(path, total)
             yield info.filename, content
+
+
+def unpacked_size(path: Path) -> int:
+    """How many bytes a file that is packed with gzip unpacks to."""
+    total = 0
+    try:
+        with gzip.open(path) as file:
+            while chunk := file.read(_CHUNK):
+                total += len(chunk)
+                _check_expansion(path, total)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise RunError("{path} cannot be unpacked: {error}", path=path, error=error) from error
+    return total
+
+
+def _check_expansion(path: Path, unpacked: int) -> None:
+    size = path.stat().st_size
+    most = max(_SUSPICIOUS, _EXPANSION * size)
+    if unpacked > most:
+        raise RunError(
+            "{path} unpacks to more than {most:,} bytes from {size:,}: it is not used",
+            path=path,
+            most=most,
+            size=size,
+        )
 
 
 def _opened(path: Path) -> zipfile.ZipFile:

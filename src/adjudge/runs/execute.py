@@ -32,12 +32,14 @@ from adjudge.gateway.open import OpenModel
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.reading.objects import ObjectFile
-from adjudge.runs.build import instances, judges, open_entry
+from adjudge.runs.build import instances, judges, open_entry, reads_traces
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.ready_judge import ReadyJudge
 
 _QUICKLY_COUNTED = 100_000_000
 """Bytes of a file whose rows are counted before they are judged."""
+_TRACES_QUICKLY_COUNTED = 4_000_000
+"""The same of traces, which have to be put together."""
 
 
 @light_dataclass(frozen=True)
@@ -274,6 +276,7 @@ class EvalRun:
         twice.
         """
         source = self.file.source
+        most = _TRACES_QUICKLY_COUNTED if reads_traces(self.file) else _QUICKLY_COUNTED
         if any(ready.per == "turn" for ready in self.judges):
             return None  # rows have as many turns as they have
         if self.file.rows:
@@ -283,7 +286,7 @@ class EvalRun:
                 self.file.data.path == STDIN
                 or isinstance(source, ObjectFile)
                 or not source.is_file()
-                or source.stat().st_size > _QUICKLY_COUNTED
+                or source.stat().st_size > most
             ):
                 return None
             rows = sum(1 for _ in instances(self.file, _ignore, self.limit))

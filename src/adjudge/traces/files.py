@@ -8,24 +8,26 @@ import io
 import json
 import re
 import sys
+import zlib
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, TypeVar, cast
+from typing import BinaryIO, cast
 
 from adjudge.data.sources.json_rows import JsonDocument, is_lines
 from adjudge.data.sources.row import BadRow, Origin
-from adjudge.data.sources.text import PeekableText, open_text
+from adjudge.data.sources.text import LONGEST, PeekableText, open_text
 from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.messages import Message, reason_of
-from adjudge.reading.archive import entries, entry_names
+from adjudge.reading.archive import entries, entry_names, unpacked_size
 from adjudge.traces.chunks import streamed_events
-from adjudge.traces.read import as_message, checked, unknown
+from adjudge.traces.read import as_message, checked, lack_of_texts, unknown
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.values import Object
 
-One = TypeVar("One")
 TRACE_FILES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".csv", ".log", ".sse", ".txt")
 """How the names of files with traces end; each may be packed as .gz."""
 _LOOKED_AT = 50
@@ -124,11 +126,11 @@ def _rows(
             beside = _objects(logs) if (logs := _logs_beside(path)) is not None else None
             groups = _whole_traces(path, chain(head, rest)) if beside is None else None
             if groups is None:
-                _check_size(path.stat().st_size)
+                _check_size(_size(path))
             for given in groups or [[*head, *rest, *(beside or ())]]:
                 yield from (one for one in given if isinstance(one, BadRow))
                 if good := _good(given):
-                    yield from checked(format, good)
+                    yield from _with_texts(checked(format, good), str(path))
     except (RunError, SetupError) as error:
         yield BadRow(str(path), str(error))
     except OSError as error:
@@ -145,23 +147,51 @@ def _whole_traces(
     return None if last is None else _until_closed(objects, last)
 
 
-def _last_lines(path: Path) -> Mapping[int, int] | None:
-    """Line, counted among those that are not blank → the last one that a trace in it is in."""
-    if path.suffix.lower() != ".jsonl" or path.stat().st_size < _SMALL:
+def _last_lines(path: Path) -> Sequence[int] | None:
+    """Of each line that is not blank, the last one that a trace in it is in."""
+    if _size(path) < _SMALL:
         return None
-    ids, ends, sizes = [], {}, []
-    with path.open("rb") as file:
-        for number, line in enumerate(one for one in file if one.strip()):
-            found = {*_TRACE_ID.findall(line)}
-            if not found:
-                return None
-            ids.append(found)
-            sizes.append(len(line))
-            ends.update(dict.fromkeys(found, number))
-    last = {number: max(map(ends.__getitem__, found)) for number, found in enumerate(ids)}
-    for held in _until_closed(iter(sizes), last):
-        _check_size(sum(held))
+    ends: dict[bytes, int] = {}
+    for number, (_, traces) in enumerate(_lines_of_spans(path)):
+        if not traces:
+            return None
+        ends.update(dict.fromkeys(traces, number))
+    last = array("Q")
+    end = held = 0
+    for number, (size, traces) in enumerate(_lines_of_spans(path)):
+        last.append(max(ends.get(one, number) for one in traces))
+        end, held = max(end, last[-1]), held + size
+        if number >= end:
+            _check_size(held)
+            held = 0
     return last
+
+
+def _lines_of_spans(path: Path) -> Iterator[tuple[int, Sequence[bytes]]]:
+    """The size of each line that is not blank, and the traces that it names."""
+    with _unpacked(path) as file:
+        while line := file.readline(LONGEST):
+            if line.strip():
+                yield len(line), _TRACE_ID.findall(line)
+
+
+def _size(path: Path) -> int:
+    """In bytes, unpacked."""
+    return unpacked_size(path) if _is_packed(path) else path.stat().st_size
+
+
+def _is_packed(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == _GZIP
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[BinaryIO]:
+    with cast(BinaryIO, gzip.open(path) if _is_packed(path) else path.open("rb")) as file:
+        try:
+            yield file
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
 
 
 def _check_size(size: int) -> None:
@@ -174,12 +204,14 @@ def _check_size(size: int) -> None:
         )
 
 
-def _until_closed(objects: Iterator[One], last: Mapping[int, int]) -> Iterator[list[One]]:
-    held: list[One] = []
+def _until_closed(
+    objects: Iterator[Object | BadRow], last: Sequence[int]
+) -> Iterator[list[Object | BadRow]]:
+    held: list[Object | BadRow] = []
     end = 0
     for number, one in enumerate(objects):
         held.append(one)
-        end = max(end, last.get(number, number))
+        end = max(end, last[number] if number < len(last) else number)
         if number >= end:
             yield held
             held = []
@@ -198,9 +230,19 @@ def _documents(
         yield one
         return
     try:
-        yield from checked(format, [one])
+        yield from _with_texts(checked(format, [one]), where)
     except WrongData as error:
         yield BadRow(where, str(error))
+
+
+def _with_texts(rows: Iterator[TraceRow], where: str) -> Iterator[TraceRow | BadRow]:
+    """One run without texts is a bad row, and those behind it are read."""
+    for row in rows:
+        reason, id = lack_of_texts(row), row.columns.get("id")
+        if reason is None:
+            yield row
+        else:
+            yield BadRow(where if id is None else f"{where}, {id}", reason)
 
 
 def _logs_beside(path: Path) -> Path | None:
@@ -220,20 +262,18 @@ def _opened(path: Path) -> tuple[list[Object | BadRow], Iterator[Object | BadRow
 
 def _objects(path: Path) -> Iterator[Object | BadRow]:
     with path.open("rb") as raw:
-        packed = raw.peek(2)[:2] == _GZIP
-        file = cast(BinaryIO, gzip.GzipFile(fileobj=raw)) if packed else raw
-        kind = Path(path.name.removesuffix(".gz")).suffix.lower()
-        if raw.peek(4)[:4] == _ZIP:
-            yield from _archive(path)
-            return
+        archived = raw.read(4) == _ZIP
+    if archived:
+        yield from _archive(path)
+        return
+    size = _size(path)
+    kind = Path(path.name.removesuffix(".gz")).suffix.lower()
+    with _unpacked(path) as file:
         if kind in (".csv", ".tsv"):
+            _check_size(size)
             yield from _table(file, "\t" if kind == ".tsv" else ",")
-            return
-        origin = Origin(str(path), path.name, "line")
-        try:
-            yield from _json(open_text(file, origin, None), path.stat().st_size)
-        except (gzip.BadGzipFile, EOFError) as error:
-            raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
+        else:
+            yield from _json(open_text(file, Origin(str(path), path.name, "line"), None), size)
 
 
 def _archive(path: Path) -> Iterator[Object]:
@@ -254,6 +294,7 @@ def _is_sample(name: str) -> bool:
 def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
     head = text.head.lstrip()
     if head.startswith(("data:", "event:")):
+        _check_size(size)
         yield from streamed_events("".join(text.chunks()))
     elif is_lines(text.head) or _is_line(head):
         for number, line in enumerate(text.lines(), 1):

@@ -61,22 +61,21 @@ def unknown(format: str | None) -> Message:
 
 def rows_of(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
     """The trajectories of objects in a format: of each by itself, or of all together."""
-    if format.lines(given) or not format.document(given[0]):
-        yield from checked(format, given)
-        return
-    for one in given:
-        yield from checked(format, [one])
+    together = format.lines(given) or not format.document(given[0])
+    for objects in [given] if together else ([one] for one in given):
+        for row in checked(format, objects):
+            if (reason := lack_of_texts(row)) is not None:
+                raise WrongData(reason)
+            yield row
 
 
 def checked(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
-    """What the format reads; a WrongData where the value is not as its tool writes it, or holds
-    nothing of what was said.
-    """
+    """What the format reads; a WrongData where the value is not as its tool writes it."""
     count = 0
     try:
         for row in format.read(given):
             count += 1
-            yield _with_texts(row)
+            yield row
     except WrongData:
         raise
     except HOSTILE as error:
@@ -89,16 +88,17 @@ def checked(format: TraceFormat, given: Sequence[Object]) -> Iterator[TraceRow]:
         raise WrongData("holds no trajectory of {format}", format=format.name)
 
 
-def _with_texts(row: TraceRow) -> TraceRow:
+def lack_of_texts(row: TraceRow) -> Message | None:
+    """What is said of a run that holds nothing of what was said or done; None where it does."""
     trajectory = row.trajectory
     said = (
         step.text or step.call is not None or step.kind == "handed over"
         for step in trajectory.steps
     )
-    if not trajectory.goal and not trajectory.answer and not any(said):
-        raise WrongData(
-            "the trace holds no texts: record them with "
-            "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (older: true), or "
-            "without OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS"
-        )
-    return row
+    if trajectory.goal or trajectory.answer or any(said):
+        return None
+    return Message(
+        "the trace holds no texts: record them with "
+        "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY (older: true), or "
+        "without OPENINFERENCE_HIDE_INPUTS and OPENINFERENCE_HIDE_OUTPUTS"
+    )

@@ -246,10 +246,10 @@ class _Threads:
 
 def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
     """How many of the keys repeat the end of the conversation before, where the beginning was left
-    out; at least two, since one message may well be said again.
+    out: a call or a result, or at least two messages, since one may well be said again.
     """
     most = min(len(before), len(keys))
-    if most < 2 or before[-1] not in keys:
+    if not most or before[-1] not in keys:
         return 0
     line = [*keys[:most], object(), *before[-most:]]
     borders = [0] * len(line)
@@ -259,7 +259,12 @@ def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
         while same and line[place] != line[same]:
             same = borders[same - 1]
         borders[place] = same + (line[place] == line[same])
-    return borders[-1] if borders[-1] > 1 else 0
+    return borders[-1] if borders[-1] > 1 or (borders[-1] and _acts(before[-1])) else 0
+
+
+def _acts(key: object) -> bool:
+    """Whether a message calls something, or brings what came of it."""
+    return isinstance(key, tuple) and key[0] in ("calls", "results")
 
 
 def _repeated(before: Sequence[object], keys: Sequence[object], start: int) -> range | None:
@@ -274,8 +279,7 @@ def _repeated(before: Sequence[object], keys: Sequence[object], start: int) -> r
         if left != right or same == len(before) - start:
             break
         same += 1
-    acts = isinstance(before[-1], tuple) and before[-1][0] in ("calls", "results")
-    return range(stop - same, stop) if same > 1 or (same and acts) else None
+    return range(stop - same, stop) if same > 1 or (same and _acts(before[-1])) else None
 
 
 class _Above(NamedTuple):

@@ -352,7 +352,7 @@ FEWER = Message("a count is better the lower it is: the difference says how many
 def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
     if not rows:
         return None
-    return -total / rows if is_count else total / rows
+    return 0.0 - total / rows if is_count else total / rows  # and never -0.0
 
 
 def _pooled(whole: RunComparison, slices: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
