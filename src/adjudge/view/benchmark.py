@@ -221,7 +221,7 @@ def _from_nothing(costs: Sequence[float], language: str) -> Axis:
 def _logarithmic(costs: Sequence[float], language: str) -> Axis:
     """From a power of ten to another, where costs lie far apart."""
     low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
-    title = Message("cost of 1000 rows, $ (each mark is ten times the one before)").render(language)
+    title = Message("cost of 1000 rows, $ (logarithmic)").render(language)
     return Axis(title, low, high, [(at, f"{10**at:g}") for at in range(low, high + 1)])
 
 

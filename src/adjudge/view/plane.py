@@ -10,8 +10,10 @@ from markupsafe import Markup
 
 from adjudge.view.plots import Range
 
-_WIDTH, _HEIGHT = 360, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 16, 42, 44
+_WIDTH, _HEIGHT = 360, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 6, 60, 44
+_INSIDE = 14
+"""From an axis to where values begin."""
 _MOST_STOPS = 30
 """Points that the tab key stops at: of more, the table tells."""
 _LONGEST = 46
@@ -69,17 +71,27 @@ def plane(
     """
 
     def x(value: float) -> float:
-        return _LEFT + (_WIDTH - _LEFT - _RIGHT) * right.share(value)
+        width = _WIDTH - _LEFT - _RIGHT - 2 * _INSIDE
+        return _LEFT + _INSIDE + width * right.share(value)
 
     def y(value: float) -> float:
-        return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * up.share(value)
+        height = _HEIGHT - _TOP - _BOTTOM - 2 * _INSIDE
+        return _HEIGHT - _BOTTOM - _INSIDE - height * up.share(value)
 
-    ends = (x(right.low), y(up.low), x(right.high), y(up.high))
-    parts = [*_frame(right, up, ends, diagonal=diagonal)]
+    parts = [
+        _line("axis", _LEFT, _HEIGHT - _BOTTOM, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM),
+        _line("axis", _LEFT, _HEIGHT - _BOTTOM, _LEFT, _TOP),
+        *(_text(x(value), _HEIGHT - _BOTTOM + 17, text) for value, text in right.ticks),
+        *(_text(_LEFT - 6, y(value) + 4, text, "end") for value, text in up.ticks),
+        _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 8, right.title),
+        _text(4, _TOP - 10, up.title, "start"),
+    ]
+    if diagonal:
+        parts.append(_line("axis", x(right.low), y(up.low), x(right.high), y(up.high)))
     if bar:
         parts += [
-            _line("limit", ends[0], y(bar.y), ends[2], y(bar.y)),
-            _text(ends[2], y(bar.y) - 5, bar.name, "end"),
+            _line("limit", _LEFT, y(bar.y), _WIDTH - _RIGHT, y(bar.y)),
+            _text(_WIDTH - _RIGHT, y(bar.y) + 16, bar.name, "end"),
         ]
     for one, other in pairwise(points if joined else ()):
         if one.y.value is not None and other.y.value is not None:
@@ -104,22 +116,6 @@ def plane(
     )
 
 
-def _frame(
-    right: Axis, up: Axis, ends: tuple[float, float, float, float], *, diagonal: bool
-) -> Iterator[Markup]:
-    left, bottom, end, top = ends
-    yield _line("axis", left, bottom, end, bottom)
-    yield _line("axis", left, bottom, left, top)
-    if diagonal:
-        yield _line("axis", left, bottom, end, top)
-    for value, text in right.ticks:
-        yield _text(left + (end - left) * right.share(value), bottom + 17, text)
-    for value, text in up.ticks:
-        yield _text(left - 6, bottom + (top - bottom) * up.share(value) + 4, text, "end")
-    yield _text((left + end) / 2, _HEIGHT - 8, right.title)
-    yield Markup('<text class="up" x="4" y="{}">{}</text>').format(top - 8, up.title)
-
-
 def _dot(one: Point, x: float, y: float) -> Iterator[Markup]:
     yield Markup('<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(
         x, y, one.radius
@@ -133,9 +129,8 @@ def _dot(one: Point, x: float, y: float) -> Iterator[Markup]:
 def _point(one: Point, drawn: Markup, *, stops: bool) -> Markup:
     name = one.name if len(one.name) <= _LONGEST else one.name[: _LONGEST - 1] + "…"
     told = Markup(
-        '<g class="told"><rect x="0" y="0" width="{}" height="36"/>'
-        '<text x="4" y="14">{}</text><text x="4" y="30">{}</text></g>'
-    ).format(_WIDTH, name, one.told)
+        '<g class="told"><text x="4" y="13">{}</text><text x="4" y="30">{}</text></g>'
+    ).format(name, one.told)
     stop = Markup(' tabindex="0" role="img" aria-label="{}"').format(f"{one.name}: {one.told}")
     return Markup('<g class="point"{}><title>{}</title>{}{}</g>').format(
         stop if stops else Markup(""), f"{one.name}: {one.told}", drawn, told
