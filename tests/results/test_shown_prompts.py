@@ -15,7 +15,7 @@ from adjudge.ledger.file import FILE, connect
 from adjudge.rag import RagEvaluator
 from adjudge.results.shown_prompts import ShownPrompt, shown_prompts
 from adjudge.runs.folder import reading
-from support.rag import ROW, gives
+from support.rag import GOOD, ROW, gives
 
 Turns = tuple[tuple[str, str], ...]
 
@@ -120,5 +120,7 @@ def test_every_dimension_of_a_rag_answer_has_its_own_prompt(tmp_path: Path) -> N
         tuple((turn.role, turn.content) for turn in request.prompt.messages)
         for request in asked.requests
     ]
-    assert sorted(one.turns for one in found(tmp_path) if one and one.checked) == sorted(heard)
+    shown = [one for one in found(tmp_path) if one and one.checked]
+    assert sorted(one.turns for one in shown) == sorted(heard)
+    assert {one.criterion for one in shown} == GOOD.keys()
     assert len(heard) == 6

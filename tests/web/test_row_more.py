@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, Instance
+from adjudge import AspectCritic, Instance, RagEvaluator
 from support.labels import compared, model
 from support.page import Page, served
+from support.rag import ROW, gives
 from support.trust import labelled, labels_of, population, run_of
 
 ROWS = population(30)
@@ -79,3 +81,14 @@ def test_the_end_of_a_queue_sums_up_what_was_said(page: Page) -> None:
     assert found["summary"]["answers"] == {"PASS": 1}
     assert found["summary"]["notes"] == 1
     assert "What you said" in page.get(address).text
+
+
+def test_a_vote_on_a_rag_answer_says_which_dimension_it_is_about(tmp_path: Path) -> None:
+    RagEvaluator(gives()).evaluate([ROW], run=tmp_path / "rag")
+    with served(tmp_path) as page:
+        there = f"{page.run('rag')}/row/1"
+        chosen, shown = page.data(there)["chosen"], page.get(there).text
+    told = {one["about"]: int(one["said"]) for one in chosen["votes"]}
+    assert told == {one["title"]: one["score"] for one in chosen["dimensions"]}
+    assert len(told) == 6
+    assert all(f'<span class="tag">{title}</span>' in shown for title in told)

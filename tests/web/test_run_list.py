@@ -209,7 +209,10 @@ def test_the_rows_of_a_list_are_judged_again(page: Page, tmp_path: Path) -> None
         assert [row[name] for name in names] == ["first 1", "second 1"]
         estimate = own.data(f"{there}&model={quote(own.data(there)['models'][0])}&do=estimate")
         assert estimate["estimate"]["judgments"] == 1
-        playground = own.get(f"{own.run('two')}/these/playground?tick=7,8").headers["location"]
-        assert playground.endswith("&judge=DirectJudge&row=7&rows=7-8")
+        playground = own.get(f"{own.run('two')}/these/playground?tick=7-9").headers["location"]
+        assert playground.endswith("&judge=DirectJudge&rows=7-9")
+        opened = own.data(playground.removeprefix(own.access.place))["draft"]["rows"]
+        assert [one["id"] for one in opened] == ["r3", "r4"], "rows 7 and 8 are one text"
+        assert [one["texts"]["response"] for one in opened] == [["text 3 ."], ["text 4 ."]]
     with served(tmp_path, read_only=True) as own:
         assert own.post(f"{own.run('two')}/these/again", tick="7").status == 403

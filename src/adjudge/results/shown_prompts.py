@@ -33,6 +33,8 @@ class ShownPrompt(NamedTuple):
     put: the reply could not be read, and of what was asked after that the ledger has the hash
     alone.
     """
+    criterion: str = ""
+    """What it asks about, where the hash tells; of a RAG answer, the dimension."""
 
 
 def shown_prompts(
@@ -59,9 +61,9 @@ def _again(
     for ballot in _candidates(configuration, judgment, vote):
         prompt = _prompt(ballot)
         if prompt and prompt.hash == vote.prompt:
-            return _shown(prompt, checked=True)
+            return _shown(prompt, ballot.criteria.name)
         first = first or prompt
-    return _shown(first, checked=False) if first and vote.repairs else None
+    return _shown(first) if first and vote.repairs else None
 
 
 def _prompt(ballot: Ballot) -> Prompt | None:
@@ -71,8 +73,9 @@ def _prompt(ballot: Ballot) -> Prompt | None:
     return None
 
 
-def _shown(prompt: Prompt, *, checked: bool) -> ShownPrompt:
-    return ShownPrompt(tuple((turn.role, turn.content) for turn in prompt.messages), checked)
+def _shown(prompt: Prompt, criterion: str = "") -> ShownPrompt:
+    turns = tuple((turn.role, turn.content) for turn in prompt.messages)
+    return ShownPrompt(turns, bool(criterion), criterion)
 
 
 def _candidates(

@@ -66,9 +66,17 @@ def positional_bias(results: Iterable[Result], level: float = 0.05) -> BiasRepor
     votes, at level 0.05: noise is called bias in 2 to 4 % of runs over 30 to 200 items; an excess
     of 0.09 lies outside its interval in 7 % of runs over 30 items, in 5 % over 100.
     """
+    return bias_of_rates([_item(result.votes) for result in results], level)
+
+
+def bias_of_rates(
+    measured: Sequence[tuple[float, float] | None], level: float = 0.05
+) -> BiasReport:
+    """The same by each item's disagreement between orders and within one; None of an item that has
+    too few votes.
+    """
     if not 0 < level < 1:
         raise SetupError("level must lie between 0 and 1, not {level!r}", level=level)
-    measured = [_item(result.votes) for result in results]
     rates = [rate for rate in measured if rate is not None]
     left_out = len(measured) - len(rates)
     if not rates:

@@ -66,6 +66,8 @@ class CalibrationSettings(LabelSettings):
     """The column by which the number and agreement are told apart."""
     sequential: bool = False
     """Whether the corrected number may be looked at after every label, and labelling stopped."""
+    looks: int = 0
+    """After how many parts of the labels, in their order, the corrected number is told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +108,8 @@ class Calibration(JudgeCriterion, HtmlRepr):
     """The number apart for each slice of the rows, where a column was named."""
     one_of_several: bool = False
     """Whether other judges of the run judge by the same criteria."""
+    looks: tuple[Estimate, ...] = ()
+    """The corrected number as it would have been after the first labels, the last one as it is."""
     system: str = ""
     """Whose answers they are, where several targets answered: each is corrected by the labels of
     its own.
@@ -377,6 +381,7 @@ def calibration(
         agreement=agreement_of(rows, measure, settings.agreement, level)
         if settings.agreement
         else None,
+        looks=() if refused else tuple(_looks(rows, drawn, settings)),
         slices=None if by_labels else slices_of(rows, drawn, measure, level),
         panel=panel_of(rows.labelled, measure, level, _said(rows, measure))
         if settings.agreement
@@ -402,6 +407,23 @@ def _estimates(
         none = undefined("win rate", 0, several.text, level=level)
         found = replace(found, naive=none, alone=none)
     return found, once
+
+
+def _looks(
+    rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
+) -> Iterator[Estimate]:
+    """By the rows that were labelled first, then by more of them; nothing where their order is not
+    known or where they were too few.
+    """
+    first = {one.identity: min(label.at for label in rows.labels[one.identity]) for one in drawn}
+    if len(set(first.values())) < 2:
+        return
+    in_order = sorted(drawn, key=lambda one: first[one.identity])
+    for number in range(1, settings.looks + 1):
+        some = in_order[: round(len(in_order) * number / settings.looks)]
+        found, _ = _estimates(rows, some, settings)
+        if not too_few(found.strata, every=rows.weighting is not None):
+            yield from_unit(found.corrected.estimate, rows.measure.range)
 
 
 def _weights(strata: Sequence[Stratum], rows: Rows) -> list[float]:

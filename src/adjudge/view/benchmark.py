@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
-from adjudge.messages import Message, join, plural, term
+from markupsafe import Markup
+
+from adjudge.messages import Message, join, plural, render, term
 from adjudge.results.numbers import figure, limits
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
+from adjudge.view.plane import Axis, Bar, Point, axis, plane
+from adjudge.view.plots import Range, interval
 from adjudge.view.template import environment
 from adjudge.view.terms import figure_title
 
+_WIDE = 20
+"""How many times as much the dearest judge costs where costs are shown by powers of ten."""
 SHOWN = 50
 """Disagreements that a page lists of each judge."""
 _NOTHING = "–"
@@ -161,6 +169,80 @@ def beside(ranking: Ranking) -> list[Message]:
     return found
 
 
+class PricedJudge(NamedTuple):
+    """What a judge costs for a thousand rows, and how well it agrees with people."""
+
+    rank: int
+    name: str
+    usd: float
+    agreement: Range
+
+
+def cost_plot(judges: Sequence[PricedJudge], ceiling: float | None, language: str) -> Markup:
+    """Cost to the right, agreement upwards, each judge by its rank; ``ceiling``: how well people
+    agree among themselves. Nothing for fewer than two judges.
+    """
+    if len(judges) < 2:
+        return Markup("")
+    costs = [one.usd for one in judges]
+    is_wide = min(costs) > 0 and max(costs) / min(costs) > _WIDE
+    right = _logarithmic(costs, language) if is_wide else _from_nothing(costs, language)
+    lowest = min([0.0, *(end for one in judges for end in one.agreement if end is not None)])
+    points = [
+        Point(
+            math.log10(one.usd) if is_wide else one.usd,
+            one.agreement,
+            f"{one.rank}. {one.name}",
+            Message(
+                "agreement {value}, {limits}; ${cost:.2f} for 1000 rows",
+                value=figure(one.agreement.value, 3),
+                limits=limits(one.agreement, 3),
+                cost=float(one.usd),
+            ).render(language),
+            str(one.rank),
+        )
+        for one in judges
+    ]
+    people = Message("people among themselves").render(language)
+    return plane(
+        points,
+        Message("Cost against agreement").render(language),
+        right,
+        axis(Message("agreement").render(language), lowest, 1.0),
+        bar=None if ceiling is None else Bar(ceiling, people),
+    )
+
+
+def _from_nothing(costs: Sequence[float], language: str) -> Axis:
+    title = Message("cost of 1000 rows, $").render(language)
+    return axis(title, 0.0, max(costs) or 1.0)
+
+
+def _logarithmic(costs: Sequence[float], language: str) -> Axis:
+    """From a power of ten to another, where costs lie far apart."""
+    low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
+    title = Message("cost of 1000 rows, $ (logarithmic)").render(language)
+    return Axis(title, low, high, [(at, f"{10**at:g}") for at in range(low, high + 1)])
+
+
+def _priced(ranking: Ranking) -> list[PricedJudge]:
+    return [
+        PricedJudge(one.rank, one.judge, per, _range(one.agreement))
+        for one in ranking.judges
+        if (per := one.effort.usd_per_1000) is not None and one.agreement.value is not None
+    ]
+
+
+def _range(one: Estimate) -> Range:
+    return Range(one.value, one.lower, one.upper)
+
+
+def ceiling_of(ranking: Ranking) -> float | None:
+    """How well people agree among themselves, where judges are measured by the same figure."""
+    is_same = ranking.ceiling is not None and ranking.figure == "accuracy"
+    return ranking.ceiling.accuracy if ranking.ceiling and is_same else None
+
+
 def title_of(found: Benchmark, ranking: Ranking) -> Message:
     """What a ranking is headed by."""
     title = plural(
@@ -204,6 +286,11 @@ def _render(template: str, found: Benchmark, language: str, *, html: bool) -> st
             found=found,
             table_of=table_of,
             beside=beside,
+            ceiling_of=ceiling_of,
+            cost_plot=lambda ranking: cost_plot(_priced(ranking), ceiling_of(ranking), language),
+            agreement_plot=lambda one, bar: interval(
+                _range(one), f"{render(_share(one), language)}", bar=bar
+            ),
             title_of=title_of,
             intervals=intervals_message(found),
             disagreement_title=_disagreement_title,

@@ -202,11 +202,11 @@ def people_lines(found: AgreementReport) -> Iterator[Message]:
     one.
     """
     for name, pair in found.groups.items():
-        yield Message("group {name}: {pair}", name=name or Message("(empty)"), pair=_pair(pair))
+        yield Message("group {name}: {pair}", name=name or Message("(empty)"), pair=pair_text(pair))
     for name, orders in found.orders.items():
         yield _both_orders(name, orders)
     for name, pair in islice(found.annotators.items(), CROWD):
-        yield Message("judge and {name}: {pair}", name=name, pair=_pair(pair))
+        yield Message("judge and {name}: {pair}", name=name, pair=pair_text(pair))
     if (more := len(found.annotators) - CROWD) > 0:
         yield plural(
             "… and {count} more annotator: --json has them",
@@ -214,7 +214,7 @@ def people_lines(found: AgreementReport) -> Iterator[Message]:
             more,
         )
     for (one, other), pair in found.people.items():
-        yield Message("{one} and {other}: {pair}", one=one, other=other, pair=_pair(pair))
+        yield Message("{one} and {other}: {pair}", one=one, other=other, pair=pair_text(pair))
     if found.people_alpha.value is not None:
         yield Message(
             "people among themselves: Krippendorff's alpha {alpha:.3f}",
@@ -254,6 +254,22 @@ def people_lines(found: AgreementReport) -> Iterator[Message]:
             **values,
         )
     )
+
+
+def kappa_matrix(found: AgreementReport) -> list[tuple[str, list[TwoRaters | None]]]:
+    """The judge first, then each annotator: how each two of them agree, None of one with itself.
+    Nothing where fewer than two people or a crowd labelled.
+    """
+    if not found.people:
+        return []
+    judge, names = Message("the judge"), list(found.annotators)
+    pairs = {**found.people, **{(other, one): pair for (one, other), pair in found.people.items()}}
+    beside_judge: list[TwoRaters | None] = [None, *found.annotators.values()]
+    people = [
+        (one, [pair, *(pairs.get((one, other)) for other in names)])
+        for one, pair in found.annotators.items()
+    ]
+    return [(judge, beside_judge), *people]
 
 
 def _raters(found: RaterModel) -> Message:
@@ -298,7 +314,8 @@ def _both_orders(group: str, found: OrderAgreement) -> Message:
     )
 
 
-def _pair(pair: TwoRaters) -> Message:
+def pair_text(pair: TwoRaters) -> Message:
+    """How two of them agree."""
     kappa = (
         pair.kappa.reason
         if pair.kappa.value is None

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from adjudge.messages import Message, plural
 from adjudge.results.counts import count_rows
 from adjudge.results.numbers import limits
 from adjudge.stats.ranking import Standing
 from adjudge.trust.leaderboard import Leaderboard
+from adjudge.view.plots import Range, interval
 from adjudge.view.template import environment
 
 
@@ -77,7 +80,12 @@ def _render(
 ) -> str:
     made = environment(language, html=html)
     return made.get_template(template).render(
-        title=title, boards=found, table=leaderboard_table, span=_span, about=_about
+        title=title,
+        boards=found,
+        table=leaderboard_table,
+        about=_about,
+        rank_plot=_rank_plot,
+        rating_plot=_rating_plot,
     )
 
 
@@ -95,21 +103,18 @@ def _about(board: Leaderboard) -> Message:
     )
 
 
-def _span(board: Leaderboard, place: Standing) -> tuple[float, float, float]:
-    """Where the interval begins, how wide it is and where the rating stands, in hundredths of the
-    board's own width.
-    """
-    limits = [
+def _rank_plot(board: Leaderboard, place: Standing) -> Markup:
+    """The ranks that a system may hold, the first on the left."""
+    ranks = Range(place.rank, place.best_rank, place.worst_rank)
+    return interval(ranks, _rank(place), 1, len(board.ranking.places))
+
+
+def _rating_plot(board: Leaderboard, place: Standing, told: str) -> Markup:
+    """On the board's own scale."""
+    ends = [
         value
         for one in board.ranking.places
         for value in (one.lower, one.upper, one.rating)
         if value is not None
     ]
-    least, width = min(limits), max(max(limits) - min(limits), 1e-9)
-    low = place.rating if place.lower is None else place.lower
-    high = place.rating if place.upper is None else place.upper
-    return (
-        100 * (low - least) / width,
-        100 * (high - low) / width,
-        100 * (place.rating - least) / width,
-    )
+    return interval(Range(place.rating, place.lower, place.upper), told, min(ends), max(ends))

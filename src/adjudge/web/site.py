@@ -27,8 +27,10 @@ from adjudge.gateway.open import default_model
 from adjudge.messages import Message, plural, render, term
 from adjudge.results.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
+from adjudge.view.benchmark import PricedJudge, cost_plot
 from adjudge.view.evidence import evidence_html, evidence_style
 from adjudge.view.pages import measures_html
+from adjudge.view.plane import Bar, Point, axis, plane
 from adjudge.view.plots import (
     Move,
     Range,
@@ -220,6 +222,8 @@ def templates(language: str) -> jinja2.Environment:
         step_link=_step_link,
         query=_query,
         day=_day,
+        cost_plot=cost_plot,
+        priced_judge=PricedJudge,
         distribution=distribution,
         evidence=evidence_html,
         field_title=field_title,
@@ -232,6 +236,10 @@ def templates(language: str) -> jinja2.Environment:
         step_class=step_class,
         measures=measures_html,
         moment_of=Moment,
+        plane=plane,
+        point_of=Point,
+        axis_of=axis,
+        bar_of=Bar,
         timeline=timeline,
         clock=_clock,
     )

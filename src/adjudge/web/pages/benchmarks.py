@@ -26,7 +26,7 @@ from adjudge.trust.benchmark import (
     Ranking,
     benchmark_of,
 )
-from adjudge.view.benchmark import EXPLAINED, against_best, beside, title_of
+from adjudge.view.benchmark import EXPLAINED, against_best, beside, ceiling_of, title_of
 from adjudge.view.published import beside_set
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
@@ -66,7 +66,7 @@ def show_all(request: Request) -> Response:
             {str(line["criteria"]) for line in lines}
             | ({asked["criteria"]} if asked.get("criteria") else set())
         ),
-        "sections": _sections(lines, group, dict(_beside(benchmarks))),
+        "sections": _sections(lines, group, dict(_beside(benchmarks)), dict(_ceilings(benchmarks))),
         "explained": dict(EXPLAINED),
         "troubles": troubles,
         "published": [
@@ -199,7 +199,12 @@ def _fits(line: Line, asked: Mapping[str, str]) -> bool:
     return has_words and asked.get("criteria") in (None, "", line["criteria"])
 
 
-def _sections(lines: Sequence[Line], group: str, notes: Mapping[str, list[str]]) -> list[JsonDict]:
+def _sections(
+    lines: Sequence[Line],
+    group: str,
+    notes: Mapping[str, list[str]],
+    ceilings: Mapping[str, float | None],
+) -> list[JsonDict]:
     """Lines that belong together.
 
     Only those of one question are ranked against each other; others are in order of agreement.
@@ -211,7 +216,12 @@ def _sections(lines: Sequence[Line], group: str, notes: Mapping[str, list[str]])
         for each in found.values():
             each.sort(key=_by_agreement)
     return [
-        {"title": title, "lines": each, "notes": notes.get(title, [])}
+        {
+            "title": title,
+            "lines": each,
+            "notes": notes.get(title, []),
+            "ceiling": ceilings.get(title),
+        }
         for title, each in found.items()
     ]
 
@@ -220,6 +230,14 @@ def _by_agreement(line: Line) -> float:
     agreement = line["agreement"]
     value = agreement["value"] if isinstance(agreement, dict) else None
     return 1.0 if value is None else -value
+
+
+def _ceilings(
+    benchmarks: Sequence[tuple[RunPlace, Benchmark]],
+) -> Iterator[tuple[str, float | None]]:
+    for place, found in benchmarks:
+        for ranking in found.rankings:
+            yield _heading(place, found, ranking), ceiling_of(ranking)
 
 
 def _beside(

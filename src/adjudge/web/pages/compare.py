@@ -37,6 +37,11 @@ _SHOWN = 200
 _HELD = 5_000
 """Rows of each tab that are kept; for those behind them the runs are read again."""
 _MOST_MOVES = 30
+_MOST_SCORES = 20_000
+"""Different pairs of scores that are counted; of more there is no picture."""
+_MOST_POINTS = 60
+_TENTHS = 10
+"""Where there are more points, scores are rounded to such parts of their scale."""
 Labels = Mapping[tuple[str, str], str | None]
 
 
@@ -72,6 +77,7 @@ def show(request: Request) -> Response:
         else [plain(one) for one in _page(site, one, two, found, tab, first)],
         "differences": [] if held_back else [plain(one) for one in found.differences],
         "worth": found.worth,
+        "scores": [] if held_back else [plain(one) for one in found.scores],
     }
     return site.answer(request, "compare.html.jinja", data)
 
@@ -108,6 +114,7 @@ class _Compared:
     differences: list[_Difference]
     worth: dict[str, dict[str, float]]
     """Criterion → verdict → the mean of its scores, where they lie from 0 to 1."""
+    scores: list[_Scores]
 
 
 @dataclass(frozen=True)
@@ -136,6 +143,24 @@ class _Move:
     b: str
     verdicts: tuple[bool, bool]
     count: int
+
+
+@dataclass(frozen=True)
+class _BothScores:
+    a: float
+    b: float
+    rows: int
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """How many rows have which score in A and which in B, by a criterion with more than two."""
+
+    criteria: str
+    low: float
+    high: float
+    rounded: bool
+    points: list[_BothScores]
 
 
 @dataclass(frozen=True)
@@ -178,6 +203,7 @@ def _compared(one: RunPlace, two: RunPlace) -> _Compared:
             tabs.rows,
             [_difference(one) for one in comparisons],
             tabs.worth(),
+            list(tabs.pairs_of_scores()),
         )
 
 
@@ -197,6 +223,18 @@ def _difference(one: RunComparison) -> _Difference:
     )
 
 
+def _scores(
+    criteria: str, known: Mapping[tuple[float, float], int], low: float, high: float
+) -> _Scores:
+    rounded, points = len(known) > _MOST_POINTS, Counter[tuple[float, float]]()
+    step = (high - low) / _TENTHS
+    for (a, b), rows in known.items():
+        near = [low + step * round((score - low) / step) for score in (a, b)]
+        points[(near[0], near[1]) if rounded else (a, b)] += rows
+    both = [_BothScores(a, b, rows) for (a, b), rows in sorted(points.items())]
+    return _Scores(criteria, low, high, rounded, both)
+
+
 class _Said(NamedTuple):
     """What came of a judgment."""
 
@@ -214,6 +252,7 @@ class _Tabs:
         self._labels = labels
         self._first, self._most = first or {}, most
         self._scores: dict[tuple[str, str], tuple[float, int]] = {}
+        self._both: dict[str, Counter[tuple[float, float]]] = {}
         self.counts: Counter[str] = Counter()
         self.moves: Counter[tuple[str, _Said, _Said]] = Counter()
         self.rows: dict[str, list[_Rows]] = {tab: [] for tab in TABS}
@@ -225,6 +264,7 @@ class _Tabs:
                 self.moves[pair.before.criteria, said[0], said[1]] += 1
                 for one, text in zip((pair.before, pair.after), said, strict=True):
                     self._score(one.criteria, text, one.summary.score)
+                self._score_both(pair)
                 for tab in self._tabs_of(pair):
                     self._add(tab, pair.before, pair.after)
         for row in found.only_in(0):
@@ -236,6 +276,19 @@ class _Tabs:
         if said.is_verdict and score is not None:
             total, count = self._scores.get((criteria, said.text), (0.0, 0))
             self._scores[criteria, said.text] = (total + score, count + 1)
+
+    def _score_both(self, pair: Pair) -> None:
+        scores = pair.before.summary.score, pair.after.summary.score
+        if scores[0] is not None and scores[1] is not None:
+            known = self._both.setdefault(pair.before.criteria, Counter())
+            if len(known) <= _MOST_SCORES:
+                known[scores[0], scores[1]] += 1
+
+    def pairs_of_scores(self) -> Iterator[_Scores]:
+        for criteria, known in self._both.items():
+            values = {score for pair in known for score in pair}
+            if len(values) > 2 and len(known) <= _MOST_SCORES:
+                yield _scores(criteria, known, min(0.0, *values), max(1.0, *values))
 
     def worth(self) -> dict[str, dict[str, float]]:
         """Criterion → verdict → the mean of its scores."""

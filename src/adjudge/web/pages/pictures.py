@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from operator import itemgetter
+from statistics import fmean
 from typing import NamedTuple
 
 from starlette.requests import Request
@@ -21,7 +23,10 @@ from adjudge.ledger.records import records
 from adjudge.results.cost import cost_of
 from adjudge.results.score_slices import score_slices, slice_columns
 from adjudge.runs.folder import reading
+from adjudge.stats.bias import bias_of_rates
+from adjudge.stats.correction import label_interval
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
+from adjudge.trust.leaderboard import leaderboards
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.run import judge_asked
 from adjudge.web.site import site_of
@@ -53,6 +58,8 @@ def show(request: Request) -> Response:
         "by": by or (columns[0] if columns else ""),
         "slices": None,
         "course": [] if large else _course(site.library, place),
+        "order": None if large else _order(site.library, place, judge),
+        "leaderboards": [] if large else _leaderboards(site.library, place, judge),
     }
     if data["by"] and not large:
         data["slices"] = _slices(site.library, place, judge, str(data["by"]))
@@ -164,6 +171,56 @@ def _course(library: Library, place: RunPlace) -> list[JsonDict]:
             return [_stretch(one) for one in course_of(connection)]
 
     return library.kept(place, "course", read)
+
+
+def _order(library: Library, place: RunPlace, judge: str) -> JsonDict | None:
+    """How often votes differ between orders and within one, and what the order adds to that; None
+    where rows were not asked in both.
+    """
+
+    def read() -> JsonDict | None:
+        with reading(place.folder) as connection:
+            own = records(connection, judge=judge, trajectory=False)
+            checks = [check for one in own if (check := one.positional_bias)]
+        flips = [one.flip_rate for one in checks if one.flip_rate is not None]
+        if not flips:
+            return None
+        noise = [one.noise_rate for one in checks if one.noise_rate is not None]
+        both = [
+            None
+            if one.flip_rate is None or one.noise_rate is None
+            else (one.flip_rate, one.noise_rate)
+            for one in checks
+        ]
+        found = bias_of_rates(both)
+        excess = {"value": found.excess, "lower": found.lower, "upper": found.upper}
+        return {
+            "between": _rate(flips),
+            "within": _rate(noise) if noise else None,
+            "excess": {**excess, "rows": found.items} if noise else None,
+            "detected": found.detected,
+        }
+
+    return library.kept(place, f"order {judge}", read)
+
+
+def _rate(rates: Sequence[float]) -> JsonDict:
+    found = label_interval(rates)
+    limits = {"lower": found.lower, "upper": found.upper}
+    return {"value": fmean(rates), **limits, "rows": len(rates)}
+
+
+def _leaderboards(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
+    """Who is best by the comparisons of the run; nothing where it compares nothing."""
+
+    def read() -> list[JsonDict]:
+        with reading(place.folder) as connection:
+            one = next(records(connection, judge=judge, trajectory=False), None)
+        if one is None or not one.systems:
+            return []
+        return [found.to_dict() for found in leaderboards(place.folder) if found.judge == judge]
+
+    return library.kept(place, f"leaderboards {judge}", read)
 
 
 def _stretch(one: Stretch) -> JsonDict:

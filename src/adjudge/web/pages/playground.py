@@ -26,12 +26,12 @@ from adjudge.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
 from adjudge.runs.case_file import TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
-from adjudge.web.forms import fields_of, whole
+from adjudge.web.forms import fields_of, rows_in, rows_text, whole
 from adjudge.web.home import chosen
 from adjudge.web.plan import own_criteria
 from adjudge.web.playground.draft import FIRST, Draft, draft_of
 from adjudge.web.playground.edits import edited
-from adjudge.web.playground.run_rows import case_of_row
+from adjudge.web.playground.run_rows import case_of_rows
 from adjudge.web.playground.shown import trial_data
 from adjudge.web.playground.store import CaseStore
 from adjudge.web.playground.trial import Trial, all_free
@@ -117,7 +117,7 @@ def refuse_reading_only(request: Request) -> None:
 
 
 def show(request: Request) -> Response:
-    """The form, with what the address says: a ready-made criteria, a saved test case, or a row of a
+    """The form, with what the address says: a ready-made criteria, a saved test case, or rows of a
     run.
     """
     refuse_reading_only(request)
@@ -135,15 +135,16 @@ def _opened(request: Request, site: Site) -> Draft:
         return Draft.of_case(case, name, str(number))
     models = site.known_models()[:1]
     if run := asked.get("run"):
-        place, row = site.library.find(run), _number(asked.get("row")) or 1
+        place = site.library.find(run)
+        rows = sorted(rows_in(asked.getlist("rows")) or {_number(asked.get("row")) or 1})
         draft = Draft.of_case(
-            case_of_row(place.folder, asked.get("judge", ""), row, models, language)
+            case_of_rows(place.folder, asked.get("judge", ""), rows, models, language)
         )
         if (length := len(str(draft))) > _LONGEST_ROW:
             raise SetupError(
-                "row {row} and its criteria have {length} characters, too many to edit "
+                "rows {rows} and their criteria have {length} characters, too many to edit "
                 "here: at most {most}",
-                row=row,
+                rows=rows_text(rows),
                 length=length,
                 most=_LONGEST_ROW,
             )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from itertools import islice
@@ -152,6 +152,7 @@ def row_data(
     shown = replace(found, votes=None, fields={} if is_agent else found.fields).to_dict()
     people = people_said(place, found)
     systems = found.detail.system_names if isinstance(found.detail, PairwiseDetail) else ()
+    titles = {one.name: one.title for one in kept_dimensions(configuration.dimensions)}
     return {
         "row": row,
         "before": before,
@@ -177,7 +178,7 @@ def row_data(
             if name not in _SHOWN_APART and value not in (None, [], {}, False)
         },
         "votes": [
-            _vote(vote, prompt, systems, whole=whole)
+            {**_vote(vote, prompt, systems, whole=whole), "about": _about(prompt, titles)}
             for vote, prompt in zip(votes, sent, strict=True)
         ],
         **_looked_into(found, shown, configuration),
@@ -336,6 +337,11 @@ def _vote(
         "left_out": 0 if whole else max(0, len(text) - LONGEST),
         "prompt": _prompt(prompt, whole=whole) if prompt else None,
     }
+
+
+def _about(prompt: ShownPrompt | None, titles: Mapping[str, str]) -> str | None:
+    """Of a RAG answer: the dimension that a vote is about, where its prompt tells."""
+    return titles.get(prompt.criterion) if prompt else None
 
 
 def _named(option: str | None, systems: Sequence[str]) -> str | None:

@@ -53,12 +53,12 @@ def label(request: Request) -> Response:
 
 
 def try_out(request: Request) -> Response:
-    """To the playground with the first of these rows."""
+    """To the playground with these rows."""
     site, asked = site_of(request), request.query_params
     place = site.library.find(request.path_params["run"])
     filters, rows = _listed(site, place, asked)
-    query = {"run": place.id, "judge": filters.judge, "row": str(rows[0])}
-    return _to(request, "/playground", {**query, "rows": rows_text(rows)})
+    query = {"run": place.id, "judge": filters.judge, "rows": rows_text(rows)}
+    return _to(request, "/playground", query)
 
 
 async def judge_again(request: Request) -> Response:

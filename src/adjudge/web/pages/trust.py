@@ -15,12 +15,16 @@ from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.labels.criteria_notes import notes_in
 from adjudge.labels.store import Conflict, LabelStore
 from adjudge.results.trusted import trust_sentence
+from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
-from adjudge.trust.calibration import Calibration, calibrate_run
+from adjudge.trust.agreement import AgreementReport
+from adjudge.trust.calibration import Calibration, CalibrationSettings, calibrate_run
 from adjudge.view.calibrated import (
     calibration_lines,
     estimates_of,
+    kappa_matrix,
     limits_text,
+    pair_text,
     people_lines,
     value_text,
 )
@@ -29,6 +33,8 @@ from adjudge.web.annotators import annotator_figures
 from adjudge.web.library import RunPlace, is_large
 from adjudge.web.people import reliability_of
 from adjudge.web.site import site_of
+
+_LOOKS = 10
 
 
 def show(request: Request) -> Response:
@@ -45,8 +51,10 @@ def show(request: Request) -> Response:
 
 def _report(place: RunPlace) -> JsonDict:
     conflicts = list(LabelStore(place.folder).conflicts())
+    settings = CalibrationSettings(looks=0 if is_large(place) else _LOOKS)
+    found = calibrate_run(place.folder, settings=settings)
     return {
-        "calibrations": [_data(one, place) for one in calibrate_run(place.folder)],
+        "calibrations": [_data(one, place) for one in found],
         "conflicts": [_conflict(one) for one in conflicts[:100]],
         "conflict_count": len(conflicts),
         "conflicts_by": Counter(one.criteria for one in conflicts if one.is_open),
@@ -75,6 +83,11 @@ def _data(one: Calibration, place: RunPlace) -> JsonDict:
         "estimates": estimates,
         "scale": _scale(estimates),
         "confusion": _heat(one.confusion.table) if one.confusion.table else None,
+        "kappas": _kappas(agreed) if agreed else [],
+        "looks": [
+            {"rows": found.count, "value": found.value, "lower": found.lower, "upper": found.upper}
+            for found in one.looks
+        ],
         "figures": figures,
         "figures_scale": _scale(figures),
         "reliability": [] if is_large(place) else reliability_of(place, one.judge, one.criteria),
@@ -89,6 +102,29 @@ def _figure(name: str, found: Estimate) -> JsonDict:
         "limits": limits_text(found),
         "count": found.count,
         "range": {"value": found.value, "lower": found.lower, "upper": found.upper},
+    }
+
+
+def _kappas(found: AgreementReport) -> list[JsonDict]:
+    """A line for the judge and for each annotator: their kappas with all of these in turn; nothing
+    where there are none.
+    """
+    lines = kappa_matrix(found)
+    if not any(pair and pair.kappa.value is not None for _, pairs in lines for pair in pairs):
+        return []
+    return [
+        {"name": name, "cells": [_kappa(pair) if pair else None for pair in pairs]}
+        for name, pairs in lines
+    ]
+
+
+def _kappa(pair: TwoRaters) -> JsonDict:
+    value = pair.kappa.value
+    return {
+        "kappa": value,
+        "rows": pair.count,
+        "told": pair_text(pair),
+        "tenth": round(10 * abs(value or 0.0)),
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,6 +15,7 @@ from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Label
+from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.scales import JudgedScale, label_scales
 from adjudge.labels.store import LabelStore
@@ -64,32 +66,46 @@ def rows_to_try(folder: Path, case: TestCase, count: int) -> RowsToTry:
     return RowsToTry(replace(case, rows=rows), before)
 
 
-def case_of_row(
-    folder: Path, judge: str, number: int, models: Sequence[str], language: str
+def case_of_rows(
+    folder: Path, judge: str, numbers: Sequence[int], models: Sequence[str], language: str
 ) -> TestCase:
-    """A row of a run as an instance, with the criteria it was judged by."""
+    """Rows of a run as instances, with the criteria that the first was judged by; a text that
+    several criteria judged is one instance.
+    """
     with reading(folder) as connection:
-        found = next(records(connection, judge=judge, index=number - 1), None)
-    if found is None:
-        raise RunError("the run has no row {number} of judge {judge!r}", number=number, judge=judge)
-    scales = label_scales(folder)
+        rows = [_record(connection, judge, number) for number in numbers]
+    found, scales = rows[0], label_scales(folder)
     scale = next(
         (one for one in scales if one.name == found.criterion and judge in one.judges),
         scales[0],
     )
     kind: Kind = "pairwise" if scale.scale.compares else "direct"
-    instance = Instance(found.fields)
-    labels = [one for one in LabelStore(folder).current(scale.name) if one.row == instance.identity]
     entry = CatalogEntry(scale.scale.criteria, kind, language)
     if not entry.criteria.options and kind == "direct":
         raise SetupError(
             "{name!r} asks for a number, and the playground is for options and comparisons",
             name=scale.name,
         )
-    row = _row(instance, _agreed(labels).get(instance.identity, ""), found.id or str(number))
+    wanted: dict[str, JudgmentRecord] = {}
+    for one in rows:
+        wanted.setdefault(one.identity, one)
+    labels = LabelStore(folder).current(scale.name)
+    expected = _agreed(label for label in labels if label.row in wanted)
     return TestCase(
-        entry=entry, settings=CaseSettings(models=tuple(models), language=language), rows=(row,)
+        entry=entry,
+        settings=CaseSettings(models=tuple(models), language=language),
+        rows=tuple(
+            _row(Instance(one.fields), expected.get(identity, ""), one.id or str(one.row))
+            for identity, one in wanted.items()
+        ),
     )
+
+
+def _record(connection: sqlite3.Connection, judge: str, number: int) -> JudgmentRecord:
+    found = next(records(connection, judge=judge, index=number - 1), None)
+    if found is None:
+        raise RunError("the run has no row {number} of judge {judge!r}", number=number, judge=judge)
+    return found
 
 
 def _scale(folder: Path, name: str) -> JudgedScale:

@@ -1,0 +1,149 @@
+"""Two numbers of each thing against each other as inline SVG, like the other plots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from adjudge.view.plots import Range
+
+_WIDTH, _HEIGHT = 360, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 6, 60, 44
+_INSIDE = 14
+"""From an axis to where values begin."""
+_MOST_STOPS = 30
+"""Points that the tab key stops at: of more, the table tells."""
+_LONGEST = 46
+"""Characters of a name above the plot."""
+
+
+class Axis(NamedTuple):
+    """What is measured along a side, between which ends, and what stands at some places of it."""
+
+    title: str
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+
+    def share(self, value: float) -> float:
+        """Where a value lies between the ends; what lies outside stands at the end."""
+        return min(max((value - self.low) / ((self.high - self.low) or 1.0), 0.0), 1.0)
+
+
+class Point(NamedTuple):
+    x: float
+    y: Range
+    name: str
+    told: str
+    """Its numbers: with the name, what is told when one points at it or comes to it by keys."""
+    mark: str = ""
+    """What stands beside it."""
+    radius: float = 5.0
+
+
+class Bar(NamedTuple):
+    """A line across."""
+
+    y: float
+    name: str
+
+
+def axis(title: str, low: float, high: float) -> Axis:
+    """One with both its ends named."""
+    return Axis(title, low, high, [(end, f"{end:.3g}") for end in (low, high)])
+
+
+def plane(
+    points: Sequence[Point],
+    title: str,
+    right: Axis,
+    up: Axis,
+    *,
+    bar: Bar | None = None,
+    joined: bool = False,
+    diagonal: bool = False,
+) -> Markup:
+    """Points with their intervals upwards. ``joined``: by a line from one to the next.
+    ``diagonal``: with the line on which both numbers are equal.
+    """
+
+    def x(value: float) -> float:
+        width = _WIDTH - _LEFT - _RIGHT - 2 * _INSIDE
+        return _LEFT + _INSIDE + width * right.share(value)
+
+    def y(value: float) -> float:
+        height = _HEIGHT - _TOP - _BOTTOM - 2 * _INSIDE
+        return _HEIGHT - _BOTTOM - _INSIDE - height * up.share(value)
+
+    parts = [
+        _line("axis", _LEFT, _HEIGHT - _BOTTOM, _WIDTH - _RIGHT, _HEIGHT - _BOTTOM),
+        _line("axis", _LEFT, _HEIGHT - _BOTTOM, _LEFT, _TOP),
+        *(_text(x(value), _HEIGHT - _BOTTOM + 17, text) for value, text in right.ticks),
+        *(_text(_LEFT - 6, y(value) + 4, text, "end") for value, text in up.ticks),
+        _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 8, right.title),
+        _text(4, _TOP - 10, up.title, "start"),
+    ]
+    if diagonal:
+        parts.append(_line("axis", x(right.low), y(up.low), x(right.high), y(up.high)))
+    if bar:
+        parts += [
+            _line("limit", _LEFT, y(bar.y), _WIDTH - _RIGHT, y(bar.y)),
+            _text(_WIDTH - _RIGHT, y(bar.y) + 16, bar.name, "end"),
+        ]
+    for one, other in pairwise(points if joined else ()):
+        if one.y.value is not None and other.y.value is not None:
+            parts.append(_line("trend", x(one.x), y(one.y.value), x(other.x), y(other.y.value)))
+    stops = len(points) <= _MOST_STOPS
+    for one in points:
+        drawn = []
+        if one.y.lower is not None and one.y.upper is not None:
+            drawn.append(_line("range", x(one.x), y(one.y.lower), x(one.x), y(one.y.upper)))
+        if one.y.value is not None:
+            drawn += _dot(one, x(one.x), y(one.y.value))
+        parts.append(_point(one, Markup("").join(drawn), stops=stops))
+    told = f"{title}: " + "; ".join(f"{one.name}: {one.told}" for one in points)
+    return Markup(
+        '<svg class="plane" role="{}" aria-label="{}" viewBox="0 0 {} {}">{}</svg>'
+    ).format(
+        "group" if stops else "img",
+        title if stops else told,
+        _WIDTH,
+        _HEIGHT,
+        Markup("").join(parts),
+    )
+
+
+def _dot(one: Point, x: float, y: float) -> Iterator[Markup]:
+    yield Markup('<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"/>').format(
+        x, y, one.radius
+    )
+    if one.mark:
+        late = x > _WIDTH - _RIGHT - 24
+        beside = -one.radius - 3 if late else one.radius + 3
+        yield _text(x + beside, y - 4, one.mark, "end" if late else "start")
+
+
+def _point(one: Point, drawn: Markup, *, stops: bool) -> Markup:
+    name = one.name if len(one.name) <= _LONGEST else one.name[: _LONGEST - 1] + "…"
+    told = Markup(
+        '<g class="told"><text x="4" y="13">{}</text><text x="4" y="30">{}</text></g>'
+    ).format(name, one.told)
+    stop = Markup(' tabindex="0" role="img" aria-label="{}"').format(f"{one.name}: {one.told}")
+    return Markup('<g class="point"{}><title>{}</title>{}{}</g>').format(
+        stop if stops else Markup(""), f"{one.name}: {one.told}", drawn, told
+    )
+
+
+def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:
+    return Markup('<line class="{}" x1="{:.1f}" y1="{:.1f}" x2="{:.1f}" y2="{:.1f}"/>').format(
+        kind, x1, y1, x2, y2
+    )
+
+
+def _text(x: float, y: float, text: str, anchor: str = "middle") -> Markup:
+    return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>').format(
+        x, y, anchor, text
+    )
