@@ -47,8 +47,10 @@ _DEEPEST = 6
 _SHORT = 300
 """Characters of a result that need no click."""
 _UNSEEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]"
+    "|(?<![^\x00-\x7f])[\u200c\u200d]"
 )
+"""Joiners belong to some scripts and to emoji, and to nothing behind a Latin letter."""
 _NAMES_STEP = re.compile(r"(\b(?:steps?|шаг(?:а|у|ом|е|и|ов)?)\s+№?\s*)(\d{1,7})\b", re.IGNORECASE)
 _KINDS: Mapping[str, Message] = {
     "said": term("step", "said"),

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from adjudge.view.plots import Range
 
 _WIDTH, _HEIGHT = 640, 200
-_LEFT, _RIGHT, _TOP, _BOTTOM = 44, 14, 14, 30
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 14, 30
 _MOST_NAMES = 8
 
 
@@ -97,8 +97,9 @@ def _names(moments: Sequence[Moment], places: Sequence[float]) -> Markup:
     """Under the points, not all of them where there are many."""
     every = max(1, -(-len(moments) // _MOST_NAMES))
     return Markup("").join(
-        Markup('<text x="{:.1f}" y="{}" text-anchor="middle">{}</text>').format(
-            x, _HEIGHT - 8, one.name
+        Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
+            *((_WIDTH, _HEIGHT - 8, "end") if x > _WIDTH - 60 else (x, _HEIGHT - 8, "middle")),
+            one.name,
         )
         for place, (one, x) in enumerate(zip(moments, places, strict=True))
         if place % every == 0

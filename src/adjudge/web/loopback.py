@@ -16,6 +16,7 @@ from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from adjudge.errors import SetupError
+from adjudge.web.parsing import parse_one_at_a_time
 
 LOOPBACK = "127.0.0.1"
 _MOST_AT_ONCE = 500
@@ -33,6 +34,7 @@ class Listening:
     """A socket, and what answers there until somebody stops it."""
 
     def __init__(self, port: int, host: str = LOOPBACK) -> None:
+        parse_one_at_a_time()
         self._socket = _listening(port, host)
         self.port: int = self._socket.getsockname()[1]
         self._server: uvicorn.Server | None = None

@@ -14,6 +14,8 @@ from functools import cache
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
+from adjudge.view.steps import visible
+
 LONGEST = 10_000
 """Characters of a text that is drawn; a longer one is shown as it is."""
 _DEEPEST = 20
@@ -27,7 +29,8 @@ def render_text(text: str) -> Markup | None:
     """The text drawn; None where it is plain, or too long."""
     if len(text) > LONGEST:
         return None
-    return _json(text) or (_markdown(text) if _LOOKS_LIKE.search(text) else None)
+    shown = visible(text)
+    return _json(shown) or (_markdown(shown) if _LOOKS_LIKE.search(shown) else None)
 
 
 def _json(text: str) -> Markup | None:

@@ -41,7 +41,7 @@ from adjudge.view.plots import (
     reliability,
     step_class,
 )
-from adjudge.view.steps import cited_html, steps_style
+from adjudge.view.steps import cited_html, steps_style, visible
 from adjudge.view.terms import field_title, rule_title
 from adjudge.view.timeline import Moment, timeline
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
@@ -207,6 +207,7 @@ def templates(language: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["visible"] = visible
     made.globals.update(
         _=Message,
         plural=plural,
@@ -241,7 +242,7 @@ def templates(language: str) -> jinja2.Environment:
         axis_of=axis,
         bar_of=Bar,
         timeline=timeline,
-        clock=_clock,
+        clock=lambda seconds: say(_clock(seconds)),
     )
     return made
 
@@ -324,7 +325,7 @@ def _clock(seconds: float) -> str:
     hours, rest = divmod(int(seconds), 3600)
     if hours:
         return f"{hours}:{rest // 60:02}:{rest % 60:02}"
-    return f"{rest // 60}:{rest % 60:02}" if seconds >= 10 else f"{seconds:.2f}"
+    return f"{rest // 60}:{rest % 60:02}" if seconds >= 10 else figure(seconds)
 
 
 def _day(seconds: float | None) -> str:

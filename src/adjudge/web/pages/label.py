@@ -31,7 +31,7 @@ from adjudge.trust.labels_so_far import labels_so_far
 from adjudge.view.steps import StepsFrame, steps_html
 from adjudge.web.forms import form_of, rows_in, whole
 from adjudge.web.library import RunPlace
-from adjudge.web.pages.row import LONGEST, marked, quoted_in
+from adjudge.web.pages.row import LONGEST, quoted_in, text_data
 from adjudge.web.pages.steps import WINDOW
 from adjudge.web.site import Site, site_of
 
@@ -238,9 +238,8 @@ def _row_data(
         "fields": [
             {
                 "name": mark,
-                "text": (begins := text if whole else text[:LONGEST]),
-                "parts": marked(begins, quotes),
-                "left_out": 0 if whole else max(0, len(text) - LONGEST),
+                "text": text if whole else text[:LONGEST],
+                **text_data(text, quotes, whole=whole),
             }
             for name, value in read_fields(shown.fields, scale)
             if name not in _OF_STEPS or STEPS not in shown.fields

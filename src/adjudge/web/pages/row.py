@@ -284,17 +284,19 @@ def _texts(
     several = not isinstance(value, str)
     named = systems if several and len(value) == len(systems) else ()
     for place, text in enumerate(value if several else [value], 1):
-        shown = str(text) if whole else str(text)[:LONGEST]
-        cut = len(str(text)) - len(shown)
         yield {
             "name": named[place - 1] if named else f"{name} {place}" if several else name,
             "field": name,
-            "parts": (parts := marked(shown, quotes)),
-            "rendered": None
-            if cut or any(is_quoted for _, is_quoted in parts)
-            else render_text(shown),
-            "left_out": cut,
+            **text_data(str(text), quotes, whole=whole),
         }
+
+
+def text_data(text: str, quotes: Iterable[str], *, whole: bool) -> JsonDict:
+    """A text with what is quoted of it marked, and drawn where nothing is quoted or left out."""
+    shown = text if whole else text[:LONGEST]
+    parts, cut = marked(shown, quotes), len(text) - len(shown)
+    plain = not cut and not any(is_quoted for _, is_quoted in parts)
+    return {"parts": parts, "rendered": render_text(shown) if plain else None, "left_out": cut}
 
 
 def marked(text: str, quotes: Iterable[str]) -> list[tuple[str, bool]]:

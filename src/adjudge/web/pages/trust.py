@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -129,14 +130,16 @@ def _kappa(pair: TwoRaters) -> JsonDict:
 
 
 def _scale(figures: Iterable[JsonDict]) -> tuple[float, float]:
-    """The ends of what figures are drawn on: 0 and 1, further where one of them lies outside."""
+    """The ends of what figures are drawn on: 0 and 1, further where one of them lies outside, in
+    tenths.
+    """
     ends = [
         float(end)
         for one in figures
         for end in cast("JsonDict", one["range"]).values()
         if isinstance(end, int | float)
     ]
-    return min([0.0, *ends]), max([1.0, *ends])
+    return math.floor(10 * min([0.0, *ends])) / 10, math.ceil(10 * max([1.0, *ends])) / 10
 
 
 def _heat(table: Mapping[str, Mapping[str, int]]) -> JsonDict:

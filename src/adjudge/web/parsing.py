@@ -1,0 +1,27 @@
+"""``ast.parse`` in several threads, where Python itself cannot do it."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import sys
+import threading
+
+_MIXES_THREADS = sys.version_info < (3, 11, 8) or (3, 12) <= sys.version_info < (3, 12, 2)
+"""CPython before these counts how deep all threads are in one place (its issue 106905)."""
+
+
+def parse_one_at_a_time() -> None:
+    """Let threads wait for each other in ``ast.parse``, which templates are read with as well: else
+    one of them may end with a SystemError about its depth.
+    """
+    if not _MIXES_THREADS or hasattr(ast.parse, "__wrapped__"):
+        return
+    parse, turn = ast.parse, threading.RLock()
+
+    @functools.wraps(parse)
+    def parse_in_turn(*given, **named):  # type: ignore[no-untyped-def]
+        with turn:
+            return parse(*given, **named)
+
+    ast.parse = parse_in_turn
