@@ -186,3 +186,21 @@ def test_padding_length_and_halo_are_seen_where_rows_and_labels_allow_it(tmp_pat
         found["halo"]
         == "a and b go together by +1.00 more than in people's labels (correlation; 32 rows)"
     )
+
+
+def test_an_attack_on_another_model_is_not_put_on_the_card(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.csv"
+    rows.write_text("response\n" + "".join(f"text {number}\n" for number in range(9)))
+    asked = ("--criterion", "Does it give a date?", "-m")
+    commands.adjudge(
+        "judge", "--file", rows, *asked, "scripted/No", "--run", "judged", cwd=tmp_path
+    )
+    for model in ("scripted/No", "scripted/Yes"):
+        run = model.rpartition("/")[2]
+        put = ("--rows", rows, "--family", "instructions", "--run", run)
+        done = commands.adjudge("attack", *put, *asked, f"scripted/{run}", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+    same = commands.adjudge("card", "judged", "--attack", "No", cwd=tmp_path)
+    assert "No family of texts" in same.stdout
+    other = commands.adjudge("card", "judged", "--attack", "Yes", cwd=tmp_path)
+    assert other.returncode == 1 and "an attack on another judge" in other.stderr

@@ -12,6 +12,7 @@ import pytest
 
 from adjudge.labels.store import LabelStore
 from support.agent_runs import agent_run, trials_run
+from support.commands import adjudge
 from support.page import Page, served
 
 
@@ -208,3 +209,12 @@ def test_another_trial_is_found_by_its_place_where_ids_are_numbers(tmp_path: Pat
         assert [side["row"]["row"] for side in found["sides"]] == [1, 5]
         found = page.data(f"{run}/row/3/beside?row2=5")
         assert [side["row"]["criteria"] for side in found["sides"]] == ["goal", "goal"]
+
+
+def test_links_of_an_html_report_lead_to_steps_that_it_shows(root: Path, tmp_path: Path) -> None:
+    for run in ("agents", "long"):
+        adjudge("export", str(root / run), "--to", "html", "-o", f"{run}.html", cwd=tmp_path)
+        shown = (tmp_path / f"{run}.html").read_text()
+        links = set(re.findall(r'href="#([^"]+)"', shown))
+        assert any("-step-" in link for link in links)
+        assert links <= set(re.findall(r' id="([^"]+)"', shown))

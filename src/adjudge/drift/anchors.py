@@ -87,15 +87,20 @@ class AnchorSet:
 
 def read_anchors(path: Path) -> AnchorSet:
     """The anchors of a file, which may come from anybody."""
+    lines: list[object] = []
     try:
-        lines = [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        for line in path.read_bytes().splitlines():
+            lines.append(json.loads(line.decode("utf-8")))
     except OSError as error:
         raise RunError(
             "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
         ) from error
     except (ValueError, RecursionError) as error:
         raise RunError(
-            "{path} is not a file of anchors: {error}", path=path, error=error
+            "{path} is not a file of anchors: line {number} cannot be read: {error}",
+            path=path,
+            number=len(lines) + 1,
+            error=getattr(error, "msg", error),
         ) from error
     head = object_in(lines[0]) if lines else {}
     if head.get("schema") != SCHEMA:

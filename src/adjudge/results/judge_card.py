@@ -102,18 +102,12 @@ def _check_same_judge(info: RunInfo, attack: str | Path | None, anchors: Path | 
             anchors=anchors,
             run=info.folder,
         )
-    if attack and not _asked(run_info(attack)) & _asked(info):
+    if attack and not {*run_info(attack).identities.values()} <= {*info.identities.values()}:
         raise RunError(
             "{attack} is an attack on another judge than those of {run}",
             attack=attack,
             run=info.folder,
         )
-
-
-def _asked(info: RunInfo) -> set[str]:
-    """What the judges of a run ask, by the texts of their questions."""
-    found = info.judge_configurations.values()
-    return {said for one in found for _, said, _ in _questions(one)}
 
 
 def _card(

@@ -156,7 +156,7 @@ def cited_html(
     at: str = EVIDENCE,
 ) -> Markup:
     """Why a measure says what it says: its explanation, its evidence and its parts, each with a
-    link to its step. ``at``: how their ids begin.
+    link to its step (an empty one: the step is not shown). ``at``: how their ids begin.
     """
     return _drawn(language, "why", detail, linked(explanation, link), link, at)
 
@@ -171,20 +171,22 @@ class StepsOfReport:
     def draw(self, one: JudgmentRecord) -> Markup:
         """The evidence of a judgment and its steps; nothing of what is no trajectory."""
         trajectory = trajectory_of(one)
-        return self.why(one) + (self.steps(one, trajectory.steps) if trajectory else "")
+        drawn = self.steps(one, trajectory.steps) if trajectory else Markup("")
+        return self.why(one, drawn) + drawn
 
-    def why(self, one: JudgmentRecord) -> Markup:
-        """The explanation of a measure and its evidence, which lead to the steps."""
+    def why(self, one: JudgmentRecord, drawn: Markup) -> Markup:
+        """The explanation of a measure and its evidence, which lead to the steps that are drawn:
+        only the first measure of a row has its trajectory, and of a long one not all is shown.
+        """
         if not isinstance(one.detail, AgentDetail):
             return Markup("")
         at = _begins(one)
-        return cited_html(
-            one.detail,
-            one.explanation,
-            self._language,
-            lambda number: f"#{at}step-{number}",
-            f"{at}{EVIDENCE}",
-        )
+
+        def link(number: int) -> str:
+            step = f"{at}step-{number}"
+            return f"#{step}" if Markup('<li id="{}"').format(step) in drawn else ""
+
+        return cited_html(one.detail, one.explanation, self._language, link, f"{at}{EVIDENCE}")
 
     def steps(self, one: JudgmentRecord, steps: Sequence[Step]) -> Markup:
         """All of them, or the first, the last, the failed and the cited ones."""
@@ -391,6 +393,7 @@ def _page(language: str) -> jinja2.Template:
     made.globals |= {
         "found": _FOUND,
         "short": _SHORT,
+        "linked": linked,
         "visible": visible,
         "size": size,
         "most_parts": _MOST_PARTS,
