@@ -38,7 +38,6 @@ from adjudge.domain.question import Choice, Comparison, Question, Rating, questi
 from adjudge.domain.verdict import Chosen, Compared, Rated
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.ledger import file, key
-from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.changes import differences
 from adjudge.ledger.commit_thread import CommitThread
 from adjudge.ledger.file import FILE, LAYOUT, connect
