@@ -236,7 +236,9 @@ class Builder:
         else:
             self._drafts[draft] = self._drafts.pop(draft)
             self._unjoined.remove(draft)
-        draft.joined, draft.seconds, draft.source = True, seconds, source or draft.source
+        draft.joined, draft.source = True, source or draft.source
+        if seconds is not None:  # beside those of the model call that made it
+            draft.seconds = (draft.seconds or 0.0) + seconds
         if draft.result is None or not draft.said_back:
             draft.result = result
         elif result.error and not draft.result.error:

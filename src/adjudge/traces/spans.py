@@ -16,6 +16,8 @@ from adjudge.traces.build import Builder, built
 from adjudge.traces.turns import CalledTool, HandedOver, Retrieved, Returned, Said, Turn
 
 SpanKind = Literal["model", "tool", "agent", "retriever", "handoff", "other"]
+_DEEDS = ("model", "tool", "retriever", "handoff")
+"""What is a step. An agent around others that does nothing itself is above nobody."""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,8 +80,9 @@ def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
     if not any(span.inputs for span in models) and tops:
         _add_first_words(builder, tops[0], bool(models))
     threads = _Threads()
+    outermost = min((tree.depth(span) for span in ordered if span.kind in _DEEDS), default=0)
     for span in ordered:
-        actor, depth = tree.agent(span), tree.depth(span)
+        actor, depth = tree.agent(span), tree.depth(span) - outermost
         if span.kind == "model":
             new = threads.new(span)
             builder.add_all(_placed(turn, span, actor, depth) for turn in new)
