@@ -249,7 +249,8 @@ class _Threads:
 
 def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
     """How many of the keys repeat the end of the conversation before, where the beginning was left
-    out: a call or a result, or at least two messages, since one may well be said again.
+    out: one message that no conversation begins with, or at least two, since a user may well say
+    the same again.
     """
     most = min(len(before), len(keys))
     if not most or before[-1] not in keys:
@@ -262,7 +263,8 @@ def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
         while same and line[place] != line[same]:
             same = borders[same - 1]
         borders[place] = same + (line[place] == line[same])
-    return borders[-1] if borders[-1] > 1 or (borders[-1] and _acts(before[-1])) else 0
+    begins = isinstance(before[-1], tuple) and before[-1][0] == "user"
+    return 0 if begins and borders[-1] == 1 else borders[-1]
 
 
 def _acts(key: object) -> bool:
