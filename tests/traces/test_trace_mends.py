@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from adjudge import Trajectory
+from adjudge import AgentEvaluator, Trajectory
 from adjudge.data.sources.row import BadRow
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.trajectory import ToolCall
@@ -447,6 +447,9 @@ def test_the_time_of_a_call_is_that_of_its_model_and_of_its_tool() -> None:
     for record, seconds in ((tool, 5.0), (timeless, 4.0)):
         found = trajectory_of_spans([model, record])
         assert [step.seconds for step in found.steps] == [None, seconds]
+    whole = TraceSpan("w", kind="agent", start=0.0, end=9.0)
+    found = trajectory_of_spans([whole, replace(model, parent="w"), replace(tool, parent="w")])
+    assert AgentEvaluator(measures=["seconds"]).evaluate(found)[0].scores == {"seconds": 9.0}
 
 
 def test_agents_below_one_that_does_nothing_are_asked_and_answer() -> None:

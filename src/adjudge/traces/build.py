@@ -265,7 +265,6 @@ class Builder:
         agents = {plain_name(draft.actor) for draft in self._drafts}
         steps = tuple(draft.step(number, agents) for number, draft in enumerate(self._drafts, 1))
         costs = [step.usd for step in steps if step.usd is not None]
-        times = [step.seconds for step in steps if step.seconds is not None]
         usage = [step.usage for step in steps if step.usage is not None]
         return Trajectory(
             self.goal or "",
@@ -276,7 +275,6 @@ class Builder:
             self.ended,
             sum(usage[1:], usage[0]) if usage else None,
             sum(costs) if costs else None,
-            sum(times) if times else None,
         )
 
     def _append(self, draft: _Draft) -> _Draft:

@@ -148,7 +148,7 @@ def _finished(
         goal=goal,
         answer=answer,
         ended=made.ended if failed is None else f"error: {failed}",
-        seconds=sum(times) if times else made.seconds,
+        seconds=sum(times) if times else None,
     )
 
 
