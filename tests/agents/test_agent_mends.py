@@ -310,3 +310,17 @@ def test_types_and_text_of_arguments_are_set_with_the_evaluator() -> None:
     assert [judge.evaluate(run)[0].scores["calls"] for judge in (strict, loose)] == [0.0, 1.0]
     with pytest.raises(SetupError, match="types must be one of strict, loose"):
         AgentEvaluator(types="lose")  # type: ignore[arg-type]
+
+
+def test_a_trajectory_is_kept_with_one_measure_only() -> None:
+    (found,) = AgentEvaluator(measures=["errors", "steps"]).evaluate(made(ToolCall("a", {})))
+    assert [one.trajectory is not None for one in found.results.values()] == [True, False]
+    assert all("trajectory" not in one.instance.metadata for one in found.results.values())
+
+
+def test_means_of_counts_that_are_nothing_are_not_negative(tmp_path: Path) -> None:
+    runs = [tmp_path / name for name in ("one", "two")]
+    for run in runs:
+        AgentEvaluator(measures=["errors"]).evaluate(made(ToolCall("a", {}, "fine")), run=run)
+    done = adjudge("runs", "diff", *map(str, runs))
+    assert "mean 0.000" in done.stdout

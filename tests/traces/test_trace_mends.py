@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adjudge import Trajectory
+from adjudge import AgentEvaluator, Trajectory
 from adjudge.data.sources.row import BadRow
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.trajectory import ToolCall
@@ -18,6 +19,8 @@ from adjudge.traces import files
 from adjudge.traces.files import read_traces
 from adjudge.traces.read import checked, read_rows, read_trajectories
 from adjudge.traces.row import TraceFormat, TraceRow
+from adjudge.traces.spans import TraceSpan, trajectory_of_spans
+from adjudge.traces.turns import CalledTool, Said, Turn
 from adjudge.traces.values import Object
 
 ASKED = {"role": "user", "content": "q"}
@@ -433,6 +436,34 @@ def test_a_name_alone_is_no_handoff() -> None:
     assert told.steps[1].kind == "handed over"
     named = read([ASKED, bare, back("1", '{"assistant": "Savings"}')])
     assert (named.steps[1].kind, named.steps[1].text) == ("handed over", "Savings")
+
+
+def test_the_time_of_a_call_is_that_of_its_model_and_of_its_tool() -> None:
+    asked = Turn("user", [Said("q")])
+    acting = Turn("assistant", [CalledTool("look", {}, "c")])
+    model = TraceSpan("m", kind="model", start=0.0, end=4.0, inputs=[asked], outputs=[acting])
+    tool = TraceSpan("t", kind="tool", start=4.0, end=5.0, call=CalledTool("look", {}, "c"))
+    timeless = replace(tool, start=4.0, end=None)
+    for record, seconds in ((tool, 5.0), (timeless, 4.0)):
+        found = trajectory_of_spans([model, record])
+        assert [step.seconds for step in found.steps] == [None, seconds]
+    whole = TraceSpan("w", kind="agent", start=0.0, end=9.0)
+    found = trajectory_of_spans([whole, replace(model, parent="w"), replace(tool, parent="w")])
+    assert AgentEvaluator(measures=["seconds"]).evaluate(found)[0].scores == {"seconds": 9.0}
+
+
+def test_agents_below_one_that_does_nothing_are_asked_and_answer() -> None:
+    outer = TraceSpan("w", kind="agent", name="workflow", start=0.0)
+    spans = [outer]
+    for place, name in enumerate(("researcher", "writer"), 1):
+        agent = TraceSpan(name, "w", kind="agent", name=name, start=float(place))
+        told = [Turn("user", [Said(f"task of the {name}")])]
+        said = [Turn("assistant", [Said(f"words of the {name}")])]
+        model = TraceSpan(f"m{place}", name, kind="model", start=float(place), inputs=told)
+        spans += [agent, replace(model, outputs=said)]
+    found = trajectory_of_spans(spans)
+    assert (found.goal, found.answer) == ("task of the researcher", "words of the writer")
+    assert {step.depth for step in found.steps} == {0}
 
 
 def _spans_line(*traces: int) -> str:

@@ -177,3 +177,16 @@ def test_a_window_that_moves_on_repeats_nothing() -> None:
         assert [one.arguments for one in made] == [{"n": place} for place in range(30)], width
         assert [one.result for one in made[:-1]] == [f"result {place}" for place in range(29)]
         assert len(run.steps) == 31, width
+
+
+def test_a_window_of_words_that_moves_on_repeats_nothing() -> None:
+    for width in range(1, 8):
+        told, spans = [], []
+        for place in range(20):
+            told.append(Turn("user", [Said(f"ask {place}")]))
+            reply = Turn("assistant", [Said(f"answer {place}")])
+            spans.append(model(place, told[-width:], [reply]))
+            told.append(reply)
+        run = trajectory_of_spans(spans)
+        words = [step.text for step in run.steps]
+        assert words == [f"{one} {n}" for n in range(20) for one in ("ask", "answer")], width

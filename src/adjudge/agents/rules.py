@@ -643,7 +643,8 @@ def _usd(case: RuleCase) -> Found:
 
 def _seconds(case: RuleCase) -> Found:
     run = case.trajectory
-    return _recorded(case, "seconds", list(_times(run.steps)), run.seconds)
+    lasted = list(_times(run.steps)) if run.seconds is None else [run.seconds]
+    return _recorded(case, "seconds", lasted, None)
 
 
 def _times(steps: Iterable[Step]) -> Iterator[float]:

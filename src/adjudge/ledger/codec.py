@@ -196,19 +196,14 @@ def flag_bit(flag: Flag) -> int:
 
 
 def judgment_of(
-    row: Sequence[object],
-    votes: tuple[VoteRecord, ...] | None = None,
-    *,
-    trajectory: bool = True,
+    row: Sequence[object], votes: tuple[VoteRecord, ...] | None = None
 ) -> JudgmentRecord:
-    """The record of a row whose checksum was checked; without the ``trajectory``, whose thousands
-    of steps take long to read, where that is not wanted.
+    """The record of a row whose checksum was checked.
 
     What is not of the right type is damage, which is SQLite's error to us.
     """
     judge, index, id, instance, *_, result = row
     place = {"judge": judge, "index": index, "fields": _object(_json(instance))}
-    place |= {} if trajectory else {"trajectory": None}
     try:
         return record_of(
             cast(JsonDict, {"id": id, **with_messages(_object(_json(result))), **place}), votes

@@ -12,6 +12,8 @@ from adjudge.ledger.rows import KEY_BYTES, LARGEST, checked, select
 from adjudge.messages import Message
 
 _NEWEST = f"{select('votes')} WHERE ballot = ? ORDER BY number DESC LIMIT 1"
+_WITHOUT_STEPS = "SELECT json_remove(?, '$.trajectory')"
+"""Thousands of steps take long to read: SQLite passes over them."""
 
 
 def records(
@@ -42,7 +44,10 @@ def record_in(
 ) -> JudgmentRecord:
     """The judgment that a row holds."""
     cast = votes_on(ledger, row[4]) if votes else None
-    found = judgment_of(row, cast, trajectory=trajectory)
+    if not trajectory:
+        *others, result = row
+        row = (*others, *ledger.execute(_WITHOUT_STEPS, (result,)).fetchone())
+    found = judgment_of(row, cast)
     if found.scored or found.reason is not None:
         return found
     known = (

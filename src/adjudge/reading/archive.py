@@ -59,7 +59,7 @@ def unpacked_size(path: Path) -> int:
                 total += len(chunk)
                 _check_expansion(path, total)
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        raise RunError("{path} cannot be unpacked: {error}", path=path, error=error) from error
+        raise RunError("cannot be unpacked: {error}", error=str(error)) from error
     return total
 
 

@@ -236,7 +236,9 @@ class Builder:
         else:
             self._drafts[draft] = self._drafts.pop(draft)
             self._unjoined.remove(draft)
-        draft.joined, draft.seconds, draft.source = True, seconds, source or draft.source
+        draft.joined, draft.source = True, source or draft.source
+        if seconds is not None:  # beside those of the model call that made it
+            draft.seconds = (draft.seconds or 0.0) + seconds
         if draft.result is None or not draft.said_back:
             draft.result = result
         elif result.error and not draft.result.error:
@@ -263,7 +265,6 @@ class Builder:
         agents = {plain_name(draft.actor) for draft in self._drafts}
         steps = tuple(draft.step(number, agents) for number, draft in enumerate(self._drafts, 1))
         costs = [step.usd for step in steps if step.usd is not None]
-        times = [step.seconds for step in steps if step.seconds is not None]
         usage = [step.usage for step in steps if step.usage is not None]
         return Trajectory(
             self.goal or "",
@@ -274,7 +275,6 @@ class Builder:
             self.ended,
             sum(usage[1:], usage[0]) if usage else None,
             sum(costs) if costs else None,
-            sum(times) if times else None,
         )
 
     def _append(self, draft: _Draft) -> _Draft:

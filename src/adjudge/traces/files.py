@@ -8,10 +8,8 @@ import io
 import json
 import re
 import sys
-import zlib
 from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -185,13 +183,8 @@ def _is_packed(path: Path) -> bool:
         return file.read(2) == _GZIP
 
 
-@contextmanager
-def _unpacked(path: Path) -> Iterator[BinaryIO]:
-    with cast(BinaryIO, gzip.open(path) if _is_packed(path) else path.open("rb")) as file:
-        try:
-            yield file
-        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-            raise WrongData("cannot be unpacked: {error}", error=str(error)) from error
+def _unpacked(path: Path) -> BinaryIO:
+    return cast(BinaryIO, gzip.open(path) if _is_packed(path) else path.open("rb"))
 
 
 def _check_size(size: int) -> None:

@@ -16,6 +16,8 @@ from adjudge.traces.build import Builder, built
 from adjudge.traces.turns import CalledTool, HandedOver, Retrieved, Returned, Said, Turn
 
 SpanKind = Literal["model", "tool", "agent", "retriever", "handoff", "other"]
+_DEEDS = ("model", "tool", "retriever", "handoff")
+"""What is a step. An agent around others that does nothing itself is above nobody."""
 
 
 @dataclass(slots=True, eq=False)
@@ -78,8 +80,9 @@ def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
     if not any(span.inputs for span in models) and tops:
         _add_first_words(builder, tops[0], bool(models))
     threads = _Threads()
+    outermost = min((tree.depth(span) for span in ordered if span.kind in _DEEDS), default=0)
     for span in ordered:
-        actor, depth = tree.agent(span), tree.depth(span)
+        actor, depth = tree.agent(span), tree.depth(span) - outermost
         if span.kind == "model":
             new = threads.new(span)
             builder.add_all(_placed(turn, span, actor, depth) for turn in new)
@@ -145,7 +148,7 @@ def _finished(
         goal=goal,
         answer=answer,
         ended=made.ended if failed is None else f"error: {failed}",
-        seconds=sum(times) if times else made.seconds,
+        seconds=sum(times) if times else None,
     )
 
 
@@ -246,7 +249,8 @@ class _Threads:
 
 def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
     """How many of the keys repeat the end of the conversation before, where the beginning was left
-    out: a call or a result, or at least two messages, since one may well be said again.
+    out: one message that no conversation begins with, or at least two, since a user may well say
+    the same again.
     """
     most = min(len(before), len(keys))
     if not most or before[-1] not in keys:
@@ -259,7 +263,8 @@ def _overlap(before: Sequence[object], keys: Sequence[object]) -> int:
         while same and line[place] != line[same]:
             same = borders[same - 1]
         borders[place] = same + (line[place] == line[same])
-    return borders[-1] if borders[-1] > 1 or (borders[-1] and _acts(before[-1])) else 0
+    begins = isinstance(before[-1], tuple) and before[-1][0] == "user"
+    return 0 if begins and borders[-1] == 1 else borders[-1]
 
 
 def _acts(key: object) -> bool:

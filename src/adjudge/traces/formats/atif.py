@@ -138,7 +138,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         yield TraceRow(
             replace(
                 made,
-                seconds=made.seconds if lasted is None else lasted,
+                seconds=lasted,
                 ended=ended if isinstance(ended, str) else made.ended,
             ),
             {**present(**columns), **present(id=id)},

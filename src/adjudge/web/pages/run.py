@@ -191,8 +191,13 @@ def _step_facets(
     if not facts:
         return None
     if filters != Filters(judge=filters.judge, sort=filters.sort, criteria=filters.criteria):
-        with reading(place.folder) as connection:
-            left = rows_of(connection, replace(filters, sort="row"))
+        wanted = replace(filters, sort="row")
+
+        def make() -> frozenset[int]:
+            with reading(place.folder) as connection:
+                return rows_of(connection, wanted)
+
+        left = library.kept(place, f"left by {wanted!r}", make)
         facts = {row: one for row, one in facts.items() if row in left}
     return facets(facts, step_filters(dict(asked)))
 
