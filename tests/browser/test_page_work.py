@@ -303,3 +303,16 @@ def test_the_figures_of_a_large_run_arrive_behind_its_page(
     page.keyboard.press("Control+k")
     assert page.locator("#switch[open]").count() == 1
     page.context.close()
+
+
+def test_rows_that_were_ticked_are_counted_after_a_way_back(
+    browser: Browser, server: Server
+) -> None:
+    run = server.run("dates")
+    page = at(browser, server, run)
+    for box in page.locator("[data-line] input").all()[:2]:
+        box.check()
+    page.goto(server.address(f"{run}/trust"))
+    page.go_back()
+    page.wait_for_function("document.querySelectorAll('[data-line] input:checked').length === 2")
+    assert page.locator("[data-ticked]").inner_text().endswith("2")

@@ -125,7 +125,7 @@ def test_compared_responses_are_shuffled_and_put_back(tmp_path: Path) -> None:
 def test_chosen_rows_are_marked_as_chosen(page: Page, root: Path) -> None:
     address = desk(page, more="&queue=failed")
     assert page.data(address)["work"]["row"] is None
-    assert "labelled or skipped" in page.get(address).text
+    assert "This queue has no rows" in page.get(address).text
 
 
 def test_read_only_keeps_no_label(root: Path) -> None:
@@ -324,3 +324,10 @@ def test_a_row_that_was_only_fetched_ahead_is_not_seen(page: Page, root: Path) -
     assert not page.data(address)["work"]["seen"]
     assert page.get(f"{at}&seen=1").status == 204
     assert page.data(address)["work"]["seen"]
+
+
+def test_markdown_is_drawn_and_a_row_without_an_id_has_its_number(page: Page, root: Path) -> None:
+    compared(root / "drawn", [("**one**", "\u202etwo")])
+    shown = page.get(desk(page, "drawn")).text
+    assert "<h2>Row 1</h2>" in shown
+    assert "<strong>one</strong>" in shown and "⟨U+202E⟩two" in shown

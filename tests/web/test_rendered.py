@@ -36,6 +36,11 @@ def test_json_gets_its_lines() -> None:
     assert render_text("{not json}") is None
 
 
+def test_characters_that_nobody_sees_are_shown_and_emoji_stay_whole() -> None:
+    drawn = str(render_text("**file** \u202etxt.exe p\u200dq \U0001f469\u200d\U0001f4bb"))
+    assert "⟨U+202E⟩txt.exe p⟨U+200D⟩q \U0001f469\u200d\U0001f4bb" in drawn
+
+
 PIECES = st.sampled_from(
     [
         "<script>alert(1)</script>",

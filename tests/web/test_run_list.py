@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,10 @@ import pytest
 
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.labels.store import LabelStore
+from adjudge.rag import RagEvaluator
 from support.labels import compared, judged_by_two
 from support.page import Page, served
+from support.rag import ROW, gives
 from support.trust import labelled, labels_of, population, run_of
 
 ROWS = population(60)
@@ -196,7 +199,11 @@ def test_the_rows_of_a_list_are_labelled_and_no_others(page: Page) -> None:
 def test_the_rows_of_a_list_are_judged_again(page: Page, tmp_path: Path) -> None:
     compared(tmp_path / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
     judged_by_two(tmp_path / "two")
+    RagEvaluator(gives()).evaluate([ROW], run=tmp_path / "rag")
     with served(tmp_path, home=tmp_path) as own:
+        said = own.post(f"{own.run('rag')}/these/again", rows="1").text
+        (file,) = re.findall(r"adjudge rag --data (\S+?)(?:&#39;|')", said)
+        assert "Five euros." in (tmp_path / file).read_text()
         there = own.led_to(own.post(f"{own.run('two')}/these/again", tick="7,8"))
         plan = own.data(there)
         assert plan["chosen"]["rows"] == [{"id": "r3", "response": "text 3 ."}]

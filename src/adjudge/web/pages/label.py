@@ -235,6 +235,7 @@ def _row_data(
     return {
         "identity": shown.queued.identity,
         "id": shown.queued.id,
+        "number": shown.queued.number + 1,
         "fields": [
             {
                 "name": mark,

@@ -15,7 +15,6 @@ from adjudge.catalog.criteria_file import as_file
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
-from adjudge.errors import RunError
 from adjudge.labels.scales import label_scales
 from adjudge.ledger.browse import judges_in, row_of_id
 from adjudge.ledger.records import records
@@ -36,13 +35,6 @@ def show(request: Request) -> Response:
     place, row = site.library.find(request.path_params["run"]), request.path_params["row"]
     judge = asked.get("judge", "")
     found = row_record(place, judge, row)
-    if found is None:
-        raise RunError(
-            "the run {name} has no row {row} of judge {judge!r}",
-            name=place.name,
-            row=row,
-            judge=judge,
-        )
     others = [one for one in site.library.scan() if one != place][:_MOST_RUNS]
     other = site.library.find(asked["other"]) if asked.get("other") else None
     site.sessions.saw(place, row - 1)

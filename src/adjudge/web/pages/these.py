@@ -29,6 +29,7 @@ from adjudge.labels.scales import label_scales
 from adjudge.ledger.browse import Filters, judges_in, page_of
 from adjudge.ledger.records import records
 from adjudge.messages import Message
+from adjudge.results.rag_row import rag_detail
 from adjudge.runs.folder import reading
 from adjudge.web.forms import fields_of, rows_text
 from adjudge.web.library import RunPlace
@@ -87,6 +88,11 @@ def _judge_again(request: Request, asked: QueryParams) -> Response:
     folder = made_folder(site.home, _FOLDER)
     name = f"{place.id}-{time.strftime('%Y%m%d-%H%M%S')}"
     write_rows(folder / f"{name}.jsonl", _rows(place, found))
+    if any(rag_detail(one) for one in found):
+        raise RunError(
+            "RAG answers are judged again with 'adjudge rag --data {file}': these rows are in it",
+            file=f"{_FOLDER}/{name}.jsonl",
+        )
     criteria = _write_criteria(place, found, folder / f"{name}.yaml")
     systems = next((one.systems for one in found), ())
     query = {

@@ -39,7 +39,7 @@ function tickChosen() {
   if (box) { box.checked = !box.checked; countTicked(); }
 }
 document.addEventListener("change", countTicked);
-countTicked(); // a browser that goes back remembers them
+addEventListener("pageshow", countTicked); // a browser that goes back remembers them
 
 function openDialog(name) {
   const dialog = document.querySelector(name);
