@@ -38,7 +38,6 @@ from adjudge.domain.question import Choice, Comparison, Question, Rating, questi
 from adjudge.domain.verdict import Chosen, Compared, Rated
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.ledger import file, key
-from adjudge.ledger import ledger as ledger_module
 from adjudge.ledger.changes import differences
 from adjudge.ledger.commit_thread import CommitThread
 from adjudge.ledger.file import FILE, LAYOUT, connect
@@ -227,7 +226,7 @@ def test_votes_are_found_by_what_was_asked_alone() -> None:
 
 def test_other_words_of_the_template_ask_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     before = key_of(ballot())
-    monkeypatch.setattr("adjudge.ledger.ledger.wording", lambda prefix, language: "reworded")
+    monkeypatch.setattr("adjudge.ledger.key.wording", lambda prefix, language: "reworded")
     assert key_of(ballot()) != before
 
 
