@@ -14,6 +14,7 @@ from adjudge.domain.json_types import JsonDict, JsonValue
 
 V = TypeVar("V")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
+_encode_finite = json.JSONEncoder(allow_nan=False).encode
 
 
 class FrozenDict(dict[str, V], Generic[V]):
@@ -68,7 +69,7 @@ def json_text(value: object) -> str:
     JSON does not know, as texts.
     """
     try:
-        return json.dumps(value, allow_nan=False)
+        return _encode_finite(value)
     except ValueError:
         return json.dumps(_with_finite_numbers(value))
 

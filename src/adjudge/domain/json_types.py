@@ -14,15 +14,20 @@ JsonDict: TypeAlias = dict[str, JsonValue]
 _DEEPEST = 150
 
 
+def is_object(value: JsonValue) -> TypeGuard[JsonObject]:
+    # what ``json`` reads is a dict, and to look for that is five times as quick
+    return type(value) is dict or isinstance(value, Mapping)
+
+
 def object_in(value: JsonValue) -> JsonObject:
     """``value``; nothing where it is not an object: what others wrote may be anything."""
-    return value if isinstance(value, Mapping) else {}
+    return value if is_object(value) else {}
 
 
 def objects_in(value: JsonValue) -> tuple[JsonObject, ...]:
     """The objects of a list; what else stands in it is left out."""
     found = value if isinstance(value, list | tuple) else ()
-    return tuple(one for one in found if isinstance(one, Mapping))
+    return tuple(one for one in found if is_object(one))
 
 
 def is_deep(value: JsonValue) -> bool:
@@ -44,7 +49,7 @@ def text_in(value: JsonValue) -> str | None:
 def object_at(data: JsonObject, name: str) -> JsonObject:
     """The object under ``name``; KeyError or TypeError where there is none."""
     value = data[name]
-    if not isinstance(value, Mapping):
+    if not is_object(value):
         raise TypeError(f"{name} is {type(value).__name__}")
     return value
 
@@ -58,4 +63,4 @@ def objects_at(data: JsonObject, name: str) -> Sequence[JsonObject]:
 
 
 def _are_objects(value: JsonValue) -> TypeGuard[Sequence[JsonObject]]:
-    return isinstance(value, list) and all(isinstance(one, Mapping) for one in value)
+    return isinstance(value, list) and all(map(is_object, value))

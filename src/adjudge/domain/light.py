@@ -73,7 +73,7 @@ def _write_init(cls: type[DataclassInstance], *, frozen: bool) -> Callable[..., 
         else:
             value, default = f"{made} if {name} is _MISSING else {name}", "=_MISSING"
         if one.init:
-            parameters[one.kw_only].append(f"{name}{default}")
+            parameters[bool(one.kw_only)].append(f"{name}{default}")
         elif one.default_factory is MISSING:
             continue
         else:
@@ -89,7 +89,8 @@ def _write_init(cls: type[DataclassInstance], *, frozen: bool) -> Callable[..., 
 
 
 def _is_frozen(cls: type) -> bool:
-    return "__dataclass_params__" in cls.__dict__ and cls.__dataclass_params__.frozen
+    made_by = cls.__dict__.get("__dataclass_params__")
+    return made_by is not None and made_by.frozen
 
 
 def _refuse_to_set(self: DataclassInstance, name: str, value: object) -> None:

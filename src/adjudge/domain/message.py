@@ -47,7 +47,7 @@ class Prompt:
     @property
     def text(self) -> str:
         """The whole prompt as one string, as plain functions receive it."""
-        return "\n\n".join(message.content for message in self.messages)
+        return "\n\n".join([message.content for message in self.messages])
 
     @property
     def hash(self) -> str:

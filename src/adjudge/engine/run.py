@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 _SPENDING = "spending"
 """The fact under which a ledger keeps the account of its run."""
 _NO_PRICES = PriceTable({})
-_MOST_KEYS = 4096
 Ask = Callable[[Ballot], Coroutine[object, object, Vote]]
 
 
@@ -134,7 +133,6 @@ class RecordedVotes(LiveVotes):
         self._run = run
         self._room = {model: asyncio.Semaphore(most) for model, most in judge.at_once.items()}
         self._unfinished: dict[bytes, Vote] = {}
-        self._keys: dict[str, bytes] = {}
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
         return self._recall(ballots, [self._key(ballot) for ballot in ballots])
@@ -150,13 +148,7 @@ class RecordedVotes(LiveVotes):
         return [vote if vote and self._is_answer(vote) else None for vote in votes]
 
     def _key(self, ballot: Ballot) -> bytes:
-        """Kept while a ballot is under way: it is looked for, asked and filed by its key."""
-        key = self._keys.get(ballot.id)
-        if key is None:
-            if len(self._keys) >= _MOST_KEYS:
-                self._keys.clear()
-            key = self._keys[ballot.id] = self._judge.key(ballot, self._run.ledger.wordings)
-        return key
+        return self._judge.key(ballot, self._run.ledger.wordings)
 
     def _is_answer(self, vote: Vote) -> bool:
         return not vote.unfinished and (vote.valid or not self._run.retry_failed)

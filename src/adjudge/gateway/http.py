@@ -259,7 +259,7 @@ async def _body(
 ) -> bytes:
     """What was sent, up to the limit; decompressed piece by piece."""
     encodings = response.headers.getall("Content-Encoding", ())
-    if len(encodings) > 1 or any("," in encoding for encoding in encodings):
+    if encodings and (len(encodings) > 1 or "," in encodings[0]):
         raise _Unread(Message("the server's answer is compressed more than once: it was not read"))
     body = bytearray()
     while not response.content.at_eof():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Container, Iterator
+from functools import cache
 from urllib.parse import urlsplit
 
 from adjudge.domain.light import light_dataclass
@@ -206,9 +207,11 @@ def is_known(model_id: str) -> bool:
     return (named is not None and named[0] is not MISTRAL) or head in PROVIDERS
 
 
-def our_providers() -> list[ProviderSpec]:
+@cache
+def our_providers() -> tuple[ProviderSpec, ...]:
     """Our own that ask a server."""
-    return [PROVIDERS[name] for name in PROVIDERS.ours if PROVIDERS[name].base_url]
+    ours = (PROVIDERS[name] for name in PROVIDERS.ours)
+    return tuple(spec for spec in ours if spec.base_url)
 
 
 def load_providers() -> Iterator[ProviderSpec]:

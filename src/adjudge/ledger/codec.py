@@ -159,11 +159,13 @@ _COMMON = frozenset(
 
 
 def judgment_row(
-    record: JudgmentRecord, ballots: bytes, answers: bytes = b""
+    record: JudgmentRecord, ballots: bytes, answers: bytes = b"", *, repaired: bool = False
 ) -> tuple[object, ...]:
     """A judgment as the ledger has it; ``ballots`` and ``answers``: the keys of its votes and of
-    what its targets said, one behind the other.
+    what its targets said, one behind the other; ``repaired``: whether a reply had to be asked for
+    again, where the record is without its votes.
     """
+    flags = {*record.flags, *(("repaired",) if repaired else ())}
     kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
     kept |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
     kept |= message_parts(kept)
@@ -179,7 +181,7 @@ def judgment_row(
         None if record.score is None else float(record.score) + 0.0,  # SQLite has no -0.0
         storable(record.criterion),
         storable(verdict_text(record)),
-        sum(flag_bit(flag) for flag in record.flags),
+        sum(map(flag_bit, flags)),
         json_text(kept),
     )
 

@@ -200,8 +200,10 @@ class Ledger:
         )  # a vote that is asked again was not valid before
         if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
             return
-        record = result.record(judge, number, votes=True)
-        self._writer.put(_KEEP_JUDGMENT, judgment_row(record, ballots, b"".join(answers)))
+        record = result.record(judge, number)
+        repaired = any(vote.repairs for vote in result.votes)
+        row = judgment_row(record, ballots, b"".join(answers), repaired=repaired)
+        self._writer.put(_KEEP_JUDGMENT, row)
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
 

@@ -121,5 +121,5 @@ def _harmless(match: re.Match[str]) -> str:
 
 
 def _code(texts: list[tuple[str, str]]) -> str:
-    content = "\0".join(part for pair in texts for part in pair)
+    content = "\0".join([part for pair in texts for part in pair])
     return hashlib.sha256(content.encode()).hexdigest()[:12]

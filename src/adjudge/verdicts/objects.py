@@ -12,7 +12,7 @@ from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.options import as_pass
 from adjudge.domain.plain import plain
 from adjudge.domain.question import Choice, Comparison, Question, Rating
-from adjudge.domain.verdict import Compared, Verdict, best_of
+from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Outcome
 from adjudge.messages import Message
 from adjudge.verdicts.phrases import phrase, words
@@ -132,7 +132,13 @@ def _judged(
             Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once")
         )
     outcome = Outcome.REPAIRED if mended else Outcome.OK
-    return Reading(outcome, replace(verdict, explanation=explanation_of(data)), data=data)
+    explanation = explanation_of(data)
+    explained = (
+        Chosen(verdict.option, explanation, verdict.feedback, verdict.score)
+        if type(verdict) is Chosen  # nearly always, and quicker than ``replace``
+        else replace(verdict, explanation=explanation)
+    )
+    return Reading(outcome, explained, data=data)
 
 
 def keys_of(question: Question) -> tuple[str, ...]:

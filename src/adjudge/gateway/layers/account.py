@@ -38,7 +38,7 @@ def expected_tokens(request: Request) -> tuple[int, int]:
 
 def most_tokens(request: Request) -> tuple[int, int]:
     """How many tokens the prompt and the answer will be at most."""
-    prompt = len(_bytes(request.prompt.text)) // _FEWEST_BYTES_PER_TOKEN + _TOKENS_AROUND
+    prompt = _byte_count(request.prompt.text) // _FEWEST_BYTES_PER_TOKEN + _TOKENS_AROUND
     return prompt, request.max_tokens or LONGEST_ANSWER
 
 
@@ -99,13 +99,13 @@ def measured(model: str, request: Request, reply: Reply) -> Reply:
     """
     if model.startswith(TARGET):
         return reply
-    usage = believable(reply, len(_bytes(request.prompt.text)))
+    usage = believable(reply, _byte_count(request.prompt.text))
     return reply if usage is reply.usage else replace(reply, usage=usage)
 
 
 def believable(reply: Reply, asked: int) -> Usage:
     """What a reply to a prompt of ``asked`` bytes took."""
-    usage, said = reply.usage, len(_bytes(reply.text))
+    usage, said = reply.usage, _byte_count(reply.text)
     if (
         _whole(usage)
         and _covers(usage.prompt_tokens, asked)
@@ -156,11 +156,11 @@ def _tokens_in(size: int) -> int:
 
 
 def _tokens(text: str) -> int:
-    return _tokens_in(len(_bytes(text)))
+    return _tokens_in(_byte_count(text))
 
 
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "replace")
+def _byte_count(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
 @dataclass(frozen=True, slots=True)
