@@ -119,7 +119,9 @@ class SharedLedger(Ledger):
     ) -> None:
         """Store what came of a row."""
         row, nth = self._places[number]
-        values = judgment_row(result.record(judge), b"".join(keys), b"".join(answers))
+        repaired = any(vote.repairs for vote in result.votes)
+        kept = result.record(judge)
+        values = judgment_row(kept, b"".join(keys), b"".join(answers), repaired=repaired)
         await self._add(StoredJudgment(row, nth, time.time(), values), wait=False)
 
     async def finish(self, judge: str, rows: int) -> None:
