@@ -136,9 +136,8 @@ def _opened(request: Request, site: Site) -> Draft:
     models = site.known_models()[:1]
     if run := asked.get("run"):
         place = site.library.find(run)
-        rows = sorted(rows_in(asked.getlist("rows")) or {_number(asked.get("row")) or 1})[
-            :MOST_ROWS
-        ]
+        named = rows_in(asked.getlist("rows")) or {_number(asked.get("row")) or 1}
+        rows = sorted(named)[:MOST_ROWS]
         draft = Draft.of_case(
             case_of_rows(place.folder, asked.get("judge", ""), rows, models, language)
         )
