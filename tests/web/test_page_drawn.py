@@ -188,7 +188,11 @@ def test_the_order_stands_beside_its_noise_and_places_beside_what_they_may_be(
         told = page.get(f"{page.run('once')}/pictures").text
     order = data["order"]
     checks = [one.positional_bias for one in records_of(tmp_path / "twice")]
-    rates = [(one.flip_rate, one.noise_rate) for one in checks if one]
+    rates = [
+        (one.flip_rate, one.noise_rate)
+        for one in checks
+        if one and one.flip_rate is not None and one.noise_rate is not None
+    ]
     assert order["between"]["value"] == pytest.approx(fmean(flip for flip, _ in rates))
     assert order["within"]["value"] == pytest.approx(fmean(noise for _, noise in rates))
     assert order["excess"]["value"] == pytest.approx(fmean(flip - noise for flip, noise in rates))
