@@ -18,8 +18,10 @@ from adjudge import CriteriaOption, DirectJudge, Instance, PairwiseJudge
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.labels.store import LabelStore
 from adjudge.runs.folder import records_of
+from adjudge.trust.benchmark import benchmark_of
 from adjudge.trust.calibration import calibrate_run
 from adjudge.trust.leaderboard import leaderboards
+from adjudge.view.benchmark import benchmark_html
 from adjudge.view.leaderboard import leaderboard_html
 from support.bench import Judges, asked, other, rows_csv
 from support.fake_provider import FakeProvider
@@ -139,15 +141,17 @@ def test_cost_is_drawn_against_agreement(
     ]
     assert len(told) == 2
     assert section["ceiling"] == pytest.approx(10 / 11)
-    saved = (tmp_path / "page.html").read_text()
+    report = benchmark_html(benchmark_of(tmp_path / "runs" / "set"))
     for one in told:
         assert f'aria-label="{one}"' in shown
-        assert f'aria-label="{one}"' in saved
+        assert f'aria-label="{one}"' in report
     drawn = shown[shown.index('<svg class="plane"') :]
     x, y = zip(*re.findall(r'<circle class="bar" cx="([\d.]+)" cy="([\d.]+)"', drawn), strict=True)
     assert float(x[0]) > float(x[1]), "the good judge is the dearer one"
     assert float(y[0]) < float(y[1])
     assert "people among themselves</text>" in drawn
+    assert "people among themselves</text>" in report
+    saved = (tmp_path / "page.html").read_text()
     assert "people among themselves</text>" not in saved, "one person labelled when it was written"
 
 
@@ -184,7 +188,11 @@ def test_the_order_stands_beside_its_noise_and_places_beside_what_they_may_be(
         told = page.get(f"{page.run('once')}/pictures").text
     order = data["order"]
     checks = [one.positional_bias for one in records_of(tmp_path / "twice")]
-    rates = [(one.flip_rate, one.noise_rate) for one in checks if one]
+    rates = [
+        (one.flip_rate, one.noise_rate)
+        for one in checks
+        if one and one.flip_rate is not None and one.noise_rate is not None
+    ]
     assert order["between"]["value"] == pytest.approx(fmean(flip for flip, _ in rates))
     assert order["within"]["value"] == pytest.approx(fmean(noise for _, noise in rates))
     assert order["excess"]["value"] == pytest.approx(fmean(flip - noise for flip, noise in rates))

@@ -29,7 +29,7 @@ from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
 from adjudge.web.home import chosen
 from adjudge.web.plan import own_criteria
-from adjudge.web.playground.draft import FIRST, Draft, draft_of
+from adjudge.web.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
 from adjudge.web.playground.edits import edited
 from adjudge.web.playground.run_rows import case_of_rows
 from adjudge.web.playground.shown import trial_data
@@ -136,7 +136,8 @@ def _opened(request: Request, site: Site) -> Draft:
     models = site.known_models()[:1]
     if run := asked.get("run"):
         place = site.library.find(run)
-        rows = sorted(rows_in(asked.getlist("rows")) or {_number(asked.get("row")) or 1})
+        named = rows_in(asked.getlist("rows")) or {_number(asked.get("row")) or 1}
+        rows = sorted(named)[:MOST_ROWS]
         draft = Draft.of_case(
             case_of_rows(place.folder, asked.get("judge", ""), rows, models, language)
         )
