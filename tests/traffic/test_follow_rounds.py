@@ -203,7 +203,7 @@ def test_an_address_for_alarms_that_is_none_is_refused_at_once(url: str) -> None
 
 def test_rows_that_wait_for_a_budget_are_stood_for_by_no_others() -> None:
     Path("eval.yaml").write_text(
-        "models: scripted/No\njudges: [{kind: direct, name: good, criteria: Is it good?}]\n"
+        "models: scripted/No\njudges: [{kind: direct, name: good, criteria: It is good.}]\n"
     )
     kinds = ["error", "ok", "ok", "ok", "ok"] * 100
     texts = [

@@ -131,7 +131,8 @@ class _Scores:
         )
 
     def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
-        events -= round(self.waiting)
+        if self.waiting:
+            events = round(events * self.weighed / (self.weighed + self.waiting))
         weights = self._weights_for(events - self.certain)
         in_range = not self.counts and all(0 <= value <= 1 for value in self.values)
         return TrafficRate(
