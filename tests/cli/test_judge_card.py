@@ -195,8 +195,7 @@ def test_an_attack_on_another_model_is_not_put_on_the_card(tmp_path: Path) -> No
     commands.adjudge(
         "judge", "--file", rows, *asked, "scripted/No", "--run", "judged", cwd=tmp_path
     )
-    for judge in ("scripted/No", "scripted/Yes"):
-        run = judge.rpartition("/")[2]
+    for run in ("No", "Yes"):
         put = ("--rows", rows, "--family", "instructions", "--run", run)
         done = commands.adjudge("attack", *put, *asked, f"scripted/{run}", cwd=tmp_path)
         assert done.returncode == 0, done.stderr

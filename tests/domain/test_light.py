@@ -131,7 +131,8 @@ def test_it_is_made_like_an_ordinary_dataclass(given: tuple[Any, ...]) -> None:
     assert {name: (one.kind, one.annotation) for name, one in light.items()} == {
         name: (one.kind, one.annotation) for name, one in plain.items()
     }
-    for wrong in ((), ("a", [], 4)):
+    wrongs: tuple[tuple[Any, ...], ...] = ((), ("a", [], 4))
+    for wrong in wrongs:
         with pytest.raises(TypeError, match=r"LightMade\.__init__\(\)"):
             LightMade(*wrong)
 

@@ -199,3 +199,20 @@ def test_a_file_that_was_cut_and_has_grown_again_is_read_from_its_beginning(tmp_
 def test_an_address_for_alarms_that_is_none_is_refused_at_once(url: str) -> None:
     with pytest.raises(Exception, match="--webhook takes an address"):
         Webhook(url)
+
+
+def test_rows_that_wait_for_a_budget_are_stood_for_by_no_others() -> None:
+    Path("eval.yaml").write_text(
+        "models: scripted/No\njudges: [{kind: direct, name: good, criteria: It is good.}]\n"
+    )
+    kinds = ["error", "ok", "ok", "ok", "ok"] * 100
+    texts = [
+        {"id": f"e{place}", "status": one, "answer": f"{place}"} for place, one in enumerate(kinds)
+    ]
+    write("log.jsonl", texts)
+    _, told = follow("--sample", "0.2", "--always", "status=error", "--max-calls-per-day", "60")
+    waiting = told["summary"]["waiting"]
+    (rate,) = told["results"]
+    chosen = told["summary"]["chosen"]
+    assert (rate["rows"], waiting) == (60, chosen - 60)
+    assert rate["events"] == pytest.approx(500 * 60 / chosen, rel=0.2)

@@ -43,9 +43,10 @@ from adjudge.runs.eval_file import load_eval
 from adjudge.runs.execute import Event
 from adjudge.runs.variables import use_env_file
 from adjudge.traffic.files import GrowingFiles
-from adjudge.traffic.follow import ROWS, Follower, RoundDone
+from adjudge.traffic.follow import Follower, RoundDone
 from adjudge.traffic.intake import open_intake
 from adjudge.traffic.mlflow import MLFLOW, MlflowTraces
+from adjudge.traffic.rates import ROWS
 from adjudge.traffic.receiver import FOLDER, receiving
 from adjudge.traffic.sampling import Sampling
 from adjudge.traffic.services import SERVICES, ServiceSpans

@@ -87,7 +87,7 @@ class AnchorSet:
 
 def read_anchors(path: Path) -> AnchorSet:
     """The anchors of a file, which may come from anybody."""
-    lines: list[object] = []
+    lines: list[JsonValue] = []
     try:
         for line in path.read_bytes().splitlines():
             lines.append(json.loads(line.decode("utf-8")))

@@ -21,14 +21,12 @@ from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone
 from adjudge.runs.folder import run_info
 from adjudge.traffic.intake import Intake, Taken, today
-from adjudge.traffic.rates import Alarm, AlarmState, TrafficRate, rates_of, uniform_scores
+from adjudge.traffic.rates import ROWS, Alarm, AlarmState, TrafficRate, rates_of, uniform_scores
 from adjudge.traffic.sampling import Sampling
 from adjudge.traffic.source import SourceAway, TrafficSource
 from adjudge.traffic.store import TrafficStore
 from adjudge.traffic.write_back import WriteBack
 
-ROWS = "traffic.jsonl"
-"""The chosen rows of a day, in the folder of its run."""
 _ALARMS, _CLOSED = "alarms", "closed"
 _MOST_TOLD = 3
 _MOST_AT_ONCE = 80

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -14,12 +15,14 @@ from adjudge.results.numbers import figure, percent, percent_limits
 from adjudge.results.report import Skipped
 from adjudge.results.setup import KEPT
 from adjudge.runs.folder import records_of, run_info
-from adjudge.runs.traffic_rows import about_traffic
+from adjudge.runs.traffic_rows import COLUMN, about_traffic
 from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets
 from adjudge.stats.intervals import Interval
 from adjudge.stats.weighted import weighted_interval, weighted_mean
 
+ROWS = "traffic.jsonl"
+"""The chosen rows of a day, in its run."""
 RISK = 0.05
 """How many followers may ever raise a false alarm about a rate."""
 
@@ -33,7 +36,9 @@ class TrafficRate:
     rows: int
     unscored: int
     events: int
-    """Those of the same days, judged or not."""
+    """Those of the same days, judged or not; while chosen rows wait for a budget, only those that
+    came before them.
+    """
     mean: float | None
     interval: Interval | None
     is_count: bool = False
@@ -98,10 +103,15 @@ class _Scores:
     """Whether they are counts: the fewer the better, and there is no most."""
     certain: int = 0
     """Rows that were taken for sure, with a score or not: they stand for themselves alone."""
+    weighed: float = 0.0
+    """For how many events the judged rows stand, with a score or not."""
+    waiting: float = 0.0
+    """For how many events the chosen rows stand that are not judged yet."""
 
     def add(self, one: JudgmentRecord) -> None:
         weight = about_traffic(one).get("weight")
         self.certain += weight == 1
+        self.weighed += weight if isinstance(weight, int | float) else 0.0
         self.counts |= one.detail.is_count
         if one.score is None or not isinstance(weight, int | float):
             self.unscored += 1
@@ -116,9 +126,13 @@ class _Scores:
             self.unscored + other.unscored,
             self.counts or other.counts,
             self.certain + other.certain,
+            self.weighed + other.weighed,
+            self.waiting + other.waiting,
         )
 
     def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
+        if self.waiting:
+            events = round(events * self.weighed / (self.weighed + self.waiting))
         weights = self._weights_for(events - self.certain)
         in_range = not self.counts and all(0 <= value <= 1 for value in self.values)
         return TrafficRate(
@@ -174,10 +188,23 @@ def _scores_in(folder: Path) -> dict[_Name, _Scores]:
     for one in records_of(folder):
         found.setdefault((one.judge, one.criterion), _Scores()).add(one)
     skipped = Skipped.of(object_in(run_info(folder).facts.get(KEPT)).get("skipped"))
+    chosen = _weights_chosen(folder)
     for scores in found.values():
+        judged = len(scores.values) + scores.unscored + skipped.rows + skipped.blank
+        scores.waiting = max(0.0, sum(chosen) - scores.weighed) if len(chosen) > judged else 0.0
         if all(weight == 1 for weight in scores.weights):  # so were those without an answer
             scores.certain += skipped.rows + skipped.blank
     return found
+
+
+def _weights_chosen(folder: Path) -> list[float]:
+    """For how many events each row of a day stands, judged or not."""
+    rows = folder / ROWS
+    if not rows.is_file():
+        return []
+    with rows.open(encoding="utf-8") as lines:
+        found = [object_in(object_in(json.loads(one)).get(COLUMN)).get("weight") for one in lines]
+    return [float(one) for one in found if isinstance(one, int | float)]
 
 
 def _together(several: Iterable[Mapping[_Name, _Scores]]) -> dict[_Name, _Scores]:

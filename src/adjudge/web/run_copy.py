@@ -285,6 +285,7 @@ def _body(judge: _CopiedJudge, row: int, settings: CopySettings, steps: StepsOfR
     with reading(judge.place.folder) as connection:
         kept = steps_of(connection, judge.name, record.index)
     data = row_data(judge.place, record, prompts=settings.prompts, elsewhere=False)
+    drawn = steps.steps(record, kept.window(0, len(kept))) if kept else None
     return Markup(  # noqa: S704 - escaped by the template
         templates(settings.language)
         .get_template("row_part.html.jinja")
@@ -294,8 +295,8 @@ def _body(judge: _CopiedJudge, row: int, settings: CopySettings, steps: StepsOfR
             chosen={**data, "python": None, "people": _nameless(data["people"])},
             record=record,
             steps=None,
-            why=steps.why(record),
-            drawn=steps.steps(record, kept.window(0, len(kept))) if kept else None,
+            why=steps.why(record, drawn or Markup("")),
+            drawn=drawn,
             step_count=len(kept or ()),
             **_surroundings(),
         )
