@@ -206,7 +206,7 @@ def test_rows_that_wait_for_a_budget_are_stood_for_by_no_others() -> None:
         "models: scripted/No\njudges: [{kind: direct, name: good, criteria: It is good.}]\n"
     )
     kinds = ["error", "ok", "ok", "ok", "ok"] * 100
-    texts = [
+    texts: list[dict[str, object]] = [
         {"id": f"e{place}", "status": one, "answer": f"{place}"} for place, one in enumerate(kinds)
     ]
     write("log.jsonl", texts)
