@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from adjudge.judges import HOME_OF
 from adjudge.lazy import loader
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 _HOME_OF = {
     **HOME_OF,
