@@ -270,7 +270,7 @@ def test_the_doctor_knows_pytest_without_its_plugin(monkeypatch: pytest.MonkeyPa
 
 
 def test_version_and_help_are_there() -> None:
-    assert adjudge("--version").stdout.startswith("adjudge 0.")
+    assert adjudge("--version").stdout.startswith("adjudge 1.")
     assert "check" in adjudge().stdout
     assert "--strictness" in adjudge("check", "--help").stdout
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import os
 import re
 import time
 from collections import defaultdict
@@ -441,6 +442,20 @@ class _Client:
 
 
 _clients: WeakKeyDictionary[asyncio.AbstractEventLoop, _Client] = WeakKeyDictionary()
+
+
+def _leave_to_parent() -> None:
+    """In a child: the clients there are the parent's, with the poll it waits at. Were they cleared
+    away here, also at the child's end, the parent's own connections would be taken out of it.
+    """
+    from ctypes import py_object, pythonapi  # loaded by children alone
+
+    for client in list(_clients.values()):
+        pythonapi.Py_IncRef(py_object(client))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)
 
 
 def http_client() -> _Client:
