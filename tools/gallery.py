@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 MADE = "made.json"
-_TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\d)?|(?<=>adjudge</th><td>)[^<]*")
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def report_of(one: GalleryReport) -> str:
 
 
 def without_time(html: str) -> str:
-    """The report without when it was made."""
+    """The report without when, and by which version, it was made."""
     return _TIME.sub("", html)
 
 

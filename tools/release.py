@@ -22,13 +22,34 @@ UNRELEASED = "## Unreleased\n"
 
 
 def main(version: str) -> None:
-    """Write the version and the changelog, then commit and tag them."""
+    """Write the version and the changelog, then commit and tag them; one that was written and
+    committed before is only tagged.
+    """
     if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
         sys.exit(f"{version!r} is not a version: write 1.2.3 or 1.2.3rc1")
     if git("status", "--porcelain"):
         sys.exit("there are changes that are not committed: commit or stash them first")
     if git("tag", "--list", f"v{version}"):
         sys.exit(f"v{version} is tagged already")
+    if not is_written(version):
+        write(version)
+    git("tag", "--annotate", f"v{version}", "--message", f"adjudge {version}")
+
+
+def is_written(version: str) -> bool:
+    """Whether the version and its section are there, and nothing has come after them."""
+    unreleased, _, rest = (
+        CHANGELOG.read_text(encoding="utf-8").partition(UNRELEASED)[2].partition("## ")
+    )
+    return (
+        f'__version__ = "{version}"' in INIT.read_text(encoding="utf-8")
+        and not unreleased.strip()
+        and rest.startswith(f"{version} (")
+    )
+
+
+def write(version: str) -> None:
+    """Write the version wherever it stands, and commit it."""
     CHANGELOG.write_text(released(CHANGELOG.read_text(encoding="utf-8"), version), encoding="utf-8")
     INIT.write_text(
         re.sub(
@@ -39,7 +60,6 @@ def main(version: str) -> None:
     CITATION.write_text(cited(CITATION.read_text(encoding="utf-8"), version), encoding="utf-8")
     git("add", str(INIT), str(CHANGELOG), str(CITATION))
     git("commit", "--quiet", "--message", f"Release {version}")
-    git("tag", "--annotate", f"v{version}", "--message", f"adjudge {version}")
 
 
 def released(changelog: str, version: str) -> str:

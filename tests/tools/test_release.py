@@ -69,6 +69,14 @@ def test_a_wrong_version_changes_nothing(repository: Path, version: str, said: s
     assert git(repository, "status", "--porcelain") == ""
 
 
+def test_a_release_that_was_committed_is_only_tagged(repository: Path) -> None:
+    assert release(repository, "0.2.0").returncode == 0
+    head = git(repository, "rev-parse", "HEAD")
+    git(repository, "tag", "--delete", "v0.2.0")
+    assert release(repository, "0.2.0").returncode == 0
+    assert git(repository, "rev-parse", "HEAD", "v0.2.0^{commit}").split() == [head.strip()] * 2
+
+
 def test_nothing_to_tell_and_unsaved_changes_stop_a_release(repository: Path) -> None:
     assert release(repository, "0.2.0").returncode == 0
     assert "has nothing under" in release(repository, "0.3.0").stderr
