@@ -14,7 +14,7 @@ from adjudge.stats.betting import FallBets
 from adjudge.traffic import follow as rounds
 from adjudge.traffic.files import GrowingFiles
 from adjudge.traffic.history import traffic_document
-from adjudge.traffic.rates import AlarmState
+from adjudge.traffic.rates import AlarmState, rates_of
 from adjudge.traffic.sampling import Sampling
 from adjudge.traffic.source import TrafficEvent
 from adjudge.traffic.webhook import Webhook
@@ -216,3 +216,8 @@ def test_rows_that_wait_for_a_budget_are_stood_for_by_no_others() -> None:
     chosen = told["summary"]["chosen"]
     assert (rate["rows"], waiting) == (60, chosen - 60)
     assert rate["events"] == pytest.approx(500 * 60 / chosen, rel=0.2)
+    (run,) = Path("runs").glob("**/traffic.jsonl")
+    with run.open("a", encoding="utf-8") as file:
+        file.write('{"id": "half')
+    (again,) = rates_of([run.parent], 500)
+    assert again.events == rate["events"]

@@ -81,7 +81,8 @@ def _write_init(cls: type[DataclassInstance], *, frozen: bool) -> Callable[..., 
         body.append(f"_set(self, {name!r}, {value})" if frozen else f"self.{name} = {value}")
     body += ["self.__post_init__()"] if hasattr(cls, "__post_init__") else []
     names = ["self", *parameters[False], *(["*", *parameters[True]] if parameters[True] else [])]
-    exec(f"def __init__({', '.join(names)}):\n " + "\n ".join(body or ["pass"]), known)  # noqa: S102
+    source = f"def __init__({', '.join(names)}):\n " + "\n ".join(body or ["pass"])
+    exec(source, known)  # noqa: S102 - of names of fields alone
     written = cast("FunctionType", known["__init__"])
     written.__qualname__, written.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     written.__annotations__ = {one.name: one.type for one in fields(cls) if one.init}

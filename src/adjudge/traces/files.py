@@ -174,7 +174,7 @@ def _lines_of_spans(path: Path) -> Iterator[tuple[int, Sequence[bytes]]]:
 
 
 def _size(path: Path) -> int:
-    """In bytes, unpacked."""
+    """Bytes that it holds, those of a packed file unpacked."""
     return unpacked_size(path) if _is_packed(path) else path.stat().st_size
 
 

@@ -36,8 +36,8 @@ class TrafficRate:
     rows: int
     unscored: int
     events: int
-    """Those of the same days, judged or not; while chosen rows wait for a budget, only those that
-    came before them.
+    """Those of the same days, judged or not; while chosen rows wait for a budget, only as many as
+    the judged ones stand for.
     """
     mean: float | None
     interval: Interval | None
@@ -188,23 +188,29 @@ def _scores_in(folder: Path) -> dict[_Name, _Scores]:
     for one in records_of(folder):
         found.setdefault((one.judge, one.criterion), _Scores()).add(one)
     skipped = Skipped.of(object_in(run_info(folder).facts.get(KEPT)).get("skipped"))
-    chosen = _weights_chosen(folder)
+    chosen, weight = _chosen_in(folder)
     for scores in found.values():
         judged = len(scores.values) + scores.unscored + skipped.rows + skipped.blank
-        scores.waiting = max(0.0, sum(chosen) - scores.weighed) if len(chosen) > judged else 0.0
+        scores.waiting = max(0.0, weight - scores.weighed) if chosen > judged else 0.0
         if all(weight == 1 for weight in scores.weights):  # so were those without an answer
             scores.certain += skipped.rows + skipped.blank
     return found
 
 
-def _weights_chosen(folder: Path) -> list[float]:
-    """For how many events each row of a day stands, judged or not."""
-    rows = folder / ROWS
+def _chosen_in(folder: Path) -> tuple[int, float]:
+    """How many rows of a day were chosen, judged or not, and for how many events they stand. A line
+    that is still being written is none yet.
+    """
+    rows, chosen, weight = folder / ROWS, 0, 0.0
     if not rows.is_file():
-        return []
-    with rows.open(encoding="utf-8") as lines:
-        found = [object_in(object_in(json.loads(one)).get(COLUMN)).get("weight") for one in lines]
-    return [float(one) for one in found if isinstance(one, int | float)]
+        return chosen, weight
+    with rows.open("rb") as lines:
+        for line in lines:
+            if line.endswith(b"\n"):
+                found = object_in(object_in(json.loads(line)).get(COLUMN)).get("weight")
+                chosen += 1
+                weight += found if isinstance(found, int | float) else 0.0
+    return chosen, weight
 
 
 def _together(several: Iterable[Mapping[_Name, _Scores]]) -> dict[_Name, _Scores]:

@@ -12,7 +12,7 @@ from adjudge.messages import Message, join, plural, render, term
 from adjudge.results.numbers import figure, limits
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
-from adjudge.view.plane import Axis, Bar, Point, axis, plane
+from adjudge.view.plane import Axis, LineAcross, Point, axis, plane
 from adjudge.view.plots import Range, interval
 from adjudge.view.template import environment
 from adjudge.view.terms import figure_title
@@ -209,7 +209,7 @@ def cost_plot(judges: Sequence[PricedJudge], ceiling: float | None, language: st
         Message("Cost against agreement").render(language),
         right,
         axis(Message("agreement").render(language), lowest, 1.0),
-        bar=None if ceiling is None else Bar(ceiling, people),
+        bar=None if ceiling is None else LineAcross(ceiling, people),
     )
 
 

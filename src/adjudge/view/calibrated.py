@@ -315,7 +315,7 @@ def _both_orders(group: str, found: OrderAgreement) -> Message:
 
 
 def pair_text(pair: TwoRaters) -> Message:
-    """How two of them agree."""
+    """Cohen's kappa of two, or why there is none."""
     kappa = (
         pair.kappa.reason
         if pair.kappa.value is None

@@ -40,12 +40,12 @@ class Point(NamedTuple):
     told: str
     """Its numbers: with the name, what is told when one points at it or comes to it by keys."""
     mark: str = ""
-    """What stands beside it."""
+    """A short text that stands beside it."""
     radius: float = 5.0
 
 
-class Bar(NamedTuple):
-    """A line across."""
+class LineAcross(NamedTuple):
+    """A value that all points are held against, such as people's own agreement."""
 
     y: float
     name: str
@@ -62,7 +62,7 @@ def plane(
     right: Axis,
     up: Axis,
     *,
-    bar: Bar | None = None,
+    bar: LineAcross | None = None,
     joined: bool = False,
     diagonal: bool = False,
 ) -> Markup:

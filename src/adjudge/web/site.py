@@ -30,7 +30,7 @@ from adjudge.runs.project import Project, find_project
 from adjudge.view.benchmark import PricedJudge, cost_plot
 from adjudge.view.evidence import evidence_html, evidence_style
 from adjudge.view.pages import measures_html
-from adjudge.view.plane import Bar, Point, axis, plane
+from adjudge.view.plane import LineAcross, Point, axis, plane
 from adjudge.view.plots import (
     Move,
     Range,
@@ -240,7 +240,7 @@ def templates(language: str) -> jinja2.Environment:
         plane=plane,
         point_of=Point,
         axis_of=axis,
-        bar_of=Bar,
+        bar_of=LineAcross,
         timeline=timeline,
         clock=lambda seconds: say(_clock(seconds)),
     )
