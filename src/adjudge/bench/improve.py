@@ -182,12 +182,11 @@ def improvement_of(
     )
 
 
-def left_of(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
+def left_of(budget: Budget | None, folders: Iterable[Path], prices: PriceTable) -> Budget | None:
     """What other runs under the same budget have left of it."""
     if budget is None:
         return None
     calls, tokens, usd = 0, 0, 0.0
-    prices = PriceTable.load()
     for folder in folders:
         kept = run_info(folder).facts.get("spending") if (folder / FILE).is_file() else None
         if not kept:

@@ -17,6 +17,7 @@ from adjudge.engine.written import written
 from adjudge.errors import RunError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.prompts.criteria_writing import DisputedRow, render_criteria_improvement
 from adjudge.prompts.render import shown_fields
@@ -89,11 +90,12 @@ class Writer:
         cases: Sequence[DisputedRow],
         run: Run | None,
         budget: Budget | None,
+        prices: PriceTable | None = None,
     ) -> Proposal:
         """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``, where
         there is one.
         """
-        return event_loop.run(self._propose(criteria, cases, run, budget))
+        return event_loop.run(self._propose(criteria, cases, run, budget, prices))
 
     async def _propose(
         self,
@@ -101,6 +103,7 @@ class Writer:
         cases: Sequence[DisputedRow],
         run: Run | None,
         budget: Budget | None,
+        prices: PriceTable | None,
     ) -> Proposal:
         prompt, reason = self.prompt(criteria, cases), ""
         about: dict[str, JsonObject] = {
@@ -109,7 +112,7 @@ class Writer:
                 "models": {self.model.name: {"identity": self.model.identity}},
             }
         }
-        async with everything_in(run, about, budget):
+        async with everything_in(run, about, budget, prices):
             for sample in range(TRIES):
                 vote = await written(
                     self.model,

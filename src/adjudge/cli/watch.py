@@ -31,15 +31,15 @@ class Watch:
     def __init__(
         self,
         total: Callable[[], int | None],
+        prices: PriceTable,
         *,
         quiet: bool,
-        prices: PriceTable | None = None,
         language: str = "en",
     ) -> None:
         self._count = total
         self.language = language
         self._votes = 0
-        self._own_prices = prices
+        self._prices = prices
         self._done = self._failed = 0
         self._there = self._failed_there = self._votes_there = 0
         self._spent: Spent | None = None
@@ -102,10 +102,6 @@ class Watch:
                 ),
                 err=True,
             )
-
-    @cached_property
-    def _prices(self) -> PriceTable:
-        return self._own_prices or PriceTable.load()
 
     def _money(self) -> tuple[float, bool]:
         """What it cost so far in dollars, and whether the price of some of it is not known."""

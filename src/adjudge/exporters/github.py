@@ -15,7 +15,6 @@ from pathlib import Path
 
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, render
-from adjudge.results.cost import cost_of
 from adjudge.results.gate import GateResult
 from adjudge.results.paired_gate import against_baseline, paired_gates
 from adjudge.results.report import Report
@@ -80,7 +79,7 @@ class GithubReport:
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,
         }
-        cost = cost_of(self.report.used).cost_usd
+        cost = self.report.cost.cost_usd
         told = {name: "" if value is None else f"{value:.4f}" for name, value in figures.items()}
         return {**told, "verdict": self.verdict, "cost": "" if cost is None else f"{cost:.6f}"}
 
@@ -99,7 +98,7 @@ class GithubReport:
             gates=self.gates,
             changes=dict(enumerate(befores)) if any(one is not None for one in befores) else {},
             worst=report.entries[:_WORST],
-            cost=cost_of(report.used).cost_usd,
+            cost=report.cost.cost_usd,
         )
         return _within(page.strip() + "\n", int(most_kib * 1024))
 

@@ -58,6 +58,7 @@ class RunOutcome:
         made = Setup.of(
             {ready.label: ready.judge for ready in judges},
             {ready.label: ready.criteria for ready in judges},
+            self.run.prices,
         )
         self._setup = replace(
             made,

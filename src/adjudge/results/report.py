@@ -29,7 +29,7 @@ from adjudge.gateway.prices import TARGET
 from adjudge.messages import Message, abridge, plural
 from adjudge.results.answering import answering_notes
 from adjudge.results.cascades import CascadeSummary, CascadeTally
-from adjudge.results.cost import cost_of
+from adjudge.results.cost import Cost, cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
 from adjudge.results.rag_row import rule_of
 from adjudge.results.repeats import REPEAT, Repeats, RepeatTally
@@ -210,6 +210,11 @@ class Report(HtmlRepr):
         return sum(self.used.values(), Usage())
 
     @cached_property
+    def cost(self) -> Cost:
+        """What it cost in dollars."""
+        return cost_of(self.used, self.setup.prices)
+
+    @cached_property
     def criteria(self) -> list[JudgeCriterion]:
         """What was judged by, each once, whoever answered."""
         return list(dict.fromkeys(JudgeCriterion(one.judge, one.criteria) for one in self.sections))
@@ -310,7 +315,7 @@ class Report(HtmlRepr):
         """The counts of all sections and what they cost; a mean only where there is one, since that
         of several is none.
         """
-        return {**self._figures(), **cost_of(self.used).to_dict()}
+        return {**self._figures(), **self.cost.to_dict()}
 
     def _figures(self) -> JsonDict:
         usage = self.usage
@@ -363,7 +368,7 @@ class _SectionTally:
         self.judge, self.criteria, self.system = key_of(first)
         sureness = GateConfidence(setup.confidence, setup.cluster, setup.sequential)
         self._steps = setup.steps.get(first.judge, ())
-        self._cascade = CascadeTally() if self._steps else None
+        self._cascade = CascadeTally(setup.prices) if self._steps else None
         self._tally = Tally(sureness)
         self._evidence: EvidenceTally | None = None
         self._repeats: RepeatTally | None = None

@@ -18,6 +18,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.numbers import number_of
 from adjudge.engine.identity import judge_identity
 from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
 from adjudge.results.cascades import learnt_by
 from adjudge.results.gate import Bar
 
@@ -158,10 +159,14 @@ class Setup:
     """What a reader must know of the models."""
     baseline: Baseline = Baseline()
     """The run to compare with, where one was named."""
+    prices: PriceTable = field(default_factory=PriceTable.load, compare=False)
 
     @classmethod
     def of(
-        cls, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]
+        cls,
+        judges: Mapping[str, ReportedJudge],
+        criteria: Mapping[str, Sequence[Criteria]],
+        prices: PriceTable | None = None,
     ) -> Setup:
         """Of judges that are there, by what their judgments are filed under."""
         models = [model for judge in judges.values() for model in judge.panel.values()]
@@ -190,6 +195,7 @@ class Setup:
             },
             modes=tuple(dict.fromkeys(modes)),
             notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
+            prices=prices or PriceTable.load(),
         )
 
     @classmethod
@@ -226,6 +232,7 @@ class Setup:
             columns={name: str(column) for name, column in object_in(known.get("columns")).items()},
             notes=_texts(known.get("notes")),
             baseline=Baseline.of_kept(known.get("baseline")),
+            prices=info.prices,
         )
 
     def kept(self) -> JsonDict:

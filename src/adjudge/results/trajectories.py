@@ -187,15 +187,20 @@ def trials_in(
     last measure is looked into: the first keeps the trajectory, and takes long to read.
     """
     last = group[-1]
+    (task,) = connection.execute(
+        "SELECT json_extract(result, '$.input.task_id') FROM judgments "
+        "WHERE judge = ? AND number = ?",
+        (own.judge, last.index),
+    ).fetchone()
     query = (
         "SELECT own.number, own.id, own.criterion, own.status, own.score, own.verdict "
         "FROM judgments AS last JOIN judgments AS own ON own.judge = last.judge "
         "AND own.number = last.number + :from_last AND own.criterion = :criterion "
         "WHERE last.judge = :judge AND last.criterion = :last AND last.number <> :number "
-        "AND json_extract(last.result, '$.input.task_id') = (SELECT json_extract(result, "
-        "'$.input.task_id') FROM judgments WHERE judge = :judge AND number = :number) LIMIT 20"
+        "AND json_extract(last.result, '$.input.task_id') = :task LIMIT 20"
     )
     values = {
+        "task": task,
         "judge": own.judge,
         "criterion": own.criterion,
         "last": last.criterion,

@@ -22,6 +22,7 @@ from adjudge.errors import ModelError, NothingToJudge, SetupError, WrongData
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
+from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.registry import is_known
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
@@ -241,10 +242,13 @@ def _accompanied(given: Mapping[str, str | Sequence[str]], instance: Instance) -
     return replace(instance, fields={**given, **instance.fields}) if given else instance
 
 
-def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
+def judges(
+    file: EvalFile, opened: OpenEntry | None = None, prices: PriceTable | None = None
+) -> list[ReadyJudge]:
     """Every judge of the file, with its models opened; equal models are opened once.
 
-    ``opened`` makes a model of an entry, for those who stack something around it.
+    ``opened`` makes a model of an entry, for those who stack something around it. ``prices``: what
+    the answers of targets are said to cost.
     """
     _compares(file)
     shared: dict[ModelEntry, ModelLike] = {}
@@ -259,7 +263,7 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     each = [(entry, ready) for entry in file.judges for ready in _ready(file, entry, model)]
     made = [_after_checks(file, entry, ready, each) for entry, ready in each]
     if file.target:
-        made = _after_targets(file, made, model)
+        made = _after_targets(file, made, model, prices or PriceTable.load())
     for name, count in Counter(ready.name for ready in made).items():
         if count > 1:
             raise SetupError(
@@ -288,7 +292,7 @@ def _after_checks(
 
 
 def _after_targets(
-    file: EvalFile, made: Sequence[ReadyJudge], model: OpenEntry
+    file: EvalFile, made: Sequence[ReadyJudge], model: OpenEntry, prices: PriceTable
 ) -> list[ReadyJudge]:
     """Judges of answers that a target gives first."""
     from adjudge.runs.targets import SharedAnswers, answered_first
@@ -298,7 +302,7 @@ def _after_targets(
     try:
         variants = variants_of(file, model)
         return [
-            answered_first(ready, variants, answers, first=number == 0)
+            answered_first(ready, variants, answers, prices, first=number == 0)
             for number, ready in enumerate(made)
         ]
     except SetupError as error:
@@ -323,7 +327,11 @@ def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
 
 
 def open_entry(
-    entry: ModelEntry, *, cache: Cache | bool = False, api_key: str | None = None
+    entry: ModelEntry,
+    *,
+    cache: Cache | bool = False,
+    api_key: str | None = None,
+    prices: PriceTable | None = None,
 ) -> OpenModel:
     """The model that an entry describes.
 
@@ -331,7 +339,12 @@ def open_entry(
     """
     key = api_key if api_key is not None or entry.api_key_env is None else key_in(entry.api_key_env)
     return open_model(
-        entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **_settings(entry)
+        entry.model,
+        cache=cache,
+        api_key=key,
+        headers=dict(entry.headers),
+        prices=prices,
+        **_settings(entry),
     )
 
 

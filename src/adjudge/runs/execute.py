@@ -29,6 +29,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, caller
 from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.reading.objects import ObjectFile
@@ -147,6 +148,7 @@ class EvalRun:
     """Where it is kept; None where it is not."""
     limit: int | None = None
     facts: JsonObject = field(default_factory=dict)
+    prices: PriceTable = field(default_factory=PriceTable.load)
 
     @classmethod
     def of(
@@ -158,14 +160,17 @@ class EvalRun:
         folder: Path | None = None,
         limit: int | None = None,
         facts: JsonObject | None = None,
+        prices: PriceTable | None = None,
     ) -> EvalRun:
         """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``:
-        of the file's one model.
+        of the file's one model. ``prices``: by default those of ``PriceTable.load()``.
         """
-        made = judges(file, partial(open_entry, cache=cache, api_key=api_key))
+        table = prices or PriceTable.load()
+        opened = partial(open_entry, cache=cache, api_key=api_key, prices=table)
+        made = judges(file, opened, table)
         if file.data.path == STDIN:
             hold_stdin()
-        return cls(file, tuple(made), folder or file.run_folder, limit, facts or {})
+        return cls(file, tuple(made), folder or file.run_folder, limit, facts or {}, table)
 
     @contextmanager
     def execute(
@@ -222,7 +227,7 @@ class EvalRun:
             for number, ready in enumerate(self.judges)
         ]
         found = [
-            ready.judge.estimate((item for _, item in items), known)
+            ready.judge.estimate((item for _, item in items), known, self.prices)
             for ready, items in zip(self.judges, passes, strict=True)
         ]
         return sum(found[1:], start=found[0])
@@ -311,8 +316,9 @@ class EvalRun:
         listen(RowsReadable())
         await outbox.drained()
         limits = None if budget == Budget() else budget
+        judges = self.configuration() if run or limits else {}
         async with (
-            open_run(run, self.configuration() if run or limits else {}, limits) as under_way,
+            open_run(run, judges, limits, self.prices) as under_way,
             _stopped_gently(listen, kept=run is not None),
         ):
             try:

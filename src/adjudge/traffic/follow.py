@@ -11,6 +11,7 @@ from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.results import Status
 from adjudge.errors import BudgetSpent, OtherConfiguration
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, plural
 from adjudge.results.cost import cost_of
@@ -141,6 +142,7 @@ class Follower:
     cache: bool = True
     write_back: WriteBack | None = None
     facts: Callable[[EvalFile], JsonObject] = lambda _: {}
+    prices: PriceTable = field(default_factory=PriceTable.load)
 
     def run_of(self, day: str) -> Path:
         """The run folder of a day: the last one where the eval file was changed on it."""
@@ -221,7 +223,7 @@ class Follower:
         """What the other runs of a day have left of its budget."""
         others = [run for run in self._runs_of(day) if run != folder and holds_run(run)]
         used = [run_info(run).usage for run in others]
-        usd = sum(cost_of(one).cost_usd or 0.0 for one in used)
+        usd = sum(cost_of(one, self.prices).cost_usd or 0.0 for one in used)
         calls = sum(each.calls for one in used for each in one.values())
         return Budget(
             None if self.per_day.max_usd is None else max(0.0, self.per_day.max_usd - usd),
@@ -269,7 +271,9 @@ class Follower:
         if of_agents and intake.has_traces(day):
             data = replace(data, as_=None)  # whoever wrote them, they are ATIF now
         file = replace(self.file, data=data, run=str(folder.absolute()))
-        made = EvalRun.of(file, cache=self.cache, folder=folder, facts=self.facts(file))
+        made = EvalRun.of(
+            file, cache=self.cache, folder=folder, facts=self.facts(file), prices=self.prices
+        )
         outcome = RunOutcome(made)
         outcome.gates.check()
         return outcome

@@ -17,6 +17,7 @@ from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
+from adjudge.gateway.prices import PriceTable
 from adjudge.labels.scales import judge_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import read_meta
@@ -55,6 +56,7 @@ class BenchSettings:
     agreement: AgreementSettings = AgreementSettings()
     only: str | None = None
     """The rows whose ids fit this pattern, where ``*`` stands for any text."""
+    prices: PriceTable = field(default_factory=PriceTable.load)
 
 
 @dataclass(frozen=True)
@@ -226,13 +228,11 @@ class Benchmark:
         return [one for ranking in self.rankings for one in ranking.judges]
 
 
-_SETTINGS = BenchSettings()
-
-
-def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Benchmark:
+def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> Benchmark:
     """Rank the judges of a run by its labels; rows are read as they pass, and only labelled ones
     are kept.
     """
+    settings = settings or BenchSettings()
     with reading(folder) as ledger:
         meta = read_meta(ledger)
     kept = object_in(meta.get(FACT))
@@ -311,7 +311,7 @@ def _benched(
         confidence_error=sure["ECE"],
         confidence_error_by_chance=sure["ECE by chance"],
         brier=sure["Brier"],
-        effort=effort_of(judged),
+        effort=effort_of(judged, settings.prices),
         report=report,
         disagreements=tuple(_disagreements(judged, measure)),
         scores={} if measure.is_number else dict(_scores(judged, agreement.missing)),

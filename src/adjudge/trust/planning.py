@@ -8,7 +8,6 @@ from pathlib import Path
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
-from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.runs.folder import RunInfo, run_info
 from adjudge.stats.planning import (
@@ -291,8 +290,8 @@ def _usd_per_row(info: RunInfo) -> float | None:
     """Of the one judge of a run: what several cost by themselves is not kept. Replies that were
     kept from earlier runs cost as much as those that were asked for.
     """
-    prices, calls = PriceTable.load(), sum(used.calls for used in info.usage.values())
-    costs = [prices.cost(model, used) for model, used in info.usage.items()]
+    calls = sum(used.calls for used in info.usage.values())
+    costs = [info.prices.cost(model, used) for model, used in info.usage.items()]
     known = [one for one in costs if one is not None]
     if len(info.judges) != 1 or len(known) < len(costs) or not calls or not info.rows:
         return None

@@ -16,13 +16,14 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import AdjudgeError
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.browse import judges_in
 from adjudge.ledger.course import Stretch, course_of
 from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.ledger.records import records
 from adjudge.results.cost import cost_of
 from adjudge.results.score_slices import score_slices, slice_columns
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import prices_of, reading
 from adjudge.stats.bias import bias_of_rates
 from adjudge.stats.correction import label_interval
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
@@ -168,7 +169,8 @@ def _corrected(place: RunPlace, judge: str, by: str) -> dict[str, JsonDict]:
 def _course(library: Library, place: RunPlace) -> list[JsonDict]:
     def read() -> list[JsonDict]:
         with reading(place.folder) as connection:
-            return [_stretch(one) for one in course_of(connection)]
+            prices = prices_of(read_meta(connection))
+            return [_stretch(one, prices) for one in course_of(connection)]
 
     return library.kept(place, "course", read)
 
@@ -223,14 +225,14 @@ def _leaderboards(library: Library, place: RunPlace, judge: str) -> list[JsonDic
     return library.kept(place, f"leaderboards {judge}", read)
 
 
-def _stretch(one: Stretch) -> JsonDict:
+def _stretch(one: Stretch, prices: PriceTable) -> JsonDict:
     return {
         "from": one.begins,
         "votes": one.votes,
         "failed": one.failed,
         "tokens": one.tokens,
         "latency": one.latency,
-        "usd": cost_of(one.used).cost_usd if one.used else 0.0,
+        "usd": cost_of(one.used, prices).cost_usd if one.used else 0.0,
     }
 
 
