@@ -69,6 +69,8 @@ class Step:
     usd: float | None = None
     source: str | None = None
     """The id of the span or message it was read from."""
+    started: float | None = None
+    """When it began, or was recorded where no more is said, in seconds since 1970."""
 
     @property
     def header(self) -> str:

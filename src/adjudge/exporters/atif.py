@@ -106,6 +106,7 @@ def _steps(trajectory: Trajectory, agent: str) -> Iterator[JsonDict]:
             extra["kind"] = step.kind
         extra |= {"depth": step.depth} if step.depth else {}
         extra |= {"seconds": step.seconds} if step.seconds is not None else {}
+        extra |= {"started": step.started} if step.started is not None else {}
         extra |= {"missing": step.missing} if step.missing is not None else {}
         if step.call is not None:
             said |= {"source": "agent", "message": ""} | _call(step.call, step.number)

@@ -85,6 +85,42 @@ class KeptSteps:
         """What can be said of all steps without reading each."""
         return _counts(self.kept)
 
+    @cached_property
+    def times(self) -> tuple[StepTime, ...]:
+        """When steps began, of those that say so; nothing where all is one moment."""
+        timed = [
+            (one, at)
+            for one in self.kept
+            if isinstance(one, Mapping) and (at := number_of(one.get("started"))) is not None
+        ]
+        first = min((at for _, at in timed), default=0.0)
+        found = tuple(_time(one, at - first) for one, at in timed)
+        return found if any(one.started or one.seconds for one in found) else ()
+
+
+class StepTime(NamedTuple):
+    """When a step began and how long it took, in seconds since the first one began."""
+
+    number: int
+    actor: str
+    what: str
+    """The tool that was called, or the kind of step."""
+    started: float
+    seconds: float
+    failed: bool
+
+
+def _time(step: JsonObject, started: float) -> StepTime:
+    call = object_in(step.get("call"))
+    return StepTime(
+        int(number_of(step.get("number")) or 0),
+        str(step.get("actor")),
+        str(call.get("name") or step.get("kind")),
+        started,
+        max(0.0, number_of(step.get("seconds")) or 0.0),
+        call.get("error") is not None,
+    )
+
 
 @dataclass(frozen=True)
 class StepCounts:

@@ -40,6 +40,7 @@ class _Draft:
     usage: Usage | None = None
     usd: float | None = None
     source: str | None = None
+    started: float | None = None
     turn: int = 0
     """Which message it came in."""
     joined: bool = False
@@ -74,6 +75,7 @@ class _Draft:
             self.usage,
             self.usd,
             self.source,
+            self.started,
         )
 
 
@@ -224,6 +226,7 @@ class Builder:
         depth: int = 0,
         seconds: float | None = None,
         source: str | None = None,
+        started: float | None = None,
     ) -> None:
         """What a tool itself recorded of a call: it is joined to the model's call, where there is
         one, and stands where the tool began.
@@ -237,6 +240,7 @@ class Builder:
             self._drafts[draft] = self._drafts.pop(draft)
             self._unjoined.remove(draft)
         draft.joined, draft.source = True, source or draft.source
+        draft.started = started if draft.started is None else draft.started
         if seconds is not None:  # beside those of the model call that made it
             draft.seconds = (draft.seconds or 0.0) + seconds
         if draft.result is None or not draft.said_back:
@@ -300,6 +304,7 @@ class Builder:
         if drafts:
             first = drafts[0]
             first.usage, first.usd, first.seconds = turn.usage, turn.usd, turn.seconds
+            first.started = turn.started
 
     def _claim(self, draft: _Draft) -> None:
         """The model call before it, of which only the cost is recorded, made this step."""

@@ -69,6 +69,8 @@ class Turn:
     source: str | None = None
     depth: int = 0
     ended: str | None = None
+    started: float | None = None
+    """Seconds since 1970."""
 
     @property
     def text(self) -> str:

@@ -16,6 +16,7 @@ from adjudge.traces.values import (
     id_at,
     inner,
     objects,
+    seconds_at,
     text_at,
     usage_of,
 )
@@ -42,7 +43,7 @@ def _event(event: Object) -> Iterator[Turn]:
         turn.parts = [*turn.parts, HandedOver(to)]
         turn.role = "assistant"
     turn.usage = usage_of(first_of(event, "usageMetadata", "usage_metadata"))
-    turn.source = id_at(event, "id")
+    turn.source, turn.started = id_at(event, "id"), seconds_at(event.get("timestamp"))
     if turn.parts or turn.usage:
         yield turn
     failed = text_at(event, "errorMessage", "error_message", "errorCode", "error_code")

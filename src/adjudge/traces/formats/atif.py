@@ -26,6 +26,7 @@ from adjudge.traces.values import (
     inner,
     number,
     objects,
+    seconds_at,
     text_at,
     usage_of,
 )
@@ -88,6 +89,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         number(beside.get("seconds")),
         source=number_of,
         depth=depth,
+        started=seconds_at(beside.get("started") or step.get("timestamp")),
     )
     yield from _results(step, depth)
 

@@ -9,7 +9,17 @@ from adjudge.traces.build import built
 from adjudge.traces.messages import call_of, read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import HandedOver, Retrieved, Returned, Thought, Turn, TurnPart
-from adjudge.traces.values import Object, as_text, elapsed, id_at, inner, objects, text_at, usage_of
+from adjudge.traces.values import (
+    Object,
+    as_text,
+    elapsed,
+    id_at,
+    inner,
+    objects,
+    seconds_at,
+    text_at,
+    usage_of,
+)
 
 _SKIPPED = (
     *("UserInputRequestedEvent", "ModelClientStreamingChunkEvent", "SelectSpeakerEvent"),
@@ -72,7 +82,7 @@ def _turn(message: Object) -> Turn:
         turn.usage = usage_of(message.get("models_usage"))
     if parts and all(isinstance(part, Returned) for part in parts):
         turn.role = "tool"
-    turn.source = id_at(message, "id")
+    turn.source, turn.started = id_at(message, "id"), seconds_at(message.get("created_at"))
     return turn
 
 

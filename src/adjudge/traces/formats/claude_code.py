@@ -9,7 +9,7 @@ from adjudge.traces.build import Builder
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import Turn
-from adjudge.traces.values import Object, elapsed, id_at, inner, text_at
+from adjudge.traces.values import Object, elapsed, id_at, inner, seconds_at, text_at
 
 _MAIN = "main"
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<system-reminder>")
@@ -43,7 +43,7 @@ def _row(id: str, lines: Sequence[Object]) -> TraceRow:
         for turn in read_turns({**message, "role": message.get("role") or one["type"]}):
             if last.get(message.get("id")) != place:
                 turn.usage = None  # of one message on several lines the last one counts
-            turn.source = id_at(one, "uuid")
+            turn.source, turn.started = id_at(one, "uuid"), seconds_at(one.get("timestamp"))
             _add(builder, turn, one, alone)
     times = [one["timestamp"] for one in lines if "timestamp" in one]
     lasted = elapsed(times[0], times[-1]) if times else None

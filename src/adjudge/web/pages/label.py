@@ -172,6 +172,7 @@ def _work_data(
             }
             if last
             else None,
+            "waiting": shown is None and work.waits_for_others(),
             "guideline": _guideline(work.judged.scale),
             "summary": _summary(work, desk.who.name) if shown is None else None,
         }
