@@ -39,6 +39,7 @@ from adjudge.web.pages import (
     steps,
     these,
     trust,
+    views,
     watch,
 )
 from adjudge.web.site import THEME_COOKIE, THEMES, Site, assets, site_of
@@ -48,6 +49,7 @@ _PAGES = (
     run,
     run_rows,
     these,
+    views,
     pictures,
     row,
     row_more,

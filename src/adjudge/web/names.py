@@ -29,6 +29,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "score": Message("Score"),
         "people": Message("People"),
         "votes": Message("Votes"),
+        "agreement": Message("Agreement"),
+        "probability": Message("Probability"),
+        "tokens": Message("Tokens"),
+        "seconds": Message("Seconds"),
     },
     "export": {
         "python": Message("Python script"),
