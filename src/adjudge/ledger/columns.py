@@ -78,7 +78,8 @@ def _from_votes(what: str) -> str:
     """Something of all votes on a judgment, which names them by keys one behind the other."""
     return (
         f"(SELECT {what} FROM (WITH RECURSIVE place(byte) AS (SELECT 1 UNION ALL "  # noqa: S608
-        f"SELECT byte + {KEY_BYTES} FROM place WHERE byte + {KEY_BYTES} < length(judgments.ballots)) "
+        f"SELECT byte + {KEY_BYTES} FROM place "
+        f"WHERE byte + {KEY_BYTES} < length(judgments.ballots)) "
         "SELECT byte FROM place) JOIN votes AS vote "
         f"ON vote.ballot = substr(judgments.ballots, byte, {KEY_BYTES}))"
     )

@@ -18,7 +18,7 @@ from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (
     benchmarks,
-    compare,
+    compare_several,
     copies,
     criteria,
     jobs,
@@ -59,7 +59,8 @@ _PAGES = (
     watch,
     jobs,
     start,
-    compare,
+    compare_several,
+    compare_several,
     copies,
     benchmarks,
     criteria,

@@ -22,6 +22,11 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "worse": term("page", "worse"),
         "cannot tell": term("page", "cannot tell"),
     },
+    "against base": {
+        "better": term("page", "better"),
+        "worse": term("page", "worse"),
+        "cannot tell": term("page", "cannot tell"),
+    },
     "column": {
         "text": Message("Text"),
         "criterion": Message("Criterion"),
