@@ -3,23 +3,29 @@ from where the last one ended.
 
 No query counts rows off: a page deep in a million rows costs what the first one costs. What no
 index holds (verdicts, flags, words) is looked for in a bounded number of rows at a time, and the
-page says where it stopped.
+page says where it stopped. To sort by such a thing every judgment is read once
+(``sorted_numbers``); pages are then taken from that order.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from array import array
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple, get_args
 
+from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonDict, JsonValue, object_in
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.errors import SetupError
 from adjudge.ledger.codec import flag_bit
+from adjudge.ledger.columns import CASEFOLD, NUMBERS, SortKey, number_columns
+from adjudge.ledger.conditions import Condition
 from adjudge.ledger.row_groups import RowJudgment, row_group
 from adjudge.ledger.rows import LARGEST
 from adjudge.reading.json_begin import begin_object
@@ -41,16 +47,19 @@ PATIENCE = 0.05
 _PREVIEW = 160
 _LOOKED_INTO = 100_000
 """Characters of a row, and of its result, that a line is made of."""
-_CASEFOLD = "casefolded"
+_LONGEST_SORT = 120.0
+"""Seconds that bringing all judgments into an order may take."""
+_CHUNK = 200
+"""Judgments of such an order that are read at once."""
 _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
 _MOST_BEGINNINGS = 8
 _BETWEEN = " | "
 """Stands between the beginnings of compared responses."""
 _HAS_WORDS = (
-    f"(instr({_CASEFOLD}(coalesce(id, '')), :words) OR "  # noqa: S608 - texts of ours
+    f"(instr({CASEFOLD}(coalesce(id, '')), :words) OR "  # noqa: S608 - texts of ours
     f"EXISTS (SELECT 1 FROM json_tree(instance) WHERE type = 'text' "
-    f"AND instr({_CASEFOLD}(value), :words)))"
+    f"AND instr({CASEFOLD}(value), :words)))"
 )
 
 
@@ -77,7 +86,11 @@ class Filters:
     """Of a judge that has several criteria, their names: the judgments of a row are one line then,
     where the first of them stands.
     """
+    where: Condition | None = None
+    """What else must hold of a judgment."""
     sort: Sort = "worst"
+    key: SortKey | None = None
+    """By what to sort instead."""
 
     def __post_init__(self) -> None:
         if self.dimension is not None and not _DIMENSION.fullmatch(self.dimension):
@@ -119,6 +132,8 @@ class JudgmentLine(NamedTuple):
     """Of a RAG answer: the rule that made its composite."""
     group: tuple[RowJudgment, ...] = ()
     """What every criterion says of the row, where its judgments are one line."""
+    numbers: Mapping[str, float | None] = NOTHING
+    """What else somebody wants to see."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +196,7 @@ class _Search:
     @property
     def is_over(self) -> bool:
         """Whether enough was found, or looked at, for one page."""
-        least = _LEAST // 4 if self.filters.words else _LEAST
+        least = _LEAST // 4 if self.filters.words or self.filters.where else _LEAST
         is_long = self.looked_at >= least and time.monotonic() - self.began > self.patience
         most = LOOKED_AT if self.patience == PATIENCE else LARGEST
         return len(self.found) >= self.size or self.looked_at >= most or is_long
@@ -195,17 +210,22 @@ def page_of(
     judged: str = "",
     size: int = PAGE,
     patience: float = PATIENCE,
+    order: Sequence[int] = (),
+    numbers: Collection[str] = (),
 ) -> Page:
     """A page of judgments behind ``after``.
 
     ``judged``: the field whose beginning is shown; ``patience``: seconds after which what no index
-    holds is looked for no further.
+    holds is looked for no further; ``order``: the sorted numbers, where the filters have a key;
+    ``numbers``: which of ``NUMBERS`` the lines have.
     """
-    connection.create_function(_CASEFOLD, 1, lambda text: str(text).casefold(), deterministic=True)
+    _add_casefold(connection)
     search = _Search(filters, size + 1, patience=patience)
     begin = _Place.read(after) if after else _Place()
     segments = _segments(filters)
-    for place in range(begin.segment, len(segments)):
+    if filters.key:
+        _look_in_order(connection, search, order, begin)
+    for place in range(begin.segment, 0 if filters.key else len(segments)):
         _look(
             connection,
             search,
@@ -216,10 +236,10 @@ def page_of(
         if search.ended:
             break
     more = len(search.found) > size
-    numbers = search.found[:size]
-    lines = [_line(connection, filters, number, judged) for number in numbers]
+    found = search.found[:size]
+    lines = [_line(connection, filters, number, judged, numbers) for number in found]
     if more:
-        return Page(lines, str(_place_of(connection, filters, numbers[-1], segments)))
+        return Page(lines, str(_place_of(connection, filters, found[-1], segments)))
     stopped = search.ended
     return Page(
         lines,
@@ -230,16 +250,49 @@ def page_of(
 
 def rows_of(connection: sqlite3.Connection, filters: Filters) -> frozenset[int]:
     """Every row, from 1, that the filters take: each judgment is looked at."""
-    connection.create_function(_CASEFOLD, 1, lambda text: str(text).casefold(), deterministic=True)
+    _add_casefold(connection)
+    filters = replace(filters, sort="row", key=None)
     search = _Search(filters, LARGEST, patience=math.inf)
     for place, segment in enumerate(_segments(filters)):
         _look(connection, search, place, segment, _Place(place))
     return frozenset(number + 1 for number in search.found)
 
 
+def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> Sequence[int]:
+    """Every judgment of a judge in the order of a key: eight bytes each, whatever it is sorted by;
+    SQLite keeps the rest in a file.
+    """
+    _add_casefold(connection)
+    ends = time.monotonic() + _LONGEST_SORT
+    connection.set_progress_handler(lambda: time.monotonic() > ends, 100_000)
+    query = f"SELECT number FROM judgments WHERE judge = :judge ORDER BY {key.order}"  # noqa: S608
+    try:
+        found = connection.execute(query, {**key.values, "judge": judge})
+        return array("q", (number for (number,) in found))
+    except sqlite3.OperationalError as error:
+        if time.monotonic() <= ends:
+            raise
+        raise SetupError(
+            "sorting by {name} took longer than {seconds:.0f} seconds: sort by row or score",
+            name=key.name.removeprefix("-"),
+            seconds=_LONGEST_SORT,
+        ) from error
+    finally:
+        connection.set_progress_handler(None, 0)
+
+
+def _add_casefold(connection: sqlite3.Connection) -> None:
+    connection.create_function(
+        CASEFOLD,
+        1,
+        lambda text: None if text is None else str(text).casefold(),
+        deterministic=True,
+    )
+
+
 def _segments(filters: Filters) -> list[_Segment]:
     statuses = [filters.status] if filters.status else list(STATUSES)
-    if filters.sort in ("row", "last") and filters.status in (None, "scored"):
+    if filters.key or (filters.sort in ("row", "last") and filters.status in (None, "scored")):
         return [_Segment("TRUE", by_score=False)]
     found = [
         _Segment(
@@ -291,6 +344,32 @@ def _look(
             return
 
 
+def _look_in_order(
+    connection: sqlite3.Connection, search: _Search, order: Sequence[int], begin: _Place
+) -> None:
+    filters = search.filters
+    query = (
+        "SELECT number FROM judgments WHERE judge = :judge AND number IN "  # noqa: S608 - ours
+        f"(SELECT value FROM json_each(:chunk)) AND {_matching(filters)}"
+    )
+    try:
+        first = order.index(begin.number) + 1 if begin.number >= 0 else 0
+    except ValueError:
+        raise SetupError("the judgments behind which this page begins are gone") from None
+    for at in range(first, len(order), _CHUNK):
+        chunk = list(order[at : at + _CHUNK])
+        values = {**_values(filters), "chunk": json.dumps(chunk)}
+        matching = {number for (number,) in connection.execute(query, values)}
+        for number in chunk:
+            search.looked_at += 1
+            search.last = _Place(0, None, number)
+            if number in matching and _is_wanted(connection, filters, number):
+                search.found.append(number)
+            if search.is_over:
+                search.ended = True
+                return
+
+
 def _is_wanted(connection: sqlite3.Connection, filters: Filters, number: int) -> bool:
     """Whether a judgment that matches is a line: not where another of its row stands before it."""
     if filters.rows is not None and number + 1 not in filters.rows:
@@ -300,9 +379,10 @@ def _is_wanted(connection: sqlite3.Connection, filters: Filters, number: int) ->
     )
     if len(group) < 2:
         return True
+    by = filters.key.order if filters.key else "number"
     query = (
         f"SELECT number, status, score FROM judgments WHERE judge = :judge "  # noqa: S608 - ours
-        f"AND number BETWEEN :first AND :last AND {_matching(filters)}"
+        f"AND number BETWEEN :first AND :last AND {_matching(filters)} ORDER BY {by}"
     )
     values = {**_values(filters), "first": group[0].index, "last": group[-1].index}
     matching = [
@@ -310,6 +390,8 @@ def _is_wanted(connection: sqlite3.Connection, filters: Filters, number: int) ->
         for one in connection.execute(query, values)
         if filters.rows is None or one[0] + 1 in filters.rows
     ]
+    if filters.key:
+        return bool(matching[0][0] == number)
     segments = _segments(filters)
     first = min(matching, key=lambda one: _rank(filters, segments, *one))
     return bool(first[0] == number)
@@ -336,6 +418,8 @@ def _values(filters: Filters) -> dict[str, object]:
         "least": filters.least,
         "most": filters.most,
         **_dimension_values(filters.dimension),
+        **(filters.where.values if filters.where else {}),
+        **(filters.key.values if filters.key else {}),
     }
 
 
@@ -358,6 +442,7 @@ def _matching(filters: Filters) -> str:
     wanted += ["criterion IS :criteria"] if filters.criteria is not None else []
     wanted += ["json_extract(result, :dimension) = :reached"] if filters.dimension else []
     wanted += ["json_extract(result, '$.composite.rule') = :rule"] if filters.rule else []
+    wanted += [filters.where.sql] if filters.where else []
     return " AND ".join(f"({one})" for one in wanted) or "1"
 
 
@@ -392,16 +477,20 @@ def _place_in(
 
 _LINE = (
     "SELECT id, status, score, verdict, flags, criterion, substr(result, 1, :most), "
-    "substr(instance, 1, :most) FROM judgments WHERE judge = :judge AND number = :number"
+    "substr(instance, 1, :most){} FROM judgments WHERE judge = :judge AND number = :number"
 )
 
 
 def _line(
-    connection: sqlite3.Connection, filters: Filters, number: int, judged: str
+    connection: sqlite3.Connection,
+    filters: Filters,
+    number: int,
+    judged: str,
+    numbers: Collection[str],
 ) -> JudgmentLine:
     values = {"judge": filters.judge, "number": number, "most": _LOOKED_INTO}
-    id, status, score, verdict, flags, criterion, kept, texts = connection.execute(
-        _LINE, values
+    id, status, score, verdict, flags, criterion, kept, texts, *more = connection.execute(
+        _LINE.format(number_columns(numbers)), values
     ).fetchone()
     fields = {name: _preview(value) for name, value in begin_object(texts).items()}
     result = begin_object(kept)
@@ -426,6 +515,7 @@ def _line(
         tuple(row_group(connection, filters.judge, number, filters.together))
         if filters.together
         else (),
+        dict(zip((name for name in NUMBERS if name in numbers), more, strict=True)),
     )
 
 
@@ -435,14 +525,18 @@ def _preview(value: JsonValue) -> str:
     return str(value or "")[:_PREVIEW]
 
 
-def find_row(connection: sqlite3.Connection, judge: str, wanted: str) -> int | None:
-    """The row with that id; else the one of that number, from 1."""
+def find_row(
+    connection: sqlite3.Connection, judge: str, wanted: str, per_row: int = 1
+) -> int | None:
+    """The judgment, from 1, of the row with that id; else the first one of the row of that number,
+    where each row has ``per_row`` of them.
+    """
     of_id = "SELECT number FROM judgments WHERE judge = ? AND id = ? ORDER BY number LIMIT 1"
     if found := connection.execute(of_id, (judge, wanted)).fetchone():
         return int(found[0]) + 1
     number = int(wanted) if wanted.isdecimal() and len(wanted) < _MOST_DIGITS else 0
     of_number = "SELECT number FROM judgments WHERE judge = ? AND number = ?"
-    found = connection.execute(of_number, (judge, number - 1)).fetchone()
+    found = connection.execute(of_number, (judge, (number - 1) * per_row)).fetchone()
     return int(found[0]) + 1 if found else None
 
 

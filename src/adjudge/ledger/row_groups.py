@@ -65,3 +65,15 @@ def come_together(connection: sqlite3.Connection, judge: str, order: Sequence[st
     return any(
         len(row_group(connection, judge, index, order)) > 1 for index in range(2 * len(order))
     )
+
+
+def are_in_turn(connection: sqlite3.Connection, judge: str, order: Sequence[str]) -> bool:
+    """Whether every row has a judgment by each criterion, in their order, so that rows can be
+    counted: by the first and the last judgments, since what is missing between moves the last.
+    """
+    query = "SELECT number, criterion FROM judgments WHERE judge = ? ORDER BY number {} LIMIT ?"
+    most = 2 * len(order)
+    ends = [connection.execute(query.format(end), (judge, most)) for end in ("ASC", "DESC")]
+    return len(order) > 1 and all(
+        criterion == order[number % len(order)] for rows in ends for number, criterion in rows
+    )

@@ -8,7 +8,7 @@ import json
 import math
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
@@ -217,6 +217,20 @@ def compare_runs(
         )
         for whole, line, parts in zip(made, lines, each, strict=True)
     ]
+
+
+def compare_several(
+    base: str | Path, others: Mapping[str, RunDiff], settings: ComparisonSettings = _SETTINGS
+) -> list[list[RunComparison]]:
+    """Several runs with one: each folder → its rows, joined with those of ``base``. The intervals
+    of all criteria of all runs hold together, and what is called better or worse is so by them.
+    """
+    first = ComparedRun.of(base)
+    runs = [(found, (first, ComparedRun.of(folder))) for folder, found in others.items()]
+    lines = [[_Line(line, found, sides) for line in found.lines()] for found, sides in runs]
+    level = level_of_each(settings.level, sum(map(len, lines)))
+    each = replace(settings, level=level, noise=False)
+    return [[line.compared(each) for line in own] for own in lines]
 
 
 class _Line:

@@ -18,7 +18,7 @@ from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (
     benchmarks,
-    compare,
+    compare_several,
     copies,
     criteria,
     jobs,
@@ -39,6 +39,7 @@ from adjudge.web.pages import (
     steps,
     these,
     trust,
+    views,
     watch,
 )
 from adjudge.web.site import THEME_COOKIE, THEMES, Site, assets, site_of
@@ -48,6 +49,7 @@ _PAGES = (
     run,
     run_rows,
     these,
+    views,
     pictures,
     row,
     row_more,
@@ -57,7 +59,8 @@ _PAGES = (
     watch,
     jobs,
     start,
-    compare,
+    compare_several,
+    compare_several,
     copies,
     benchmarks,
     criteria,

@@ -55,6 +55,11 @@ def rows_text(rows: Iterable[int]) -> str:
     return ",".join(stretches())
 
 
+def counted_rows(text: str, per_row: int) -> str:
+    """Judgments that an address names, as the rows that people count."""
+    return rows_text({(number - 1) // per_row + 1 for number in rows_in([text]) or ()})
+
+
 async def fields_of(
     request: Request, largest: int = LARGEST, most: int = _MOST_FIELDS
 ) -> list[tuple[str, str]]:

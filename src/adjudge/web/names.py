@@ -22,6 +22,11 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "worse": term("page", "worse"),
         "cannot tell": term("page", "cannot tell"),
     },
+    "against base": {
+        "better": term("page", "better"),
+        "worse": term("page", "worse"),
+        "cannot tell": term("page", "cannot tell"),
+    },
     "column": {
         "text": Message("Text"),
         "criterion": Message("Criterion"),
@@ -29,6 +34,10 @@ NAMES: Mapping[str, Mapping[str, str]] = {
         "score": Message("Score"),
         "people": Message("People"),
         "votes": Message("Votes"),
+        "agreement": Message("Agreement"),
+        "probability": Message("Probability"),
+        "tokens": Message("Tokens"),
+        "seconds": Message("Seconds"),
     },
     "export": {
         "python": Message("Python script"),

@@ -231,6 +231,8 @@ def _judge_pages(
             "bodies": bodies,
             "columns": {"known": [*COLUMNS], "shown": [*COLUMNS], "texts": []},
             "together": [],
+            "judged": "",
+            "per_row": 1,
             "first": first,
             "last": last,
             "kept": kept,

@@ -44,6 +44,7 @@ from adjudge.view.plots import (
 from adjudge.view.steps import cited_html, steps_style, visible
 from adjudge.view.terms import field_title, rule_title
 from adjudge.view.timeline import Moment, timeline
+from adjudge.web.forms import counted_rows
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
 from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
@@ -226,6 +227,7 @@ def templates(language: str) -> jinja2.Environment:
         cost_plot=cost_plot,
         priced_judge=PricedJudge,
         distribution=distribution,
+        counted_rows=counted_rows,
         evidence=evidence_html,
         field_title=field_title,
         flow=flow,

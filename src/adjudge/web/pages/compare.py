@@ -1,4 +1,4 @@
-"""``/compare?a=…&b=…``: two runs over the rows that both judged."""
+"""``/compare?a=…&b=…``: two runs over the rows that both judged; ``runs=…``: two or more."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from adjudge.domain.frozen import plain, some_of
 from adjudge.errors import SetupError
@@ -49,7 +48,7 @@ def show(request: Request) -> Response:
     """Better, worse or cannot tell; then the rows."""
     site, asked = site_of(request), request.query_params
     if not asked.get("a") or not asked.get("b"):
-        raise SetupError("choose a run as A and another as B in the list of runs")
+        raise SetupError("choose the runs to compare in the list of runs: two or more")
     one, two = site.library.find(asked["a"]), site.library.find(asked["b"])
     tab = asked.get("tab") or "changed"
     if tab not in TABS:
@@ -111,14 +110,14 @@ class _Compared:
     moves: list[_Move]
     rows: dict[str, list[_Rows]]
     """Name of the tab → its first rows."""
-    differences: list[_Difference]
+    differences: list[DrawnDifference]
     worth: dict[str, dict[str, float]]
     """Criterion → verdict → the mean of its scores, where they lie from 0 to 1."""
     scores: list[_Scores]
 
 
 @dataclass(frozen=True)
-class _Difference:
+class DrawnDifference:
     """B less A by one criterion, as it is drawn."""
 
     judge: str
@@ -164,7 +163,7 @@ class _Scores:
 
 
 @dataclass(frozen=True)
-class _Row:
+class ComparedRow:
     """A judgment of one of the runs."""
 
     row: int
@@ -181,8 +180,8 @@ class _Row:
 class _Rows:
     """The same row in both runs; None where one has none."""
 
-    a: _Row | None
-    b: _Row | None
+    a: ComparedRow | None
+    b: ComparedRow | None
 
 
 def _compared(one: RunPlace, two: RunPlace) -> _Compared:
@@ -201,15 +200,15 @@ def _compared(one: RunPlace, two: RunPlace) -> _Compared:
                 for (criteria, a, b), count in tabs.moves.most_common(_MOST_MOVES)
             ],
             tabs.rows,
-            [_difference(one) for one in comparisons],
+            [drawn_difference(one) for one in comparisons],
             tabs.worth(),
             list(tabs.pairs_of_scores()),
         )
 
 
-def _difference(one: RunComparison) -> _Difference:
+def drawn_difference(one: RunComparison) -> DrawnDifference:
     shown = one.shown
-    return _Difference(
+    return DrawnDifference(
         one.judge,
         one.criteria,
         one.first,
@@ -260,7 +259,7 @@ class _Tabs:
     def fill(self, found: RunDiff) -> None:
         for line in found.lines():
             for pair in found.pairs(line):
-                said = [_said(one.summary) for one in (pair.before, pair.after)]
+                said = [said_of(one.summary) for one in (pair.before, pair.after)]
                 self.moves[pair.before.criteria, said[0], said[1]] += 1
                 for one, text in zip((pair.before, pair.after), said, strict=True):
                     self._score(one.criteria, text, one.summary.score)
@@ -311,7 +310,7 @@ class _Tabs:
         if before.score is not None and after.score is not None and before.score != after.score:
             yield "higher" if after.score > before.score else "lower"
         right = [
-            self._labels.get((pair.before.criteria, identity)) == _said(summary).text
+            self._labels.get((pair.before.criteria, identity)) == said_of(summary).text
             for identity, summary in zip(pair.identities, (before, after), strict=True)
         ]
         if (
@@ -323,7 +322,7 @@ class _Tabs:
     def _add(self, tab: str, before: JudgedRow | None, after: JudgedRow | None) -> None:
         self.counts[tab] += 1
         if self.counts[tab] > self._first.get(tab, 0) and len(self.rows[tab]) < self._most:
-            self.rows[tab].append(_Rows(_row(before), _row(after)))
+            self.rows[tab].append(_Rows(compared_row(before), compared_row(after)))
 
 
 def _labels(place: RunPlace) -> Labels:
@@ -335,18 +334,15 @@ def _labels(place: RunPlace) -> Labels:
     return {about: next(iter(options)) for about, options in found.items() if len(options) == 1}
 
 
-def _row(row: JudgedRow | None) -> _Row | None:
+def compared_row(row: JudgedRow | None) -> ComparedRow | None:
     if row is None:
         return None
-    said, summary = _said(row.summary), row.summary
+    said, summary = said_of(row.summary), row.summary
     about = (row.row, row.id, row.judge, row.criteria, said.text, said.is_verdict)
-    return _Row(*about, summary.score, summary.status)
+    return ComparedRow(*about, summary.score, summary.status)
 
 
-def _said(summary: JudgmentSummary) -> _Said:
+def said_of(summary: JudgmentSummary) -> _Said:
     if summary.status != "scored" or summary.chosen is None:
         return _Said(summary.status, is_verdict=False)
     return _Said(str(summary.chosen), is_verdict=True)
-
-
-ROUTES = (Route("/compare", show),)

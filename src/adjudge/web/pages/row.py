@@ -22,7 +22,7 @@ from adjudge.errors import RunError
 from adjudge.ledger.browse import judges_in, neighbours, same_text
 from adjudge.ledger.file import FILE, read_meta
 from adjudge.ledger.records import records
-from adjudge.ledger.row_groups import RowJudgment, row_group
+from adjudge.ledger.row_groups import RowJudgment, are_in_turn, row_group
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.rag.rows import MAY_BE_ABSENT
 from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
@@ -134,7 +134,9 @@ def row_data(
     with reading(place.folder) as connection:
         judges = judges_of(read_meta(connection).get("configuration"))
         configuration = judges.get(judge, JudgeConfiguration())
-        group = _group(connection, found, several_criteria(configuration))
+        several = several_criteria(configuration)
+        group = _group(connection, found, several)
+        per_row = len(several) if are_in_turn(connection, judge, several) else 1
         before, behind = neighbours(connection, group, found.index)
         small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
         votes = found.votes or ()
@@ -153,6 +155,8 @@ def row_data(
     titles = {one.name: one.title for one in kept_dimensions(configuration.dimensions)}
     return {
         "row": row,
+        "number": found.index // per_row + 1,
+        "per_row": per_row,
         "before": before,
         "behind": behind,
         "people": people and people.to_dict(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 from urllib.parse import urlencode
 
@@ -15,13 +15,14 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from adjudge.domain.instance import STEPS
-from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
 from adjudge.ledger.browse import (
     PATIENCE,
+    SORTS,
     STATUSES,
     Filters,
     JudgmentLine,
@@ -32,10 +33,13 @@ from adjudge.ledger.browse import (
     last_row,
     page_of,
     rows_of,
+    sorted_numbers,
 )
+from adjudge.ledger.columns import FIELD, NUMBERS, KnownColumns, SortKey, known_fields, sort_key
+from adjudge.ledger.conditions import WrongCondition, read_condition, written_names
 from adjudge.ledger.figures import Figures, figures_of
 from adjudge.ledger.file import read_meta
-from adjudge.ledger.row_groups import come_together, row_group
+from adjudge.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
 from adjudge.web.forms import rows_in, rows_text, whole
@@ -43,14 +47,37 @@ from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
 from adjudge.web.pages.row import row_data, row_record, row_steps, several_criteria
 from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
+from adjudge.web.pages.views import views_data
 from adjudge.web.people import STANDS, PeopleSaid, people_by_row
 from adjudge.web.site import Site, site_of
+from adjudge.web.views import view_query
 
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
 _MOST_COLUMNS = 20
+_NOTHING_KNOWN = KnownColumns()
 _PASSING = ("part", "searched", "go")
 """What an address says for one step alone."""
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """What an address asks of the judgments of one judge, and what there is to ask."""
+
+    judge: str
+    facts: JsonObject
+    configuration: JudgeConfiguration
+    people: Mapping[int, PeopleSaid]
+    known: KnownColumns
+    asked: QueryParams
+    """As far as it can be read."""
+    filters: Filters
+    problem: WrongCondition | None
+
+    @property
+    def per_row(self) -> int:
+        """How many judgments make a row, as people count rows."""
+        return len(self.known.criteria) or 1
 
 
 def show(request: Request) -> Response:
@@ -60,56 +87,159 @@ def show(request: Request) -> Response:
     large, part = is_large(place), asked.get("part") == "list"
     with reading(place.folder) as connection:
         judges = judges_in(connection)
-        judge = judge_asked(asked, judges)
+        listed = _listed(connection, site.library, place, judge_asked(asked, judges), asked)
+        judge, filters = listed.judge, listed.filters
         if ticked := asked.getlist("tick"):
             return _ticked(request, asked, ticked)
         if wanted := asked.get("go", "").strip():
-            return _gone_to(request, place, judge, find_row(connection, judge, wanted), wanted)
-        facts, total = read_meta(connection), last_row(connection, judge)
-        known = judges_of(facts.get("configuration"))
-        configuration = known.get(judge, JudgeConfiguration())
-        people = people_by_row(site.library, place, judge)
-        filters = filters_of(asked, judge, people)
-        several = several_criteria(configuration)
-        if several and not filters.criteria and come_together(connection, judge, several):
-            filters = replace(filters, together=several)
-        of_steps = None if large else _step_facets(site.library, place, asked, filters)
-        filters = of_these_steps(filters, site.library, place, asked)
-        counted = _people_counts(connection, asked, filters, people, site.library, place)
+            found = find_row(connection, judge, wanted, listed.per_row)
+            return _gone_to(request, place, judge, found, wanted)
+        total = last_row(connection, judge)
+        of_steps = None if large else _step_facets(site.library, place, listed.asked, filters)
+        filters = of_these_steps(filters, site.library, place, listed.asked)
+        counted = _people_counts(connection, site.library, place, listed)
         filters = _in_good_order(filters, is_large=large)
+        if not part and _waits_for_order(site, request, place, filters):
+            return site.answer_first(request, {"title": place.name})
         page = page_of(
             connection,
             filters,
             asked.get("after", ""),
-            judged=judged_field(configuration),
+            judged=judged_field(listed.configuration),
             patience=_PATIENCE if part else PATIENCE,
+            order=order_of(site.library, place, filters),
+            numbers=_columns_asked(asked),
         )
     chosen = None if part else _number(asked, "row")
     record = None if chosen is None else row_record(place, judge, int(chosen))
     if record is not None:
         site.sessions.saw(place, record.row - 1)
+    page = Page([], None) if listed.problem else page
     data: JsonDict = {
-        **_state_data(site, place, facts),
+        **_state_data(site, place, listed.facts),
         **_page_data(asked, filters, page),
+        **_condition_data(asked, listed),
+        **views_data(site.library.root, judges, view_query(asked.items())),
+        **_judge_data(listed),
         "judges": judges,
-        "judge": judge,
-        "criteria_names": [str(one.get("name")) for one in configuration.criteria],
-        "dimensions": dimensions_of(configuration),
         "asked": {name: value for name, value in asked.items() if name not in _PASSING},
         "statuses": STATUSES,
         "flags": list(FLAGS),
         "figures": None if large or part else figures_data(site.library, place, judge),
-        "rows": [line_data(line, people) for line in page.lines],
+        "rows": [line_data(line, listed.people) for line in page.lines],
         "people": counted,
         "of_steps": of_steps,
-        "counts": counts_of(configuration),
         "total": total,
         "chosen": None if record is None else row_data(place, record),
         **({"steps": None} if record is None else row_steps(site, request, place, record)),
     }
     if part:
         return site.answer(request, "run_list.html.jinja", data)
-    return site.answer(request, "run.html.jinja", data, record=record)
+    status = 400 if listed.problem else 200
+    return site.answer(request, "run.html.jinja", data, status, record=record)
+
+
+def _listed(
+    connection: sqlite3.Connection,
+    library: Library,
+    place: RunPlace,
+    judge: str,
+    asked: QueryParams,
+) -> _Listed:
+    facts = read_meta(connection)
+    configuration = configuration_of(facts, judge)
+    people = people_by_row(library, place, judge)
+    known = known_columns(connection, library, place, judge, configuration, people)
+    problem = None
+    try:
+        filters = filters_of(asked, judge, people, known)
+    except WrongCondition as error:
+        problem, asked = error, without(asked, "where")
+        filters = filters_of(asked, judge, people, known)
+    several = several_criteria(configuration)
+    if several and not filters.criteria and come_together(connection, judge, several):
+        filters = replace(filters, together=several)
+    return _Listed(judge, facts, configuration, people, known, asked, filters, problem)
+
+
+def _judge_data(listed: _Listed) -> JsonDict:
+    """What the judge of a list judges."""
+    judged = judged_field(listed.configuration)
+    return {
+        "judge": listed.judge,
+        "judged": f"{FIELD}{judged}" if judged in listed.known.fields else "",
+        "per_row": listed.per_row,
+        "criteria_names": [str(one.get("name")) for one in listed.configuration.criteria],
+        "dimensions": dimensions_of(listed.configuration),
+        "counts": counts_of(listed.configuration),
+    }
+
+
+def configuration_of(facts: JsonObject, judge: str) -> JudgeConfiguration:
+    return judges_of(facts.get("configuration")).get(judge, JudgeConfiguration())
+
+
+def known_columns(
+    connection: sqlite3.Connection,
+    library: Library,
+    place: RunPlace,
+    judge: str,
+    configuration: JudgeConfiguration,
+    people: Mapping[int, PeopleSaid],
+) -> KnownColumns:
+    """What the judgments of a list can be filtered and sorted by."""
+    several = several_criteria(configuration)
+    stands = {
+        stand: frozenset(row for row, said in people.items() if said.stand == stand)
+        for stand in STANDS
+    }
+    return KnownColumns(
+        library.kept(place, f"fields {judge}", lambda: known_fields(connection, judge)),
+        several if are_in_turn(connection, judge, several) else (),
+        tuple(one.name for one in kept_dimensions(configuration.dimensions)),
+        None if is_large(place) else stands,
+    )
+
+
+def without(asked: QueryParams, *names: str) -> QueryParams:
+    """An address with some of it left out."""
+    return QueryParams([pair for pair in asked.multi_items() if pair[0] not in names])
+
+
+def order_of(library: Library, place: RunPlace, filters: Filters) -> Sequence[int]:
+    """Every judgment in the order that is asked for, where no index holds it: sorted once, until
+    the run changes.
+    """
+    if not (key := filters.key):
+        return ()
+
+    def make() -> Sequence[int]:
+        with reading(place.folder) as connection:
+            return sorted_numbers(connection, filters.judge, key)
+
+    return library.kept(place, _sorted_by(filters.judge, key), make)
+
+
+def _sorted_by(judge: str, key: SortKey) -> str:
+    return f"sorted {judge} {key.name}"
+
+
+def _waits_for_order(site: Site, request: Request, place: RunPlace, filters: Filters) -> bool:
+    return bool(
+        filters.key
+        and site.is_shown_first(request)
+        and site.library.would_wait(place, _sorted_by(filters.judge, filters.key))
+    )
+
+
+def _condition_data(asked: QueryParams, listed: _Listed) -> JsonDict:
+    """The expression that an address has: its words, and what is wrong with it."""
+    text, problem = asked.get("where", ""), listed.problem
+    wrong: JsonValue = None
+    if problem:
+        parts = text[: problem.start], text[problem.start : problem.end], text[problem.end :]
+        wrong = {"why": problem.why, "parts": [*parts], "at": problem.start}
+    return {"words": [*written_names(listed.known)], "wrong": wrong}
 
 
 def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
@@ -126,38 +256,41 @@ def _state_data(site: Site, place: RunPlace, facts: JsonObject) -> JsonDict:
 
 def _page_data(asked: QueryParams, filters: Filters, page: Page) -> JsonDict:
     """Where a page of the list begins and ends, and how it is shown."""
-    plain = Filters(judge=filters.judge, sort=filters.sort, together=filters.together)
+    plain = Filters(
+        judge=filters.judge, sort=filters.sort, key=filters.key, together=filters.together
+    )
     return {
         "next": page.next,
         "looked_at": page.looked_at,
         "searched": page.looked_at + (whole(asked.get("searched", "")) or 0),
-        "sort": filters.sort,
+        "sort": filters.key.name if filters.key else filters.sort,
         "together": list(filters.together),
         "columns": columns_of(asked, page.lines, is_together=bool(filters.together)),
-        "filtered": filters != plain or bool(asked.get("after")),
+        "filtered": filters != plain or bool(asked.get("after") or asked.get("where")),
     }
 
 
 def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str) -> Filters:
     """Everything that an address asks of judgments."""
-    filters = filters_of(asked, judge, people_by_row(library, place, judge))
+    people = people_by_row(library, place, judge)
+    with reading(place.folder) as connection:
+        configuration = configuration_of(read_meta(connection), judge)
+        known = known_columns(connection, library, place, judge, configuration, people)
+    filters = filters_of(asked, judge, people, known)
     return of_these_steps(filters, library, place, asked)
 
 
 def _people_counts(
-    connection: sqlite3.Connection,
-    asked: QueryParams,
-    filters: Filters,
-    people: Mapping[int, PeopleSaid],
-    library: Library,
-    place: RunPlace,
+    connection: sqlite3.Connection, library: Library, place: RunPlace, listed: _Listed
 ) -> JsonDict:
     """How many rows each stand of people would show, beside the other filters."""
+    filters, people = listed.filters, listed.people
     if not people:
         return {}
-    others = QueryParams([pair for pair in asked.multi_items() if pair[0] != "people"])
-    base = of_these_steps(filters_of(others, filters.judge), library, place, others)
-    left = rows_of(connection, replace(base, sort="row"))
+    others = without(listed.asked, "people")
+    base = filters_of(others, listed.judge, known=listed.known)
+    base = of_these_steps(base, library, place, others)
+    left = rows_of(connection, base)
     found: dict[str, set[int]] = {}
     for row, said in people.items():
         if row in left:
@@ -190,8 +323,8 @@ def _step_facets(
     facts = facts_by_row(library, place, filters.judge)
     if not facts:
         return None
-    if filters != Filters(judge=filters.judge, sort=filters.sort, criteria=filters.criteria):
-        wanted = replace(filters, sort="row")
+    wanted = replace(filters, sort="row", key=None)
+    if wanted != Filters(judge=filters.judge, sort="row", criteria=filters.criteria):
 
         def make() -> frozenset[int]:
             with reading(place.folder) as connection:
@@ -264,12 +397,16 @@ def columns_of(
     address names them. ``is_together``: every criterion has a column, with what people say of it.
     """
     texts = list(dict.fromkeys(name for line in lines for name in line.fields if "," not in name))
-    own = ("text", "verdict", "score") if is_together else COLUMNS
+    own = ("text", "verdict", "score") if is_together else (*COLUMNS, *NUMBERS)
     fields = [f"field:{name}" for name in texts[:_MOST_COLUMNS]]
     known = [*own, *fields]
-    chosen = asked.get("columns", "").split(",") if asked.get("columns") else [*COLUMNS]
+    chosen = _columns_asked(asked)
     shown = [name for name in known if name in chosen]
     return {"known": known, "shown": shown, "texts": fields}
+
+
+def _columns_asked(asked: Mapping[str, str]) -> list[str]:
+    return asked["columns"].split(",") if asked.get("columns") else [*COLUMNS]
 
 
 def show_figures(request: Request) -> Response:
@@ -310,12 +447,16 @@ def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
         or filters.dimension is not None
         or filters.rule is not None
         or filters.words
+        or filters.where is not None
     )
-    return replace(filters, sort="row") if is_large and looked_for else filters
+    return replace(filters, sort="row", key=None) if is_large and looked_for else filters
 
 
 def filters_of(
-    asked: QueryParams, judge: str, people: Mapping[int, PeopleSaid] | None = None
+    asked: QueryParams,
+    judge: str,
+    people: Mapping[int, PeopleSaid] | None = None,
+    known: KnownColumns = _NOTHING_KNOWN,
 ) -> Filters:
     """What an address asks for."""
     stand = asked.get("people") or None
@@ -323,6 +464,7 @@ def filters_of(
         raise SetupError(
             "people must be one of {known}, not {stand!r}", known=", ".join(STANDS), stand=stand
         )
+    where, sort = asked.get("where", "").strip(), asked.get("sort") or "worst"
     rows = rows_in(asked.getlist("tick") or asked.getlist("rows"))
     if stand:
         said = frozenset(row for row, one in (people or {}).items() if one.stand == stand)
@@ -339,7 +481,9 @@ def filters_of(
         dimension=asked.get("dimension") or None,
         rule=asked.get("rule") or None,
         rows=rows,
-        sort=cast("Sort", asked.get("sort") or "worst"),
+        where=read_condition(asked["where"], known) if where else None,
+        sort=cast("Sort", sort if sort in SORTS else "worst"),
+        key=None if sort in SORTS else sort_key(sort, known),
     )
 
 

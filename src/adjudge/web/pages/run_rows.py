@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from starlette.requests import Request
@@ -18,7 +18,7 @@ from adjudge.ledger.records import records
 from adjudge.reading.reiterable import Reiterable
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
-from adjudge.web.pages.run import filters_in, judge_asked
+from adjudge.web.pages.run import filters_in, judge_asked, order_of
 from adjudge.web.site import site_of
 
 _AT_A_TIME = 500
@@ -40,7 +40,8 @@ def download(request: Request) -> Response:
     filters = filters_in(site.library, place, asked, judge)
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name, f"rows.{ending}")
-    write_rows(path, Reiterable(lambda: (flat(one) for one in _rows(place, filters))))
+    order = order_of(site.library, place, filters)
+    write_rows(path, Reiterable(lambda: (flat(one) for one in _rows(place, filters, order))))
     return StreamingResponse(
         _chunks(path, folder),
         media_type=_TYPES[ending],
@@ -48,11 +49,13 @@ def download(request: Request) -> Response:
     )
 
 
-def _rows(place: RunPlace, filters: Filters) -> Iterator[JudgmentRecord]:
+def _rows(place: RunPlace, filters: Filters, order: Sequence[int]) -> Iterator[JudgmentRecord]:
     after: str | None = ""
     with reading(place.folder) as connection:
         while after is not None:
-            page = page_of(connection, filters, after, size=_AT_A_TIME, patience=_PATIENCE)
+            page = page_of(
+                connection, filters, after, size=_AT_A_TIME, patience=_PATIENCE, order=order
+            )
             for line in page.lines:
                 yield from records(connection, judge=filters.judge, index=line.row - 1)
             after = page.next

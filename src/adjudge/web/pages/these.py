@@ -33,7 +33,7 @@ from adjudge.results.rag_row import rag_detail
 from adjudge.runs.folder import reading
 from adjudge.web.forms import fields_of, rows_text
 from adjudge.web.library import RunPlace
-from adjudge.web.pages.run import filters_in, judge_asked
+from adjudge.web.pages.run import filters_in, judge_asked, order_of
 from adjudge.web.playground.store import made_folder
 from adjudge.web.site import Site, site_of
 
@@ -109,7 +109,8 @@ def _listed(site: Site, place: RunPlace, asked: QueryParams) -> tuple[Filters, l
     with reading(place.folder) as connection:
         judge = judge_asked(asked, judges_in(connection))
         filters = filters_in(site.library, place, asked, judge)
-        page = page_of(connection, filters, size=MOST, patience=_PATIENCE)
+        order = order_of(site.library, place, filters)
+        page = page_of(connection, filters, size=MOST, patience=_PATIENCE, order=order)
     if not page.lines:
         raise SetupError("no row of the run fits: take a filter away")
     return filters, [line.row for line in page.lines]

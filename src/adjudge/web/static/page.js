@@ -41,6 +41,15 @@ function tickChosen() {
 document.addEventListener("change", countTicked);
 addEventListener("pageshow", countTicked); // a browser that goes back remembers them
 
+// The name at the end of an expression is completed: a suggestion is the whole text with that name behind it.
+const where = document.querySelector("input[name=where]");
+where?.addEventListener("input", () => {
+  const begun = where.value.match(/[^\s()=<>!~]*$/u)[0], before = where.value.slice(0, where.value.length - begun.length);
+  const isName = /(^|[(]|\b(and|or|not)|(^|\s)(и|или|не))\s*$/iu.test(before);
+  const fit = isName && begun ? JSON.parse(where.dataset.words).filter((word) => word.toLowerCase().startsWith(begun.toLowerCase()) && word !== begun) : [];
+  document.querySelector("#completions").replaceChildren(...fit.slice(0, 12).map((word) => new Option("", before + word)));
+});
+
 function openDialog(name) {
   const dialog = document.querySelector(name);
   if (dialog.open) return;

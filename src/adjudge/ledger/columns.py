@@ -1,0 +1,222 @@
+"""What judgments are filtered and sorted by: the names that people write, and the SQL of each.
+
+Names and values that people write are bound to the query, never put into its text.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from adjudge.domain.record import FLAGS
+from adjudge.errors import SetupError
+from adjudge.ledger.codec import flag_bit
+from adjudge.ledger.rows import KEY_BYTES
+
+CASEFOLD = "casefolded"
+"""The SQL function that makes letters of one case."""
+Kind = Literal["text", "number", "yes"]
+FIELD, CRITERION, DIMENSION = "field:", "criterion:", "dimension:"
+"""What stands before the name of a text of the row, a criterion or a RAG dimension where the name
+alone means something else.
+"""
+LABELLED = "labelled"
+PEOPLE = "people"
+WORDS = "text"
+"""Every text of the row at once, in which words are looked for."""
+
+
+@dataclass(frozen=True)
+class KnownColumns:
+    """What the judgments of one judge have beside what all have."""
+
+    fields: tuple[str, ...] = ()
+    """Texts of a row."""
+    criteria: tuple[str, ...] = ()
+    """Of a judge whose criteria come in turns, in their order: a row has a judgment by each."""
+    dimensions: tuple[str, ...] = ()
+    people: Mapping[str, frozenset[int]] | None = None
+    """Whether people agree with the judge → rows, from 1; None where that is not known."""
+
+    def names(self) -> list[str]:
+        """Every name that may be written, as it is written."""
+        own = [
+            *((DIMENSION, name) for name in self.dimensions),
+            *((CRITERION, name) for name in self.criteria),
+            *((FIELD, name) for name in self.fields),
+        ]
+        common = ["row", *_COMMON, *((LABELLED, PEOPLE) if self.people is not None else ())]
+        taken = {*common, *FLAGS}
+        found = {name: f"{before}{name}" if name in taken else name for before, name in own}
+        return [*common, *FLAGS, *dict.fromkeys(found.values())]
+
+
+class Column(NamedTuple):
+    sql: str
+    kind: Kind
+    texts: str = ""
+    """Of a text of the row: where in it the texts are, since there may be several."""
+
+
+@dataclass
+class Binder:
+    """Gives every value that a query is given a name of its own."""
+
+    prefix: str
+    values: dict[str, object] = field(default_factory=dict)
+
+    def bind(self, value: object) -> str:
+        name = f"{self.prefix}{len(self.values)}"
+        self.values[name] = value
+        return f":{name}"
+
+
+def _from_votes(what: str) -> str:
+    """Something of all votes on a judgment, which names them by keys one behind the other."""
+    return (
+        f"(SELECT {what} FROM (WITH RECURSIVE place(byte) AS (SELECT 1 UNION ALL "  # noqa: S608
+        f"SELECT byte + {KEY_BYTES} FROM place "
+        f"WHERE byte + {KEY_BYTES} < length(judgments.ballots)) "
+        "SELECT byte FROM place) JOIN votes AS vote "
+        f"ON vote.ballot = substr(judgments.ballots, byte, {KEY_BYTES}))"
+    )
+
+
+_COMMON: Mapping[str, Column] = {
+    WORDS: Column("instance", "text", "json_tree(instance)"),
+    "id": Column("id", "text"),
+    "status": Column("status", "text"),
+    "verdict": Column("verdict", "text"),
+    "criterion": Column("criterion", "text"),
+    "score": Column("score", "number"),
+    "agreement": Column("json_extract(result, '$.agreement')", "number"),
+    "votes": Column("json_extract(result, '$.votes_valid')", "number"),
+    "probability": Column(
+        _from_votes(
+            "avg((SELECT value FROM json_each(vote.more, '$.distribution') "
+            "WHERE key = judgments.verdict))"
+        ),
+        "number",
+    ),
+    "tokens": Column(_from_votes("sum(vote.prompt_tokens + vote.completion_tokens)"), "number"),
+    "seconds": Column(_from_votes("sum(vote.latency)"), "number"),
+    "explanation": Column("json_extract(result, '$.explanation')", "text"),
+    "reason": Column("json_extract(result, '$.reason')", "text"),
+    "rule": Column("json_extract(result, '$.composite.rule')", "text"),
+}
+
+
+def find_column(name: str, known: KnownColumns, binder: Binder) -> Column | None:
+    """What a name stands for; None where it stands for nothing."""
+    if name == "row":
+        return Column(f"number / {len(known.criteria) or 1} + 1", "number")
+    if name in _COMMON:
+        return _COMMON[name]
+    if name in FLAGS:
+        return Column(f"flags & {flag_bit(name)}", "yes")
+    if known.people is not None and name in (LABELLED, PEOPLE):
+        return _of_people(name, known.people, binder)
+    finders: tuple[tuple[str, tuple[str, ...], Callable[[str], Column]], ...] = (
+        (DIMENSION, known.dimensions, lambda own: _dimension(own, binder)),
+        (CRITERION, known.criteria, lambda own: _criterion(own, known, binder)),
+        (FIELD, known.fields, lambda own: _field(own, binder)),
+    )
+    found = ((name.removeprefix(before), names, make) for before, names, make in finders)
+    return next((make(own) for own, names, make in found if own in names), None)
+
+
+def _of_people(name: str, people: Mapping[str, frozenset[int]], binder: Binder) -> Column:
+    among = {stand: _among(rows, binder) for stand, rows in people.items()}
+    if name == LABELLED:
+        return Column(" OR ".join(among.values()) or "0", "yes")
+    cases = [f"WHEN {each} THEN {binder.bind(stand)}" for stand, each in among.items()]
+    return Column(f"CASE {' '.join(cases)} END" if cases else "NULL", "text")
+
+
+def _among(rows: frozenset[int], binder: Binder) -> str:
+    numbers = binder.bind(json.dumps(sorted(row - 1 for row in rows)))
+    return f"number IN (SELECT value FROM json_each({numbers}))"  # noqa: S608 - a bound name
+
+
+def _dimension(name: str, binder: Binder) -> Column:
+    return Column(f"json_extract(result, {binder.bind(_path('scores', name))})", "number")
+
+
+def _field(name: str, binder: Binder) -> Column:
+    path = binder.bind(_path(name))
+    return Column(f"json_extract(instance, {path})", "text", f"json_tree(instance, {path})")
+
+
+def _criterion(name: str, known: KnownColumns, binder: Binder) -> Column:
+    """What another criterion says of the same row."""
+    of_row = len(known.criteria)
+    number = f"judgments.number / {of_row} * {of_row} + {known.criteria.index(name)}"
+    return Column(
+        "(SELECT beside.verdict FROM judgments AS beside WHERE beside.judge = judgments.judge "  # noqa: S608
+        f"AND beside.number = {number} AND beside.criterion = {binder.bind(name)})",
+        "text",
+    )
+
+
+def _path(*names: str) -> str:
+    """Into JSON that was written in ASCII: SQLite compares names as they are written."""
+    return "".join(("$", *(f".{json.dumps(name)}" for name in names)))
+
+
+@dataclass(frozen=True)
+class SortKey:
+    """By what no index holds: every judgment is looked at, once."""
+
+    name: str
+    """As the address has it: behind "-" the highest first."""
+    sql: str
+    values: Mapping[str, object]
+
+    @property
+    def order(self) -> str:
+        """Judgments without a value come last, whichever end is first."""
+        down = " DESC" if self.name.startswith("-") else ""
+        return f"{self.sql} IS NULL, {self.sql}{down}, number"
+
+
+def sort_key(name: str, known: KnownColumns) -> SortKey:
+    """The key of a column. By a criterion, a row stands where its judgment by that one stands."""
+    binder, plain = Binder("k"), name.removeprefix("-")
+    own = plain.removeprefix(CRITERION)
+    if plain.startswith(CRITERION) and own in known.criteria:
+        sql = f"CASE WHEN criterion = {binder.bind(own)} THEN coalesce(verdict, status) END"
+        return SortKey(name, sql, binder.values)
+    column = find_column(plain, known, binder)
+    if column is None or plain == WORDS:
+        raise SetupError(
+            "{name!r} is not a column to sort by; there are {known}",
+            name=plain,
+            known=", ".join(one for one in known.names() if one != WORDS),
+        )
+    return SortKey(name, f"({column.sql})", binder.values)
+
+
+NUMBERS = ("agreement", "probability", "tokens", "seconds")
+"""Columns that a list shows when somebody wants them."""
+
+
+def number_columns(names: Collection[str]) -> str:
+    """The SQL of some of these, behind what is selected already."""
+    return "".join(f", {_COMMON[name].sql}" for name in NUMBERS if name in names)
+
+
+def known_fields(connection: sqlite3.Connection, judge: str) -> tuple[str, ...]:
+    """The names of the texts of a judge's first rows."""
+    query = "SELECT instance FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
+    names = f"SELECT DISTINCT key FROM ({query}) AS row, json_each(row.instance)"  # noqa: S608
+    return tuple(_texts(connection.execute(names, (judge, _FIRST_ROWS))))
+
+
+_FIRST_ROWS = 20
+
+
+def _texts(found: Iterator[tuple[object]]) -> Iterator[str]:
+    return (name for (name,) in found if isinstance(name, str))

@@ -1,0 +1,235 @@
+"""Filters that are written as an expression: ``verdict = fail and not labelled``.
+
+::
+
+    condition   = and-part {"or" and-part}
+    and-part    = not-part {"and" not-part}
+    not-part    = "not" not-part | "(" condition ")" | test
+    test        = name [("=" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~") value]
+
+A condition is true or false of every judgment: one without a value meets no comparison, so ``!=``,
+``!~`` and ``not`` take it. What is written is bound to the query, never put into its text, and can
+name nothing but columns of the list.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from adjudge.errors import SetupError
+from adjudge.ledger.columns import CASEFOLD, WORDS, Binder, Column, KnownColumns, find_column
+from adjudge.messages import Message
+
+LONGEST = 1_000
+"""Characters of an expression."""
+_DEEPEST = 20
+_MOST_TESTS = 50
+_TOKEN = re.compile(
+    r"""\s*(?:(?P<sign>\(|\)|!=|!~|<=|>=|==?|<|>|~)
+    |(?P<quote>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|«[^»]*»|“[^”]*”)
+    |(?P<word>[^\s()=<>!~"'«“]+)
+    |(?P<wrong>\S))""",
+    re.VERBOSE | re.DOTALL,
+)
+_NUMBER = re.compile(r"[+-]?(\d{1,15}([.,]\d{0,15})?|[.,]\d{1,15})")
+_IN_WORDS = {"and": "and", "or": "or", "not": "not", "и": "and", "или": "or", "не": "not"}
+_LOOKS_LIKE_A_NUMBER = "[0-9+.-]*"
+
+
+@dataclass(frozen=True)
+class Condition:
+    text: str
+    sql: str
+    values: Mapping[str, object]
+
+
+class WrongCondition(SetupError):
+    """An expression that cannot be read, and where."""
+
+    def __init__(self, start: int, end: int, message: Message) -> None:
+        super().__init__(
+            "the filter, at character {place}: {message}", place=start + 1, message=message
+        )
+        self.start, self.end, self.why = start, end, message
+
+
+class _Token(NamedTuple):
+    kind: Literal["sign", "quote", "word", "end"]
+    text: str
+    start: int
+    end: int
+
+    @property
+    def joins(self) -> str:
+        """``and``, ``or`` or ``not``, where it is one of these."""
+        return _IN_WORDS.get(self.text.casefold(), "") if self.kind == "word" else ""
+
+
+def read_condition(text: str, known: KnownColumns) -> Condition:
+    """The SQL of an expression; a WrongCondition says what is wrong with it."""
+    if len(text) > LONGEST:
+        raise WrongCondition(
+            LONGEST, len(text), Message("it is longer than {most} characters", most=LONGEST)
+        )
+    reader = _Reader(list(_tokens(text)), known)
+    sql = reader.either(0)
+    rest = reader.now
+    if rest.kind != "end":
+        raise reader.wrong(rest, Message("expected and, or, or the end"))
+    return Condition(text, sql, reader.binder.values)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    end = 0
+    for found in _TOKEN.finditer(text):
+        kind, start, end = found.lastgroup, found.start(found.lastgroup or 0), found.end()
+        if kind == "wrong":
+            raise WrongCondition(
+                start, end, Message("{sign!r} does not belong here", sign=found["wrong"])
+            )
+        if kind == "quote":
+            yield _Token("quote", re.sub(r"\\(.)", r"\1", found["quote"][1:-1]), start, end)
+        else:
+            yield _Token("sign" if kind == "sign" else "word", found[kind or 0], start, end)
+    yield _Token("end", "", len(text), len(text))
+
+
+class _Reader:
+    """Reads tokens from left to right."""
+
+    def __init__(self, tokens: list[_Token], known: KnownColumns) -> None:
+        self._tokens, self._known, self._at, self._tests = tokens, known, 0, 0
+        self.binder = Binder("w")
+
+    @property
+    def now(self) -> _Token:
+        return self._tokens[self._at]
+
+    def _take(self) -> _Token:
+        token = self.now
+        self._at += token.kind != "end"
+        return token
+
+    def wrong(self, token: _Token, message: Message) -> WrongCondition:
+        return WrongCondition(token.start, token.end, message)
+
+    def either(self, depth: int) -> str:
+        return self._joined("or", lambda: self._both(depth))
+
+    def _both(self, depth: int) -> str:
+        return self._joined("and", lambda: self._not(depth))
+
+    def _joined(self, word: str, read: Callable[[], str]) -> str:
+        parts = [read()]
+        while self.now.joins == word:
+            self._take()
+            parts.append(read())
+        return f"({f' {word.upper()} '.join(parts)})"
+
+    def _not(self, depth: int) -> str:
+        if depth > _DEEPEST:
+            raise self.wrong(self.now, Message("there are more than {most} levels", most=_DEEPEST))
+        if self.now.joins == "not":
+            self._take()
+            return f"NOT {self._not(depth + 1)}"
+        if (self.now.kind, self.now.text) == ("sign", "("):
+            begins = self._take()
+            found = self.either(depth + 1)
+            if (self.now.kind, self.now.text) != ("sign", ")"):
+                raise self.wrong(begins, Message("this parenthesis is not closed"))
+            self._take()
+            return found
+        return self._test()
+
+    def _test(self) -> str:
+        name = self._take()
+        self._tests += 1
+        if self._tests > _MOST_TESTS:
+            raise self.wrong(name, Message("there are more than {most} tests", most=_MOST_TESTS))
+        if name.kind not in ("word", "quote") or name.joins:
+            raise self.wrong(name, Message("expected the name of a column"))
+        column = find_column(name.text, self._known, self.binder)
+        if column is None:
+            raise self.wrong(
+                name,
+                Message(
+                    "there is no column {name!r}; there are {known}",
+                    name=name.text,
+                    known=", ".join(written_names(self._known)),
+                ),
+            )
+        if self.now.kind != "sign" or self.now.text in "()":
+            return self._bare(name, column)
+        sign = self._take()
+        value = self._take()
+        if value.kind not in ("word", "quote"):
+            raise self.wrong(value, Message("expected a value behind {sign}", sign=sign.text))
+        return self._compared(name, column, sign, value)
+
+    def _bare(self, name: _Token, column: Column) -> str:
+        if name.text == WORDS:
+            raise self.wrong(name, Message("expected ~ and words behind text"))
+        if column.kind == "yes":
+            return f"coalesce(({column.sql}) <> 0, 0)"
+        return f"coalesce({column.sql}, '') <> ''"
+
+    def _compared(self, name: _Token, column: Column, sign: _Token, value: _Token) -> str:
+        if column.kind == "yes":
+            raise self.wrong(
+                sign,
+                Message("{name} is yes or no: write {name} or not {name} alone", name=name.text),
+            )
+        if sign.text in ("~", "!~"):
+            held = self._contains(column, value)
+        elif name.text == WORDS:
+            raise self.wrong(sign, Message("expected ~ and words behind text"))
+        elif sign.text in ("=", "==", "!="):
+            held = self._equals(column, value)
+        else:
+            held = self._beyond(column, sign.text, value)
+        return f"{'NOT ' if sign.text.startswith('!') else ''}coalesce({held}, 0)"
+
+    def _contains(self, column: Column, value: _Token) -> str:
+        words = self.binder.bind(value.text.casefold())
+        if column.texts:
+            return (
+                f"EXISTS (SELECT 1 FROM {column.texts} AS piece WHERE piece.type = 'text' "  # noqa: S608
+                f"AND instr({CASEFOLD}(piece.value), {words}))"
+            )
+        return f"instr({CASEFOLD}({column.sql}), {words}) > 0"
+
+    def _equals(self, column: Column, value: _Token) -> str:
+        if column.kind == "number":
+            return f"{column.sql} = {self.binder.bind(self._number(value))}"
+        return f"{CASEFOLD}({column.sql}) = {self.binder.bind(value.text.casefold())}"
+
+    def _beyond(self, column: Column, sign: str, value: _Token) -> str:
+        if column.kind == "number":
+            return f"{column.sql} {sign} {self.binder.bind(self._number(value))}"
+        if value.kind == "word" and _NUMBER.fullmatch(value.text):
+            is_number = f"{column.sql} GLOB '{_LOOKS_LIKE_A_NUMBER}'"
+            number = f"CASE WHEN {is_number} THEN CAST({column.sql} AS REAL) END"
+            return f"{number} {sign} {self.binder.bind(self._number(value))}"
+        return f"{CASEFOLD}({column.sql}) {sign} {self.binder.bind(value.text.casefold())}"
+
+    def _number(self, value: _Token) -> float:
+        if not _NUMBER.fullmatch(value.text):
+            raise self.wrong(value, Message("expected a number, not {text!r}", text=value.text))
+        return float(value.text.replace(",", "."))
+
+
+def written_names(known: KnownColumns) -> list[str]:
+    """Every name that a condition may have; in quotation marks, where it is not one word."""
+    return [name if _is_word(name) else _quoted(name) for name in known.names()]
+
+
+def _is_word(name: str) -> bool:
+    found = _TOKEN.fullmatch(name)
+    return bool(found and found["word"]) and name.casefold() not in _IN_WORDS
+
+
+def _quoted(name: str) -> str:
+    return '"{}"'.format(re.sub(r'(["\\])', r"\\\1", name))

@@ -1,0 +1,74 @@
+"""``/run/ID/views``: views of lists, saved, renamed and deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.domain.json_types import JsonDict
+from adjudge.errors import AdjudgeError, RunError, SetupError
+from adjudge.ledger.browse import judges_in
+from adjudge.messages import Message
+from adjudge.runs.folder import reading
+from adjudge.web.forms import form_of
+from adjudge.web.site import site_of
+from adjudge.web.views import delete_view, read_views, rename_view, save_view, view_query
+
+
+async def change(request: Request) -> Response:
+    return await run_in_threadpool(_change, request, await form_of(request))
+
+
+def _change(request: Request, given: dict[str, str]) -> Response:
+    site = site_of(request)
+    place = site.library.find(request.path_params["run"])
+    if site.read_only:
+        raise HTTPException(
+            403, Message("the page was started with --read-only: no view can be saved")
+        )
+    query, wrong = view_query(given.items()), None
+    try:
+        _apply(site.library.root, given, query)
+    except AdjudgeError as error:
+        wrong = error.message
+    with reading(place.folder) as connection:
+        judges = judges_in(connection)
+    found = views_data(site.library.root, judges, query)
+    data = {
+        "run": {"id": place.id},
+        "asked": given,
+        **found,
+        **({"views_wrong": wrong} if wrong else {}),
+    }
+    return site.answer(request, "views_part.html.jinja", data, 400 if wrong else 200)
+
+
+def _apply(root: Path, given: Mapping[str, str], query: str) -> None:
+    name = given.get("name", "")
+    match given.get("do"):
+        case "save":
+            save_view(root, name, query)
+        case "rename":
+            rename_view(root, name, given.get("new", ""))
+        case "delete":
+            delete_view(root, name)
+        case other:
+            raise SetupError("a view is saved, renamed or deleted, not {other!r}", other=other)
+
+
+def views_data(root: Path, judges: Sequence[str], query: str) -> JsonDict:
+    """The views that a run can be looked at by; ``query``: how it is looked at now."""
+    try:
+        found = [one for one in read_views(root) if one.judge in ("", *judges)]
+    except RunError as error:
+        return {"views": [], "view_query": query, "views_wrong": error.message}
+    return {"views": [one._asdict() for one in found], "view_query": query, "views_wrong": None}
+
+
+ROUTES = (Route("/run/{run}/views", change, methods=["POST"]),)

@@ -1,0 +1,119 @@
+"""More than two runs beside each other: rates, differences from a base, and a grid of verdicts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from adjudge import DirectJudge, Instance, MultiCriteria
+from adjudge.domain.criteria import yes_no_criteria
+from adjudge.runs.diff import run_diff
+from adjudge.trust.comparison import compare_several
+from support.labels import model
+from support.page import Page, served
+from support.trust import population, run_of
+
+ROWS = population(80)
+NAMES = ("first", "second", "third")
+BAD = {"first": 4, "second": 2, "third": 5}
+"""Every so manieth row is not kind."""
+
+
+def _judged(root: str, name: str) -> None:
+    criteria = [replace(yes_no_criteria(f"Is it {what}?"), name=what) for what in ("kind", "short")]
+
+    def verdict(prompt: str) -> str:
+        number = int(re.findall(r"text (\d+)", prompt)[-1])
+        if "Is it short?" in prompt:
+            return "Yes"
+        if name == "third" and number == 7:
+            return ""
+        return "No" if number % BAD[name] == 0 else "Yes"
+
+    DirectJudge(model(verdict), max_repairs=0).evaluate_multi_criteria(
+        [Instance({"response": f"text {number}"}, f"r{number}") for number in range(80)],
+        MultiCriteria(criteria),
+        run=f"{root}/{name}",
+    )
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    root = tmp_path_factory.mktemp("runs")
+    for name in NAMES:
+        _judged(str(root), name)
+    run_of(root / "dates", ROWS)
+    with served(root) as found:
+        yield found
+
+
+def _address(page: Page, *names: str) -> str:
+    return "/compare?" + "&".join(f"runs={page.run(name)[5:]}" for name in names)
+
+
+def test_rates_and_differences_are_those_of_the_runs(page: Page) -> None:
+    found = page.data(_address(page, "third", "second", "first"))
+    assert [one["name"] for one in found["runs"]] == [*NAMES], "the oldest is the base"
+    kind, short = found["criteria"]
+    assert (kind["name"], short["name"]) == ("kind", "short")
+    means = [one["mean"]["value"] for one in kind["runs"]]
+    assert means == pytest.approx([60 / 80, 40 / 80, 63 / 79])
+    assert all(one["mean"]["lower"] < one["mean"]["value"] for one in kind["runs"])
+    base, second, third = (one["difference"] for one in kind["runs"])
+    assert base is None
+    assert second["value"] == pytest.approx(-0.25)
+    assert (second["outcome"], second["rows"], third["rows"]) == ("worse", 80, 79)
+    assert third["outcome"] == "cannot tell"
+    assert found["level"] == pytest.approx(1 - 0.05 / 4), "four intervals hold together"
+    folders = [page.server.site.library.find(page.run(name)[5:]).folder for name in NAMES]
+    with run_diff(folders[0], folders[1]) as one, run_diff(folders[0], folders[2]) as two:
+        both = compare_several(folders[0], {str(folders[1]): one, str(folders[2]): two})
+    assert both[0][0].shown.lower == pytest.approx(second["lower"])
+    other = page.data(f"{_address(page, *NAMES)}&base={page.run('second')[5:]}")
+    assert other["runs"][0]["name"] == "second"
+    assert other["criteria"][0]["runs"][1]["difference"]["value"] == pytest.approx(0.25)
+
+
+def test_the_grid_holds_the_rows_on_which_they_differ(page: Page) -> None:
+    address = _address(page, *NAMES)
+
+    def no(name: str, number: int) -> bool:
+        return number % BAD[name] == 0
+
+    rows = [n for n in range(80) if n != 7]
+    for kind, wanted in {
+        "differ": [n for n in rows if len({no(name, n) for name in NAMES}) > 1] + [7],
+        "lower-C": [
+            n for n in rows if no("third", n) and not no("first", n) and not no("second", n)
+        ],
+        "higher-C": [n for n in rows if no("first", n) and no("second", n) and not no("third", n)],
+        "missing": [7],
+    }.items():
+        found = page.data(f"{address}&tab={kind}&criteria=kind")
+        ids = [row["cells"][0]["id"] for row in found["rows"]]
+        assert sorted(ids) == sorted(f"r{n}" for n in wanted), kind
+        assert found["kinds"][kind] == len(wanted)
+    shown = page.get(f"{address}&tab=lower-C").text
+    grid = shown[shown.index('<table class="grid') :]
+    assert grid.count("/row/") == 3 * page.data(f"{address}&tab=lower-C")["count"]
+    link = re.findall(r'href="[^"]*(/run/third[^"]*/row/\d+\?judge=DirectJudge)"', grid)[0]
+    assert page.data(link)["chosen"]["verdict"] == "No"
+    assert page.get(f"{address}&tab=nothing").status == 400
+    assert page.get(f"{address}&criteria=nothing").status == 400
+
+
+def test_two_are_the_page_of_two_and_others_are_held_back(page: Page) -> None:
+    two = page.get(_address(page, "second", "first"))
+    assert two.status == 303
+    assert f"a={page.run('first')[5:]}&b=" in two.headers["location"]
+    assert "Swap A and B" in page.get(two.headers["location"].removeprefix(page.access.place)).text
+    assert page.get(_address(page, "first")).status == 400
+    assert page.get("/compare").status == 400
+    listed = page.get("/").text
+    assert listed.count('type="checkbox" name="runs"') == 4
+    apart = page.data(_address(page, "first", "second", "dates"))
+    assert [one["name"] for one in apart["criteria"]] == ["kind", "short"]
+    assert apart["criteria"][0]["runs"][2]["mean"] is None

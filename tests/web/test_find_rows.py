@@ -1,0 +1,274 @@
+"""Rows found by an expression, sorted by any column, and views that are kept under a name."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from adjudge import AspectCritic, Instance
+from adjudge.ledger.columns import KnownColumns
+from adjudge.ledger.conditions import WrongCondition, read_condition
+from adjudge.rag import RagEvaluator
+from support.labels import judged_by_two, model
+from support.page import Page, served
+from support.rag import ROW, gives
+from support.trust import labelled, labels_of, population, run_of
+
+ROWS = population(60)
+HOSTILE = "<b>x</b> ' \" ; DROP TABLE judgments --"
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("runs")
+    run_of(root / "dates", ROWS, failed=lambda text: text.startswith("row 7 "))
+    labelled(root / "dates", labels_of(ROWS[:20], annotator="bob"))
+    judged_by_two(root / "two")
+    rows = [
+        Instance({"response": text, "вопрос": asked, "длина": str(len(text))}, id)
+        for id, text, asked in (
+            ("a", "Верните деньги за заказ", "Как вернуть?"),
+            ("b", "Ждите", "КОГДА?"),
+            ("c", HOSTILE, "x"),
+        )
+    ]
+    judge = model(lambda asked: "FAIL" if "Ждите" in asked else "PASS")
+    AspectCritic("Вежливо?", judge, name="вежливость").evaluate(rows, run=root / "russian")
+    RagEvaluator(gives()).evaluate([ROW], run=root / "rag")
+    return root
+
+
+@pytest.fixture(scope="module")
+def page(root: Path) -> Iterator[Page]:
+    with served(root) as found:
+        yield found
+
+
+def _found(page: Page, run: str, where: str, more: str = "") -> list[dict[str, Any]]:
+    found, after = [], ""
+    while after is not None:
+        data = page.data(f"{run}?where={quote(where)}&after={after}{more}")
+        found += data["rows"]
+        after = data["next"]
+    return found
+
+
+def _ids(page: Page, run: str, where: str, more: str = "") -> list[str]:
+    return [line["id"] for line in _found(page, run, where, more)]
+
+
+def test_an_expression_finds_what_python_finds(page: Page) -> None:
+    run = page.run("dates")
+    every = {line["id"]: line for line in _found(page, run, "")}
+    assert len(every) == 60
+
+    def ids(fits: Any) -> set[str]:
+        return {id for id, line in every.items() if fits(line)}
+
+    labels = {id for id, line in every.items() if line["people"]}
+    for where, wanted in {
+        "verdict = fail": ids(lambda one: one["verdict"] == "FAIL"),
+        "verdict != FAIL": ids(lambda one: one["verdict"] != "FAIL"),
+        "not verdict": {"r7"},
+        "status = failed or score >= 1": ids(lambda one: one["score"] in (None, 1)),
+        "not score < 0,5 and labelled": ids(lambda one: one["score"] != 0) & labels,
+        "people = differ": ids(lambda one: one["people"] and one["people"]["stand"] == "differ"),
+        "row > 10 and row <= 12": {"r10", "r11"},
+        'text ~ "ROW 3 "': {"r3"},
+        'response ~ "row 1" and response !~ "row 1 "': {f"r{n}" for n in range(10, 20)},
+        "(verdict = pass or verdict = fail) and not (row < 59)": {"r58", "r59"},
+        "не verdict = fail и row = 1 или id = r5": ids(
+            lambda one: one["id"] == "r5" or (one["id"] == "r0" and one["verdict"] != "FAIL")
+        ),
+        "votes = 1 and tokens > 0 and seconds >= 0 and id = R2": {"r2"},
+    }.items():
+        assert set(_ids(page, run, where)) == wanted, where
+    both = _ids(page, run, "row <= 30", "&verdict=FAIL&people=agree")
+    assert set(both) <= set(_ids(page, run, "verdict = fail and people = agree and row <= 30"))
+    assert both
+    assert len(page.get(f"{run}/rows.jsonl?where={quote('row <= 3')}").text.splitlines()) == 3
+    where = quote("row = 4 or row = 6")
+    assert page.get(f"{run}/these/label?where={where}").headers["location"].endswith("rows=4%2C6")
+
+
+def test_words_of_any_language_and_any_field_are_found_and_nothing_runs(page: Page) -> None:
+    run = page.run("russian")
+    assert _ids(page, run, "вопрос = когда?") == ["b"]
+    assert _ids(page, run, 'вопрос ~ «ВЕРНУТЬ» или "response" ~ дроп') == ["a"]
+    assert _ids(page, run, "длина > 9 and длина < 30") == ["a"]
+    asked = 'response ~ "<b>x</b> \' \\" ; DROP TABLE"'
+    assert _ids(page, run, asked) == ["c"]
+    shown = page.get(f"{run}?where={quote(asked)}").text
+    assert "<b>x</b>" not in shown
+    for injected in (
+        "1=1",
+        "verdict = x'; DROP TABLE judgments",
+        "sqlite_master",
+        "judge",
+        "ballots",
+    ):
+        assert page.get(f"{run}?where={quote(injected)}").status == 400, injected
+
+
+def test_other_criteria_and_dimensions_are_columns(page: Page) -> None:
+    run = page.run("two")
+    assert sorted(_ids(page, run, "kind = no and short = no")) == sorted(
+        f"r{n}" for n in range(0, 70, 21)
+    )
+    assert _ids(page, run, "row = 4") == ["r3"]
+    assert _ids(page, run, "not short") == ["r5"]
+    rag = page.run("rag")
+    (name, score) = next(
+        (name, score) for name, score in page.data(rag)["rows"][0]["scores"].items() if score
+    )
+    assert len(_found(page, rag, f"{name} = {score}")) == 1
+    assert not _found(page, rag, f"{name} > {score}")
+
+
+def test_what_is_wrong_is_shown_at_its_place(page: Page) -> None:
+    run = page.run("dates")
+    for where, place, says in (
+        ("verdict = fail nd score < 1", 15, "expected and, or, or the end"),
+        ("verdcit = fail", 0, "there is no column 'verdcit'"),
+        ("score < much", 8, "expected a number"),
+        ("(row = 1", 0, "not closed"),
+        ("labelled = yes", 9, "yes or no"),
+        ("row =", 5, "expected a value"),
+        ("row = 1 and", 11, "expected the name"),
+        ("text", 0, "expected ~"),
+        ('text ~ "open', 7, "does not belong"),
+        ("not " * 30 + "tie", None, "levels"),
+        (" or ".join(["tie"] * 60), None, "more than 50 tests"),
+        ("tie or " * 200 + "tie", 1000, "longer than"),
+    ):
+        answer = page.get(f"{run}?where={quote(where)}", accept="application/json")
+        wrong = answer.json()["wrong"]
+        assert (answer.status, answer.json()["rows"]) == (400, []), where
+        assert says in wrong["why"], wrong
+        assert place is None or wrong["at"] == place, wrong
+        assert "".join(wrong["parts"]) == where
+    shown = page.get(f"{run}?where=verdcit").text
+    assert "<mark>verdcit</mark>" in shown
+    assert "agreement" in shown.split("where-wrong")[-1]
+    assert page.get(f"{run}/rows.csv?where=verdcit").status == 400
+
+
+@pytest.mark.parametrize(
+    ("name", "sort"),
+    [
+        *(
+            (("dates", sort))
+            for sort in ("verdict", "-verdict", "people", "-tokens", "field:response")
+        ),
+        *(("two", sort) for sort in ("criterion:short", "-criterion:kind")),
+    ],
+)
+def test_any_column_sorts_and_pages_follow_each_other(page: Page, name: str, sort: str) -> None:
+    run = page.run(name)
+    lines = _found(page, run, "", f"&sort={sort}&columns=text,verdict,people,tokens")
+    assert len({line["id"] for line in lines}) == len(lines) == (60 if name == "dates" else 70)
+
+    def value(line: dict[str, Any]) -> object:
+        column = sort.removeprefix("-")
+        if column.startswith("criterion:"):
+            return line["group"][column[10:]]["verdict"] or line["group"][column[10:]]["status"]
+        if column == "people":
+            return line["people"] and line["people"]["stand"]
+        if column == "tokens":
+            return line["numbers"]["tokens"]
+        return line["fields"]["response"] if column.startswith("field") else line[column]
+
+    values = [value(line) for line in lines]
+    known = [one for one in values if one is not None]
+    assert values[len(known) :] == [None] * (len(values) - len(known)), "none comes last"
+    assert known == sorted(known, reverse=sort.startswith("-"))
+    head = page.get(f"{run}?sort={sort}&columns=text,verdict,people,tokens").text
+    assert f'aria-sort="{"descending" if sort.startswith("-") else "ascending"}"' in head
+    some = _ids(page, run, "row <= 20", f"&sort={sort}")
+    assert some == [line["id"] for line in lines if line["id"] in some]
+
+
+def test_columns_of_votes_are_shown_when_somebody_wants_them(page: Page) -> None:
+    run = page.run("dates")
+    line = page.data(f"{run}?columns=text,agreement,tokens,seconds,probability&sort=-tokens")
+    assert line["rows"][0]["numbers"].keys() == {"agreement", "tokens", "seconds", "probability"}
+    assert line["rows"][0]["numbers"]["tokens"] > 0
+    assert page.get(f"{run}?sort=nothing").status == 400
+    assert "agreement" in page.get(f"{run}?sort=nothing").text
+
+
+def test_a_sort_of_a_large_run_comes_behind_the_page(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adjudge.web.library.SLOW", 0)
+    run = page.run("dates")
+    assert 'id="waiting"' in page.get(f"{run}?sort=-seconds").text
+    assert 'id="waiting"' not in page.get(f"{run}?sort=-seconds&wait=1").text
+    assert 'id="waiting"' not in page.get(f"{run}?sort=-seconds").text
+    monkeypatch.setattr("adjudge.web.library.LARGE", 0)
+    found = page.data(f"{run}?where={quote('verdict = fail')}&sort=-verdict")
+    assert found["sort"] == "row"
+    assert page.get(f"{run}?where=labelled").status == 400, "labels of such a run are not read"
+
+
+def test_rows_are_numbered_as_people_count_them(tmp_path: Path) -> None:
+    judged_by_two(tmp_path / "two")
+    with served(tmp_path) as page:
+        run = page.run("two")
+        assert page.data(f"{run}/row/8")["chosen"]["number"] == 4
+        assert "Row 4 · r3" in page.get(f"{run}/row/8").text
+        there = page.get(f"{run}?go=4").headers["location"]
+        assert "row=7#" in there
+        assert ">rows 4 <" in page.get(f"{run}?rows=7,8").text
+
+
+def test_views_are_kept_under_a_name(root: Path, page: Page) -> None:
+    run = page.run("dates")
+    asked = {"where": "verdict = fail", "sort": "-agreement", "row": "3", "rows": "1", "after": "x"}
+    saved = page.post(f"{run}/views", do="save", name=HOSTILE, **asked)
+    assert saved.status == 200
+    assert "<b>x</b>" not in saved.text
+    assert json.loads((root / "views.json").read_text()) == {
+        HOSTILE: "where=verdict+%3D+fail&sort=-agreement"
+    }
+    shown = page.get(run).text
+    assert "?where=verdict+%3D+fail&amp;sort=-agreement" in shown
+    other = page.data(page.run("russian"))["views"]
+    assert [one["name"] for one in other] == [HOSTILE], "it is there for every run of the folder"
+    page.post(f"{run}/views", do="rename", name=HOSTILE, new="Плохие")
+    page.post(f"{run}/views", do="save", name="of a judge", judge="AspectCritic", verdict="FAIL")
+    assert [one["name"] for one in page.data(run)["views"]] == ["of a judge", "Плохие"]
+    assert [one["name"] for one in page.data(page.run("two"))["views"]] == ["Плохие"]
+    for wrong in ({"name": " "}, {"name": "x" * 81}, {"name": "a\x00b"}):
+        assert page.post(f"{run}/views", do="save", verdict="FAIL", **wrong).status == 400
+    assert page.post(f"{run}/views", do="save", name="all").status == 400, "nothing to save"
+    with served(root, read_only=True) as reading:
+        own = reading.run("dates")
+        assert "Плохие" in reading.get(own).text
+        assert "Save this view" not in reading.get(f"{own}?verdict=FAIL").text
+        assert reading.post(f"{own}/views", do="delete", name="Плохие").status == 403
+    page.post(f"{run}/views", do="delete", name="Плохие")
+    page.post(f"{run}/views", do="delete", name="of a judge")
+    assert page.data(run)["views"] == []
+    (root / "views.json").write_text("[1]")
+    assert "views.json" in page.data(run)["views_wrong"]
+    assert page.post(f"{run}/views", do="save", name="x", verdict="FAIL").status == 400
+    (root / "views.json").unlink()
+
+
+def test_no_value_gets_into_the_text_of_a_query() -> None:
+    known = KnownColumns(("a b", "q\"'"), ("c",), ("d",), {"agree": frozenset({1})})
+    text = '"a b" = \'secret-1\' or c ~ secret-2 or d < 12345 or labelled or "q\\"\'" = secret-3'
+    found = read_condition(text, known)
+    assert "secret" not in found.sql
+    assert "12345" not in found.sql
+    assert {"secret-1", "secret-2", 12345.0, "secret-3"} <= {*found.values.values()}
+    assert math.isclose(read_condition("d > ,5", known).values["w1"], 0.5)
+    with pytest.raises(WrongCondition, match="at character 5"):
+        read_condition("d = x", known)
