@@ -21,13 +21,12 @@ from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.messages import Message, reason_of
 from adjudge.reading.archive import entries, entry_names, unpacked_size
 from adjudge.traces.chunks import streamed_events
+from adjudge.traces.names import TRACE_FILES
 from adjudge.traces.read import as_message, checked, lack_of_texts, unknown
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.values import Object
 
-TRACE_FILES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".csv", ".log", ".sse", ".txt")
-"""How the names of files with traces end; each may be packed as .gz."""
 _LOOKED_AT = 50
 """Lines that are looked at to find out the format."""
 _OTLP_ENDINGS = (".otlp.json", ".otlp.jsonl")
