@@ -19,7 +19,7 @@ def current_project() -> Project:
     where it was begun.
     """
     context = click.get_current_context(silent=True)
-    found = context and context.find_object(Project)
+    found = context.find_object(Project) if context else None
     if found is None:
         found = find_project()
         if context and context.parent:  # the output is the first one's

@@ -49,8 +49,8 @@ def read_traces(
 ) -> Iterator[TraceRow]:
     """The runs of agents in a file, or in all files of a folder.
 
-    ``format``: one of ``TRACE_FORMATS``; without it the structure tells. ``on_bad_row`` is told of
-    what cannot be read, and reading goes on; without it the first one raises a WrongData.
+    ``format``: one of ``TRACE_FORMATS``; without it the structure tells. ``on_bad_row`` is called
+    with what cannot be read, and reading goes on; without it the first one raises a WrongData.
     """
     return (row for _, row in placed_traces(path, format, on_bad_row=on_bad_row))
 
