@@ -101,7 +101,7 @@ def chosen_families(names: Sequence[str]) -> list[Family]:
     for name in names:
         if name not in known:
             raise SetupError(
-                "there is no family of attacks {name!r}; there are {known}",
+                "unknown family of attacks {name!r}; known: {known}",
                 name=name,
                 known=", ".join(known),
             )

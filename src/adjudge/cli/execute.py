@@ -233,9 +233,7 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
     if resume and folder is None:
         raise UsageError(Message("--resume needs to know which run: add --run FOLDER"))
     if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
-        raise SetupError(
-            "there is no run in {folder} to resume: start one without --resume", folder=folder
-        )
+        raise SetupError("{folder} has no run to resume: start one without --resume", folder=folder)
 
 
 def _flag_of(halt: BudgetSpent | RunStopped) -> str:
@@ -384,7 +382,7 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
     """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can
     be read.
 
-    Where it is stopped, those that there are: what was paid for is not lost.
+    Where it is stopped, those made so far: what was paid for is not lost.
     """
     outcome = display.outcome
     try:

@@ -62,6 +62,7 @@ from adjudge.cli.overwriting import refuse_overwriting
 from adjudge.cli.run_data import print_run
 from adjudge.cli.show import warn
 from adjudge.cli.show_diff import show_comparison
+from adjudge.domain.json_types import JsonObject
 from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
@@ -392,20 +393,21 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
             prices=prices,
         )
     )
-    place = _find_place(made, wanted)
+    data = data_fact(file)
+    place = _find_place(made, wanted, data)
     if not wanted.prices and VARIABLE not in os.environ and holds_run(place.folder):
         with reading(place.folder) as ledger:
             prices = prices_of(read_meta(ledger))
-    facts = {**facts_to_keep(file, prices), **data_fact(file)}
+    facts = {**facts_to_keep(file, prices), **data}
     facts |= {EARLIER: place.earlier.name} if place.earlier else {}
     return replace(made, folder=place.folder, facts=facts, prices=prices), place
 
 
-def _find_place(made: EvalRun, wanted: RunOptions) -> ContinuedRun:
+def _find_place(made: EvalRun, wanted: RunOptions, data: JsonObject) -> ContinuedRun:
     """Where it is kept; after a change of the file not where it was, unless that was asked for."""
     if wanted.folder or wanted.on:
         return ContinuedRun(made.folder or Path(), reused=wanted.reused())
-    place = find_place(made)
+    place = find_place(made, data)
     if place.earlier:
         values = {"file": made.file.path.name, "earlier": place.earlier, "folder": place.folder}
         told = (

@@ -95,7 +95,7 @@ def chat_call(value: object) -> dict[str, str]:
     messages = list(value) if isinstance(value, list | tuple) else [value]
     calling = [place for place, one in enumerate(messages) if _calls_of(one)]
     if not calling:
-        raise ValueError(Message("nobody calls a tool, so that there is no call to judge"))
+        raise ValueError(Message("the conversation has no tool call to judge"))
     last = messages[calling[-1]]
     said = "\n".join(_part(part) for part in _parts_of(last) if part and not _is_call(part))
     before = [found for one in messages[: calling[-1]] if (found := _message(one))]

@@ -226,7 +226,7 @@ def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 
-# -- the one way a model is asked, and who is told of it -----------------------
+# -- the one way a model is asked, and who hears of it -----------------------
 
 
 def _complete(request: Request, model: Model, ballot: Ballot | None = None) -> Replying:

@@ -133,7 +133,7 @@ class Session:
     backend: Backend | None = None
     """Who answers in place of the models."""
     on_call: OnCall | None = None
-    """Is told of every call to a model."""
+    """Called with every call to a model."""
     partial: PartialAsk | None = None
     """The ballot that is being asked, where a run keeps its votes."""
     sampling: SampleNumbers = SampleNumbers()

@@ -1,5 +1,5 @@
-"""Scores of which less is better, in files that do not say so: what sounds like one is told of, and
-turned round on request.
+"""Scores of which less is better, in files that do not say so: what sounds like one is
+reported, and turned round on request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def direction_notes(
     for name in less_is_better:
         if name not in questions:
             raise RunError(
-                "there is no question {name!r}; it has {questions}",
+                "no question is called {name!r}; the data has {questions}",
                 name=name,
                 questions=", ".join(questions),
             )

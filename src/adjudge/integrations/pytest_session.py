@@ -340,8 +340,7 @@ def _before(baseline: Path | None, group: str) -> Path | None:
         return None
     if not baseline.is_dir() or not any(holds_run(one) for one in baseline.iterdir()):
         raise SetupError(
-            "there is no session to compare with in {baseline}: name the --judged-run "
-            "FOLDER of one",
+            "{baseline} has no session to compare with: name the --judged-run FOLDER of one",
             baseline=baseline,
         )
     return baseline / _slug(group)

@@ -52,7 +52,7 @@ InstanceLike = str | JsonObject | Instance
 
 @light_dataclass(frozen=True)
 class StreamWanted(Generic[R]):
-    """Who asks about the items of a stream, within which limits, and who is told of the results."""
+    """Who asks about the items of a stream, within which limits, and who gets the results."""
 
     on_result: Callable[[int, R], None]
     asker: Asker

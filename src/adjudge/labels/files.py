@@ -78,7 +78,7 @@ class RunRows:
                 Message("no criterion is named; the run has {known}", known=known)
                 if criteria is None
                 else Message(
-                    "there is no criterion {name!r}; the run has {known}",
+                    "unknown criterion {name!r}; the run has {known}",
                     name=criteria,
                     known=known,
                 )
@@ -169,7 +169,7 @@ def read_labels(
     """The labels of a file about a run's rows. A RunError names the file, the row and the column of
     what is wrong.
 
-    ``on_bad_row`` is told of rows that cannot be read instead, and they are left out.
+    ``on_bad_row`` is called with rows that cannot be read instead, and they are left out.
     """
     origin, found = open_source(path)
     is_table = Path(path).suffix.lower() in (".csv", ".tsv", ".tab")
@@ -213,7 +213,9 @@ def _row_labels(
         if name is None:
             known = ", ".join(map(str, cells))
             why = Message(
-                "there is no column {name!r}; there are {known}", name=defaults.id, known=known
+                "no column is called {name!r}; the columns are {known}",
+                name=defaults.id,
+                known=known,
             )
             return BadRow(origin.where(row.number), str(why))
         texts["id"] = texts[name] if name == "id" else texts.pop(name)
@@ -298,7 +300,7 @@ class _RowReader:
         if missing := [name for name in columns if name not in self._cells]:
             raise ValueError(
                 Message(
-                    "there is no column {column!r}; it has {columns}",
+                    "no column is called {column!r}; the columns are {columns}",
                     column=missing[0],
                     columns=", ".join(self._cells),
                 )

@@ -94,7 +94,7 @@ def load(name: str, language: str) -> Template:
     path = files(__package__) / "templates" / language / f"{name}.jinja"
     if not path.is_file():
         raise SetupError(
-            "there is no template {name!r} for language {language!r}", name=name, language=language
+            "no template {name!r} for language {language!r}", name=name, language=language
         )
     head, *parts = _SECTION.split(path.read_text(encoding="utf-8"))
     names = re.findall(r"\w+", head.partition("variables:")[2])

@@ -52,7 +52,7 @@ def _check(scores: Scores, dimensions: Sequence[Dimension]) -> None:
     for name, score in scores.items():
         if name not in by_name:
             raise SetupError(
-                "there is no dimension {name!r}; {hint}",
+                "unknown dimension {name!r}; {hint}",
                 name=name,
                 hint=nearest(name, list(by_name)),
             )

@@ -136,7 +136,7 @@ def _named(name: str, known: Mapping[str, RagMeasure]) -> RagMeasure:
         ranked = ", ".join(f"{one}@k" for one in NAMES)
         others = ", ".join(one for one in known if one not in NAMES)
         raise SetupError(
-            "there is no measure {name!r}; {hint} (of ids: {ranked}; by models: {others})",
+            "unknown measure {name!r}; {hint} (of ids: {ranked}; by models: {others})",
             name=name,
             hint=nearest(name, list(known)),
             ranked=ranked,

@@ -368,7 +368,7 @@ def nearest(word: str, valid: Sequence[str]) -> str:
     return (
         Message("did you mean {near!r}?", near=near[0])
         if near
-        else Message("there are {valid}", valid=", ".join(valid))
+        else Message("known: {valid}", valid=", ".join(valid))
     )
 
 

@@ -68,7 +68,7 @@ def instances(
 ) -> Iterator[Instance]:
     """The rows of the file's data, or of ``source``.
 
-    ``tell`` is told of odd ones: of bad ones unless they stop the run.
+    ``tell`` is called with odd ones, and with bad ones unless they stop the run.
     """
     if file.rows or source is not None or not _asks_agents(file):
         rows = file.rows or _read(file, tell, limit, source or _source(file, tell))
@@ -405,7 +405,7 @@ def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudg
         raise SetupError("the calibration is used by nothing: add cascade, or weights: from labels")
     part = _KINDS.find(entry.kind)
     if part is None:
-        raise SetupError("there is no kind of judge {kind!r}", kind=entry.kind)
+        raise SetupError("unknown kind of judge {kind!r}", kind=entry.kind)
     with part.blamed():
         return list(_KINDS[entry.kind].make(file, entry, models))
 

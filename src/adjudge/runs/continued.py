@@ -38,13 +38,15 @@ class ContinuedRun:
     """The run whose answers are taken where they still apply."""
 
 
-def find_place(run: EvalRun) -> ContinuedRun:
+def find_place(run: EvalRun, data: JsonObject) -> ContinuedRun:
     """The newest folder of the eval file that was made with this configuration and these rows;
     else a new one. A run that was not finished may go on with other rows.
+
+    ``data``: what ``data_fact`` says of the rows.
     """
     first = run.folder
     assert first is not None  # of a file, which has one by default
-    configuration, data = {"judges": run.configuration()}, data_fact(run.file)
+    configuration = {"judges": run.configuration()}
     before: tuple[Path, JsonObject] | None = None
     for folder in sorted(_folders(first), key=last_written, reverse=True):
         facts = _facts(folder)

@@ -112,7 +112,7 @@ Event = (
 )
 """What happens in a run, in the order it happens: a row that no judge can judge, rows that hold
 nothing and are passed over, and rows whose judged text is empty, which are judged as they stand,
-are told of as they were read.
+are reported as they were read.
 """
 
 
@@ -135,7 +135,7 @@ def _nobody(event: Event) -> None:
 
 
 def _ignore(rows: OddRows) -> None:
-    """It is told of when it is judged."""
+    """It is reported when it is judged."""
 
 
 @light_dataclass(frozen=True)
@@ -213,7 +213,7 @@ class EvalRun:
     ) -> CostEstimate:
         """What is left of it would take; nothing is asked.
 
-        ``listen`` is told of the rows that could not be judged.
+        ``listen`` is called with the rows that could not be judged.
         """
         from adjudge.runs.known import (
             KnownVotes,
@@ -460,7 +460,7 @@ class EvalRun:
 
 @asynccontextmanager
 async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
-    """The first interrupt is told of, and ends also a run that is not kept at a good place."""
+    """The first interrupt is reported, and ends also a run that is not kept at a good place."""
     open_budget = None if kept else caller().budget
 
     def stop() -> None:

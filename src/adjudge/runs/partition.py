@@ -131,7 +131,7 @@ def partitions(
     """The rows of an eval file's own data, numbered, so many at a time: for those whose engine
     brings no rows of its own.
 
-    ``tell`` is told of rows that cannot be judged, or are odd; without it a warning is logged.
+    ``tell`` is called with rows that cannot be judged, or are odd; without it a warning is logged.
     """
     numbered = enumerate(instances(eval_file_of(eval_file), tell or _log, limit))
     while chunk := list(islice(numbered, rows)):

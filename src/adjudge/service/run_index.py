@@ -112,9 +112,7 @@ class RunIndex:
     def _find(self, name: str) -> Path:
         found = runs_inside(self._root).get(name)
         if found is None:
-            raise NoSuchRun(
-                "there is no run {name!r}: the list of runs shows those there are", name=name
-            )
+            raise NoSuchRun("no run is called {name!r}: see the list of runs", name=name)
         return found
 
 

@@ -21,13 +21,12 @@ from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.messages import Message, reason_of
 from adjudge.reading.archive import entries, entry_names, unpacked_size
 from adjudge.traces.chunks import streamed_events
+from adjudge.traces.names import TRACE_FILES
 from adjudge.traces.read import as_message, checked, lack_of_texts, unknown
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.values import Object
 
-TRACE_FILES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".csv", ".log", ".sse", ".txt")
-"""How the names of files with traces end; each may be packed as .gz."""
 _LOOKED_AT = 50
 """Lines that are looked at to find out the format."""
 _OTLP_ENDINGS = (".otlp.json", ".otlp.jsonl")
@@ -50,8 +49,8 @@ def read_traces(
 ) -> Iterator[TraceRow]:
     """The runs of agents in a file, or in all files of a folder.
 
-    ``format``: one of ``TRACE_FORMATS``; without it the structure tells. ``on_bad_row`` is told of
-    what cannot be read, and reading goes on; without it the first one raises a WrongData.
+    ``format``: one of ``TRACE_FORMATS``; without it the structure tells. ``on_bad_row`` is called
+    with what cannot be read, and reading goes on; without it the first one raises a WrongData.
     """
     return (row for _, row in placed_traces(path, format, on_bad_row=on_bad_row))
 

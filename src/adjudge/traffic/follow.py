@@ -150,7 +150,7 @@ class Follower:
 
     def rounds(self, intake: Intake, listen: Listen) -> Iterator[RoundDone]:
         """Take in what came and judge what was chosen of it, time and again; the caller decides
-        when the next round begins, and is told of what happens in each.
+        when the next round begins, and hears what happens in each.
         """
         last, settled = None, False
         while True:

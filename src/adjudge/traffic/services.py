@@ -242,7 +242,7 @@ class ServiceSpans:
             raise SourceAway(
                 "{name} did not give its spans: {reason}",
                 name=self.service.name,
-                reason=Message("there is no list {key!r} in the answer", key=self.service.rows),
+                reason=Message("the answer has no list {key!r}", key=self.service.rows),
             )
         return found
 

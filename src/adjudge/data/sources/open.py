@@ -139,7 +139,7 @@ def open_source(
     """
     if how.format is not None and how.format not in FORMATS:
         raise WrongData(
-            "there is no format {format!r}; there are {formats}",
+            "unknown format {format!r}; known: {formats}",
             format=how.format,
             formats=", ".join(FORMATS),
         )

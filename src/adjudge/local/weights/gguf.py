@@ -258,9 +258,7 @@ class _Reader:
 
 def _code(kind: int) -> str:
     if kind not in _NUMBERS:  # an array inside an array is not among them: no loader reads those
-        raise ValueError(
-            Message("its header is damaged: there is no value of type {kind}", kind=kind)
-        )
+        raise ValueError(Message("its header is damaged: unknown type of value {kind}", kind=kind))
     return _NUMBERS[kind]
 
 

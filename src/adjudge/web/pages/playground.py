@@ -112,7 +112,7 @@ def refuse_reading_only(request: Request) -> None:
     """Nothing is asked and nothing is saved with ``--read-only``."""
     if site_of(request).read_only:
         raise HTTPException(
-            403, Message("the page was started with --read-only: there is no playground")
+            403, Message("the playground is off: the page was started with --read-only")
         )
 
 

@@ -131,7 +131,7 @@ class CaseStore:
         folder = dict(self._folders()).get(name)
         if folder is None:
             raise SetupError(
-                "there is no test case {name!r} in {folder}: the list shows those there are",
+                "{folder} has no test case {name!r}: see the list",
                 name=name,
                 folder=FOLDER,
             )
