@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, render
 from adjudge.results.gate import GateResult
 from adjudge.results.paired_gate import against_baseline, paired_gates
@@ -48,11 +47,10 @@ class GithubReport:
     @cached_property
     def gates(self) -> tuple[GateResult, ...]:
         """The run's own, then how it compares with the baseline."""
-        if self.baseline is None or not holds_run(self.baseline):
-            return self.report.gates
         setup = against_baseline(self.report.setup, self.baseline)
-        own = tuple(gate for gate in self.report.gates if gate.measure != "difference")
-        return (*own, *paired_gates(setup, self.run))
+        if setup == self.report.setup:
+            return self.report.gates
+        return (*self.report.gates, *paired_gates(setup, self.run))
 
     @property
     def verdict(self) -> str:

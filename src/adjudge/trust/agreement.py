@@ -19,6 +19,7 @@ from adjudge.stats.agreement_intervals import (
     above_chance,
     above_even_chance,
     fisher_interval,
+    too_few_units,
     with_limits,
 )
 from adjudge.stats.alt_test import EPSILON, AltTest, alt_test, closeness, share_alike
@@ -304,16 +305,16 @@ def _correlations(
     statistics = {name: correlation_of(method) for name, method in methods.items()}
     found = bootstrap(list(pairs), statistics, clusters=clusters, draws=draws, level=level)
     units = len(pairs) if clusters is None else len(set(clusters))
-    return {name: _correlation(one, units) for name, one in found.items()}
+    few = too_few_units(clusters)
+    return {name: _correlation(one, units, few) for name, one in found.items()}
 
 
-def _correlation(one: Estimate, units: int) -> Estimate:
+def _correlation(one: Estimate, units: int, few: Message) -> Estimate:
     """The wider one of the limits by rows drawn anew and by Fisher's transformation."""
     if one.value is None or one.lower is None or one.upper is None:
         return one
     if units < LEAST_ROWS:
-        reason = Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
-        return replace(one, lower=None, upper=None, reason=reason)
+        return replace(one, lower=None, upper=None, reason=few)
     limits = fisher_interval(one.value, units, level=one.level)
     return replace(one, lower=min(one.lower, limits.lower), upper=max(one.upper, limits.upper))
 

@@ -71,7 +71,12 @@ class Plan:
         """What it takes, and how sure that is."""
         made = [self._taken()] if self.size.count is not None else [self._out_of_reach()]
         if self.usd is not None:
-            made.append(Message("The judge costs about {usd} for that.", usd=f"${self.usd:.4f}"))
+            made.append(
+                Message(
+                    "The judge costs about {usd} for that.",
+                    usd=f"${self.usd:.4f}" if self.usd else "$0",
+                )
+            )
         if self.alone and self.alone.count is not None:
             made.append(
                 Message("Without the judge it would take {count} labels.", count=self.alone.count)
