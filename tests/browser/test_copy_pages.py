@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adjudge import AspectCritic, Instance
+from adjudge.web import run_copy
 from adjudge.web.library import Library
 from adjudge.web.run_copy import CopySettings, choose_runs, write_copy
-from support.labels import model
+from support.labels import judged_by_two, model
 from support.trust import labelled, labels_of, population, run_of
 
 if TYPE_CHECKING:
@@ -88,6 +89,36 @@ def test_rows_are_found_filtered_and_opened(browser: Browser, copy: Path) -> Non
     page.locator("h1").click()
     page.keyboard.press("j")
     assert page.locator("tr.chosen").count() == 1
+    assert troubles == []
+    page.context.close()
+
+
+def test_many_rows_are_searched_at_once_and_shown_in_a_frame(
+    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_copy, "_ROWS_OF_A_FILE", 20)
+    judged_by_two(tmp_path / "runs" / "two")
+    library = Library(tmp_path / "runs", read_only=True)
+    write_copy(library, choose_runs(library, []), tmp_path / "copy", CopySettings())
+    page, troubles = opened(browser, tmp_path / "copy", "two")
+    assert page.locator("#count").inner_text() == "70 of 70 rows"
+    page.get_by_role("searchbox").fill("TEXT 69 .")
+    assert page.locator("[data-line]:visible").count() == 1
+    line = page.locator("[data-line]:visible")
+    line.get_by_role("link", name="Yes").click()
+    shown = page.frame_locator("#frame")
+    shown.get_by_role("heading", name="Row 70 · r69").wait_for()
+    assert "text 69 ." in shown.locator("#row .field").inner_text()
+    assert shown.locator(".measures .on").inner_text().startswith("short")
+    shown.locator(".measures a").first.click()
+    shown.locator(".measures .on", has_text="kind").wait_for()
+    page.get_by_role("searchbox").fill("text 3 .")
+    page.locator("[data-line]:visible th a").click()
+    shown.get_by_role("heading", name="Row 4 · r3").wait_for()
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_label("Criterion").select_option("short")
+    page.get_by_label("Verdict").select_option("No")
+    assert page.locator("[data-line]:visible").count() == 10
     assert troubles == []
     page.context.close()
 

@@ -51,6 +51,8 @@ PAGES = {
     "label_pair": "{pairs}/label?annotator=ann",
     "compare": "/compare?a={dates_id}&b={again_id}&tab=changed",
     "several": "{two}?row=8",
+    "expression": "{dates}?where=verdict+%3D+fail+and+not+labelled&sort=-agreement",
+    "several_runs": "/compare?runs={dates_id}&runs={again_id}&runs={two_id}",
     "pictures": "{dates}/pictures",
     "conflicts": "{two}/label?annotator=cleo&queue=conflicts&criteria=kind",
     "listed": "{dates}/label?queue=listed&rows=3,8&judge=AspectCritic",

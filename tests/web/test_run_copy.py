@@ -15,7 +15,7 @@ from adjudge.web import run_copy
 from adjudge.web.library import Library
 from adjudge.web.run_copy import CopySettings, choose_runs, expected_size, write_copy
 from support.agent_runs import agent_run
-from support.labels import model
+from support.labels import judged_by_two, model
 from support.page import served
 from support.trust import labelled, labels_of, population, run_of
 
@@ -75,18 +75,43 @@ def test_nothing_is_in_a_copy_that_should_not_be(
     assert "The prompt as it was sent" not in text
 
 
-def test_a_large_run_is_written_in_pages_and_its_limit_is_said(
+def test_a_large_run_is_one_list_with_its_rows_in_files(
     runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run_copy, "_ROWS_OF_A_PAGE", 10)
+    monkeypatch.setattr(run_copy, "_ROWS_OF_A_FILE", 10)
     said = copied(runs, tmp_path / "copy", "--run", "dates", "--most-rows", "25")
     found = pages(tmp_path / "copy")
-    parts = [found[name] for name in sorted(found) if name != "index.html"]
-    assert [part.count("<template id=") for part in parts] == [10, 10, 5]
+    rows = [found[name] for name in sorted(found) if "-rows-" in name]
+    assert [part.count('<template id="row-') for part in rows] == [10, 10, 5]
+    (listed,) = (
+        text for name, text in found.items() if name.startswith("dates") and text not in rows
+    )
+    assert listed.count("<tr data-line") == listed.count('<template id="words-') == 25
     assert "Rows left out: 15." in said
-    assert "the 25 worst of 40 rows" in parts[0]
-    assert "Rows 11 to 20 of 25" in parts[1]
-    assert 'rel="next"' not in parts[2]
+    assert "the 25 worst of 40 rows" in listed
+    assert "-rows-" not in found["index.html"]
+    library = Library(runs, read_only=True)
+    written = sum(len(text.encode()) for text in found.values())
+    expected = expected_size(library, choose_runs(library, ["dates"]), CopySettings(most_rows=25))
+    assert 0.6 < expected.size / written < 1.5
+    monkeypatch.setattr(run_copy, "_LINES_OF_A_PAGE", 15)
+    copied(runs, tmp_path / "two", "--run", "dates", "--most-rows", "25")
+    lists = {name: text for name, text in pages(tmp_path / "two").items() if "rows" not in name}
+    counts = {name[-6]: text.count("<tr data-line") for name, text in lists.items()}
+    assert (counts["1"], counts["2"]) == (15, 10)
+    assert "Rows 1 to 15 of 25" in "".join(lists.values())
+
+
+def test_several_criteria_are_columns_of_one_line(tmp_path: Path) -> None:
+    judged_by_two(tmp_path / "runs" / "two")
+    copied(tmp_path / "runs", tmp_path / "copy", "--most-rows", "20")
+    (page,) = (text for name, text in pages(tmp_path / "copy").items() if name != "index.html")
+    assert page.count("<tr data-line") == 20
+    assert page.count('<template id="row-') == 40
+    assert "the 20 worst of 70 rows" in page
+    head = page[page.index('<table class="rows') :].split("</thead>")[0]
+    assert head.index(">kind<") < head.index(">short<") < head.index("Lowest score")
+    assert "Row 4 · r3" in page
 
 
 def test_a_copy_appears_whole_or_not_at_all(

@@ -23,7 +23,7 @@ from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonDict, JsonValue, object_in
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.errors import SetupError
-from adjudge.ledger.codec import flag_bit
+from adjudge.ledger.codec import flag_bit, flags_in
 from adjudge.ledger.columns import CASEFOLD, NUMBERS, SortKey, number_columns
 from adjudge.ledger.conditions import Condition
 from adjudge.ledger.row_groups import RowJudgment, row_group
@@ -504,7 +504,7 @@ def _line(
         verdict,
         valid if isinstance(valid, int) else 0,
         requested if isinstance(requested, int) else 0,
-        tuple(flag for flag in FLAGS if flags & flag_bit(flag)),
+        flags_in(flags),
         fields.get(judged) or next(iter(fields.values()), ""),
         fields,
         criterion,

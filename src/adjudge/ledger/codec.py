@@ -197,6 +197,11 @@ def flag_bit(flag: Flag) -> int:
     return 1 << FLAGS.index(flag)
 
 
+def flags_in(column: int) -> tuple[Flag, ...]:
+    """The flags that a column holds."""
+    return tuple(flag for flag in FLAGS if column & flag_bit(flag))
+
+
 def judgment_of(
     row: Sequence[object], votes: tuple[VoteRecord, ...] | None = None
 ) -> JudgmentRecord:

@@ -51,7 +51,7 @@ class WrongCondition(SetupError):
 
     def __init__(self, start: int, end: int, message: Message) -> None:
         super().__init__(
-            "the filter, at character {place}: {message}", place=start + 1, message=message
+            Message("the filter, at character {place}: {message}", place=start + 1, message=message)
         )
         self.start, self.end, self.why = start, end, message
 

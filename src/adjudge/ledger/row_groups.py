@@ -6,6 +6,9 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from adjudge.domain.record import Flag
+from adjudge.ledger.codec import flags_in
+
 MOST_CRITERIA = 64
 """Judgments on each side of one that are looked through for others of its row."""
 
@@ -21,6 +24,7 @@ class RowJudgment:
     status: str
     score: float | None
     verdict: str | None
+    flags: tuple[Flag, ...] = ()
 
     @property
     def row(self) -> int:
@@ -38,15 +42,15 @@ def row_group(
     """
     query = (
         "SELECT CASE WHEN id IS NULL THEN coalesce(json_extract(instance, '$.response'), instance) "
-        "END, number, id, criterion, status, score, verdict FROM judgments "
+        "END, number, id, criterion, status, score, verdict, flags FROM judgments "
         "WHERE judge = ? AND number BETWEEN ? AND ? ORDER BY number"
     )
     reach = len(order) - 1 if order else MOST_CRITERIA
     places = {name: place for place, name in enumerate(order)}
     texts: str | None = None
     found: list[RowJudgment] = []
-    for own, *rest in connection.execute(query, (judge, index - reach, index + reach)):
-        one = RowJudgment(judge, *rest)
+    for own, *rest, flags in connection.execute(query, (judge, index - reach, index + reach)):
+        one = RowJudgment(judge, *rest, flags_in(flags))
         if found and (
             (one.id, own) != (found[-1].id, texts)
             or one.criterion in {each.criterion for each in found}
@@ -77,3 +81,10 @@ def are_in_turn(connection: sqlite3.Connection, judge: str, order: Sequence[str]
     return len(order) > 1 and all(
         criterion == order[number % len(order)] for rows in ends for number, criterion in rows
     )
+
+
+def count_rows_of(connection: sqlite3.Connection, judge: str, per_row: int) -> int:
+    """How many rows a judge judged, where each has so many judgments."""
+    query = "SELECT count(DISTINCT number / ?) FROM judgments WHERE judge = ?"
+    (count,) = connection.execute(query, (per_row, judge)).fetchone()
+    return int(count)

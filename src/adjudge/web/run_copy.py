@@ -1,5 +1,8 @@
-"""Read-only copies of runs that open from disk: pages of up to a thousand rows, each with all that
-it needs. ``adjudge view --export`` writes them to a folder, the page as a .zip file.
+"""Read-only copies of runs that open from disk. ``adjudge view --export`` writes them to a folder,
+the page as a .zip file.
+
+A page lists all rows of a judge and can search them; of more than a thousand rows, what they say is
+in further files, which it shows in a frame.
 """
 
 from __future__ import annotations
@@ -12,10 +15,10 @@ import sqlite3
 import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 from markupsafe import Markup, escape
 
@@ -27,29 +30,33 @@ from adjudge.errors import SetupError
 from adjudge.gateway.redact import environment_secrets
 from adjudge.ledger.browse import STATUSES, Filters, JudgmentLine, judges_in, page_of
 from adjudge.ledger.file import read_meta
+from adjudge.ledger.row_groups import RowJudgment, are_in_turn, count_rows_of
 from adjudge.messages import Message
 from adjudge.results.trajectories import steps_of
 from adjudge.runs.folder import reading
 from adjudge.view.steps import StepsOfReport
 from adjudge.web.library import Library, RunPlace
-from adjudge.web.pages.row import row_data, row_record
+from adjudge.web.pages.row import row_data, row_record, several_criteria
 from adjudge.web.pages.run import (
-    COLUMNS,
+    columns_of,
     counts_of,
     dimensions_of,
     figures_data,
     judged_field,
     line_data,
 )
-from adjudge.web.people import people_by_row
+from adjudge.web.people import PeopleSaid, people_by_row
 from adjudge.web.site import assets, templates
 
 MOST_ROWS = 20_000
 """Of each judge of a run, the worst first, unless somebody says otherwise."""
 INDEX = "index.html"
-_ROWS_OF_A_PAGE = 1_000
-_LARGEST_PAGE = 8_000_000
-"""Characters of rows behind which a new page begins."""
+_ROWS_OF_A_FILE = 1_000
+_LARGEST_FILE = 8_000_000
+"""Characters of rows behind which a new file begins."""
+_LINES_OF_A_PAGE = 50_000
+_WORDS_OF_A_PAGE = 40_000_000
+"""Characters that a page can search, behind which a new one begins."""
 _AT_A_TIME = 100
 _SAMPLE = 20
 """Rows of each judge by which the size is told before anything is written."""
@@ -82,6 +89,47 @@ class CopySize(NamedTuple):
 class CopyFile(NamedTuple):
     name: str
     content: bytes
+    is_page: bool = True
+    """Whether the list of runs leads to it."""
+
+
+class _CopiedRow(NamedTuple):
+    """A judgment as it is shown beside the list, and its texts."""
+
+    row: int
+    body: Markup
+    words: str
+
+
+@dataclass
+class _CopiedPage:
+    """A list as it is filled."""
+
+    number: int
+    lines: list[JudgmentLine] = field(default_factory=list)
+    files: dict[int, str] = field(default_factory=dict)
+    """Row → the file that it is in."""
+    words: dict[int, str] = field(default_factory=dict)
+    """Row of a line → what can be searched of it."""
+    characters: int = 0
+    """Of these words."""
+    rows: list[_CopiedRow] = field(default_factory=list)
+    """Those that are in no file yet."""
+
+    @property
+    def is_full(self) -> bool:
+        return len(self.lines) == _LINES_OF_A_PAGE or self.characters > _WORDS_OF_A_PAGE
+
+    @property
+    def fills_a_file(self) -> bool:
+        large = sum(len(one.body) for one in self.rows) > _LARGEST_FILE
+        return len(self.rows) >= _ROWS_OF_A_FILE or large
+
+    def add(self, line: JudgmentLine, rows: Sequence[_CopiedRow]) -> None:
+        self.lines.append(line)
+        self.rows += rows
+        self.words[line.row] = rows[0].words
+        self.characters += len(rows[0].words)
 
 
 class _CopiedJudge(NamedTuple):
@@ -92,14 +140,17 @@ class _CopiedJudge(NamedTuple):
     number: int
     configuration: JudgeConfiguration
     figures: JsonDict
+    rows: int
+    together: tuple[str, ...]
+    """Its criteria, where the judgments of a row are one line."""
 
-    @property
-    def rows(self) -> int:
-        return cast("int", self.figures["attempted"])
-
-    def page(self, part: int) -> str:
+    def page(self, page: int) -> str:
         """The file of one of its pages, from 1."""
-        return f"{self.place.id}-{self.number}-{part}.html"
+        return f"{self.place.id}-{self.number}-{page}.html"
+
+    def file(self, page: int, part: int) -> str:
+        """A file of rows of that page, from 1."""
+        return f"{self.place.id}-{self.number}-{page}-rows-{part}.html"
 
 
 def choose_runs(library: Library, names: Sequence[str]) -> list[RunPlace]:
@@ -126,9 +177,12 @@ def expected_size(library: Library, places: Sequence[RunPlace], settings: CopySe
     for judge in (one for place in places for one in _judges(library, place)):
         kept = min(judge.rows, settings.most_rows)
         steps = StepsOfReport(settings.language, _ROOM_OF_STEPS)
-        bodies = [len(_body(judge, row, settings, steps).encode()) for row in _sample(judge)]
-        size += frame * max(1, -(-kept // _ROWS_OF_A_PAGE)) + _LINE * kept
-        size += kept * sum(bodies) // max(len(bodies), 1)
+        sample = [_copied_row(judge, row, settings, steps) for row in _sample(judge)]
+        bodies = [len(one.body.encode()) for one in sample]
+        size += frame * max(1, -(-kept // _ROWS_OF_A_FILE)) + _LINE * kept
+        size += kept * max(1, len(judge.together)) * sum(bodies) // max(len(bodies), 1)
+        if kept > _ROWS_OF_A_FILE:  # what can be searched stands in the list once more
+            size += kept * sum(len(one.words.encode()) for one in sample) // max(len(sample), 1)
         rows, left_out = rows + kept, left_out + judge.rows - kept
     return CopySize(len(places), rows, left_out, size)
 
@@ -189,8 +243,8 @@ def copy_files(
         judges: list[JsonValue] = []
         for judge in _judges(library, place):
             pages: list[JsonValue] = []
-            for file in _judge_pages(library, judge, settings):
-                pages.append(file.name)
+            for file in _judge_files(library, judge, settings):
+                pages += [file.name] if file.is_page else []
                 yield file
             judges.append({"judge": judge.name, "pages": pages})
         listed.append({**library.glance(place, wait=True), "copied": judges})
@@ -205,63 +259,110 @@ def _judges(library: Library, place: RunPlace) -> Iterator[_CopiedJudge]:
         names = judges_in(connection)
     for number, name in enumerate(names, 1):
         configuration = known.get(name, JudgeConfiguration())
-        yield _CopiedJudge(place, name, number, configuration, figures_data(library, place, name))
+        several = several_criteria(configuration)
+        with reading(place.folder) as connection:
+            together = several if are_in_turn(connection, name, several) else ()
+            rows = count_rows_of(connection, name, len(together) or 1)
+        figures = figures_data(library, place, name)
+        yield _CopiedJudge(place, name, number, configuration, figures, rows, together)
 
 
-def _judge_pages(
+def _judge_files(
     library: Library, judge: _CopiedJudge, settings: CopySettings
 ) -> Iterator[CopyFile]:
-    people = {
-        row: cast("JsonDict", _nameless(said.to_dict()))
-        for row, said in people_by_row(library, judge.place, judge.name).items()
-    }
-    kept, first = min(judge.rows, settings.most_rows), 1
-    parts = _parts(judge, settings)
-    for number, (lines, bodies) in enumerate(parts, 1):
-        last = first + len(lines) - 1
-        data = {
-            "run": {"id": judge.place.id, "name": judge.place.name},
-            "judge": judge.name,
-            "figures": judge.figures,
-            "criteria_names": [str(one.get("name")) for one in judge.configuration.criteria],
-            "dimensions": dimensions_of(judge.configuration),
-            "counts": counts_of(judge.configuration),
-            "rows": [{**line_data(line, {}), "people": people.get(line.row)} for line in lines],
-            "people": people,
-            "bodies": bodies,
-            "columns": {"known": [*COLUMNS], "shown": [*COLUMNS], "texts": []},
-            "together": [],
-            "judged": "",
-            "per_row": 1,
-            "first": first,
-            "last": last,
-            "kept": kept,
-            "total": judge.rows,
-            "before": judge.page(number - 1) if number > 1 else None,
-            "behind": judge.page(number + 1) if last < kept else None,
-            "statuses": STATUSES,
-            "flags": list(FLAGS),
-            "prompts": settings.prompts,
-        }
-        yield CopyFile(judge.page(number), _page("copy_run.html.jinja", settings, **data))
-        first = last + 1
-
-
-def _parts(
-    judge: _CopiedJudge, settings: CopySettings
-) -> Iterator[tuple[list[JudgmentLine], list[tuple[int, Markup]]]]:
-    """Rows that make one page each, the worst first; one without rows where there are none."""
-    lines: list[JudgmentLine] = []
-    bodies: list[tuple[int, Markup]] = []
+    people = people_by_row(library, judge.place, judge.name)
     steps = StepsOfReport(settings.language, _ROOM_OF_STEPS)
+    kept, first = min(judge.rows, settings.most_rows), 1
+    page = _CopiedPage(1)
     for line in _lines(judge, settings.most_rows):
-        lines.append(line)
-        bodies.append((line.row, _body(judge, line.row, settings, steps)))
-        if len(lines) == _ROWS_OF_A_PAGE or sum(len(body) for _, body in bodies) > _LARGEST_PAGE:
-            yield lines, bodies
-            lines, bodies = [], []
-    if lines or not judge.rows:
-        yield lines, bodies
+        rows = [one.row for one in line.group] or [line.row]
+        page.add(line, [_copied_row(judge, row, settings, steps) for row in rows])
+        if page.fills_a_file and first + len(page.lines) - 1 < kept:
+            yield _file_of_rows(judge, page, settings)
+        if page.is_full:
+            yield from _finish(judge, page, settings, people, first, kept)
+            first, page = first + len(page.lines), _CopiedPage(page.number + 1)
+    if page.lines or not judge.rows:
+        yield from _finish(judge, page, settings, people, first, kept)
+
+
+def _file_of_rows(judge: _CopiedJudge, page: _CopiedPage, settings: CopySettings) -> CopyFile:
+    """The rows that are in no file yet, as one."""
+    name = judge.file(page.number, len({*page.files.values()}) + 1)
+    page.files |= {one.row: name for one in page.rows}
+    content = _page("copy_rows.html.jinja", settings, bodies=page.rows, name=judge.place.name)
+    page.rows.clear()
+    return CopyFile(name, content, is_page=False)
+
+
+def _finish(
+    judge: _CopiedJudge,
+    page: _CopiedPage,
+    settings: CopySettings,
+    people: Mapping[int, PeopleSaid],
+    first: int,
+    kept: int,
+) -> Iterator[CopyFile]:
+    """The list, and before it the last of its files where there are any."""
+    if page.files and page.rows:
+        yield _file_of_rows(judge, page, settings)
+    last = first + len(page.lines) - 1
+    nameless = {row: _nameless_said(said) for row, said in people.items()}
+    data = {
+        "run": {"id": judge.place.id, "name": judge.place.name},
+        "judge": judge.name,
+        "judged": "",
+        "figures": judge.figures,
+        "criteria_names": [str(one.get("name")) for one in judge.configuration.criteria],
+        "dimensions": dimensions_of(judge.configuration),
+        "counts": counts_of(judge.configuration),
+        "rows": [
+            {
+                **line_data(line, nameless),
+                "file": page.files.get(line.row),
+                "words": page.words[line.row] if page.files else None,
+                "judged": [*_judged_in(line, nameless)],
+            }
+            for line in page.lines
+        ],
+        "people": people,
+        "bodies": page.rows,
+        "framed": bool(page.files),
+        "columns": columns_of({}, [], is_together=bool(judge.together)),
+        "together": judge.together,
+        "per_row": len(judge.together) or 1,
+        "first": first,
+        "last": last,
+        "kept": kept,
+        "total": judge.rows,
+        "before": judge.page(page.number - 1) if page.number > 1 else None,
+        "behind": judge.page(page.number + 1) if last < kept else None,
+        "statuses": STATUSES,
+        "flags": list(FLAGS),
+        "prompts": settings.prompts,
+    }
+    yield CopyFile(judge.page(page.number), _page("copy_run.html.jinja", settings, **data))
+
+
+def _judged_in(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> Iterator[JsonDict]:
+    """What the filters of a copy look at: every judgment of a line."""
+    own = RowJudgment(
+        *("", line.row - 1, line.id, line.criterion, line.status, line.score, line.verdict),
+        line.flags,
+    )
+    for one in line.group or (own,):
+        said = people.get(one.row)
+        yield {
+            "row": one.row,
+            "status": one.status,
+            "criteria": one.criterion,
+            "verdict": one.verdict,
+            "score": one.score,
+            "flag": [*one.flags],
+            "people": said and said.stand,
+            "rule": line.rule,
+            "dimension": [f"{name}:{score}" for name, score in line.scores.items()],
+        }
 
 
 def _lines(judge: _CopiedJudge, most: int) -> Iterator[JudgmentLine]:
@@ -271,7 +372,7 @@ def _lines(judge: _CopiedJudge, most: int) -> Iterator[JudgmentLine]:
         with reading(judge.place.folder) as connection:
             page = page_of(
                 connection,
-                Filters(judge=judge.name),
+                Filters(judge=judge.name, together=judge.together),
                 after,
                 judged=judged,
                 size=min(_AT_A_TIME, left),
@@ -281,14 +382,17 @@ def _lines(judge: _CopiedJudge, most: int) -> Iterator[JudgmentLine]:
         after, left = page.next, left - len(page.lines)
 
 
-def _body(judge: _CopiedJudge, row: int, settings: CopySettings, steps: StepsOfReport) -> Markup:
+def _copied_row(
+    judge: _CopiedJudge, row: int, settings: CopySettings, steps: StepsOfReport
+) -> _CopiedRow:
     """One row with its votes, as the page shows it beside the list."""
     record = row_record(judge.place, judge.name, row)
     with reading(judge.place.folder) as connection:
         kept = steps_of(connection, judge.name, record.index)
     data = row_data(judge.place, record, prompts=settings.prompts, elsewhere=False)
     drawn = steps.steps(record, kept.window(0, len(kept))) if kept else None
-    return Markup(  # noqa: S704 - escaped by the template
+    texts = ("".join(part for part, _ in one["parts"]) for one in cast("list[Any]", data["fields"]))
+    body = Markup(  # noqa: S704 - escaped by the template
         templates(settings.language)
         .get_template("row_part.html.jinja")
         .render(
@@ -303,10 +407,17 @@ def _body(judge: _CopiedJudge, row: int, settings: CopySettings, steps: StepsOfR
             **_surroundings(),
         )
     )
+    return _CopiedRow(row, body, "\n".join((record.id or "", *texts)))
+
+
+def _nameless_said(people: PeopleSaid) -> PeopleSaid:
+    """What people said, without who they are and what they noted for themselves."""
+    said = (one._replace(annotator=str(place), note="") for place, one in enumerate(people.said, 1))
+    return people._replace(said=tuple(said))
 
 
 def _nameless(people: object) -> object:
-    """What people said, without who they are and what they noted for themselves."""
+    """The same of what a page shows."""
     if not isinstance(people, Mapping):
         return people
     said = [

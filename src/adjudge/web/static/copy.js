@@ -3,38 +3,52 @@
 
 const lines = [...document.querySelectorAll("[data-line]")];
 const form = document.querySelector("#filters");
+const shownRow = document.querySelector("#row");
+const frame = document.querySelector("#frame");
+const MOST_SHOWN = 1000;
+const judged = new Map(lines.map((line) => [line, JSON.parse(line.dataset.judged)]));
 const words = new Map();
 
 function wordsOf(line) {
   const row = line.dataset.row;
   if (!words.has(row)) {
-    const body = document.getElementById(`row-${row}`).content;
-    const texts = [...body.querySelectorAll(".field .text:not(.rendered)")].map((one) => one.textContent);
-    words.set(row, [line.dataset.id, ...texts].join("\n").toLowerCase());
+    const kept = document.getElementById(`words-${row}`);
+    const body = document.getElementById(`row-${row}`)?.content;
+    const texts = kept ? [kept.content.textContent] : [line.querySelector("th").textContent, ...[...body.querySelectorAll(".field .text:not(.rendered)")].map((one) => one.textContent)];
+    words.set(row, texts.join("\n").toLowerCase());
   }
   return words.get(row);
 }
 
+const number = (text) => Number(text.replace(",", "."));
+
+// A line is shown where one of its judgments is all that is asked for.
 function fits(line, asked) {
-  const { status, criteria, verdict, rule, people, score, flags, dimensions } = line.dataset;
-  const is = { status, criteria, verdict, rule, people };
-  return Object.keys(is).every((name) => !asked.get(name) || asked.get(name) === is[name])
-    && (!asked.get("flag") || flags.split(" ").includes(asked.get("flag")))
-    && (!asked.get("dimension") || dimensions.split(" ").includes(asked.get("dimension")))
-    && (!asked.get("min") || Number(score) >= Number(asked.get("min").replace(",", ".")))
-    && (!asked.get("max") || Number(score) <= Number(asked.get("max").replace(",", ".")))
-    && (!asked.get("q")?.trim() || wordsOf(line).includes(asked.get("q").trim().toLowerCase()));
+  const text = asked.get("q")?.trim().toLowerCase();
+  return judged.get(line).some((one) =>
+    ["status", "criteria", "verdict", "rule", "people"].every((name) => !asked.get(name) || asked.get(name) === one[name])
+    && ["flag", "dimension"].every((name) => !asked.get(name) || one[name].includes(asked.get(name)))
+    && (!asked.get("min") || one.score !== null && one.score >= number(asked.get("min")))
+    && (!asked.get("max") || one.score !== null && one.score <= number(asked.get("max"))))
+    && (!text || wordsOf(line).includes(text));
 }
 
 const asked = () => new URLSearchParams(location.hash.slice(1));
 
 function choose(row) {
-  const body = row && document.getElementById(`row-${row}`);
-  for (const line of lines) line.classList.toggle("chosen", line.dataset.row === row);
-  if (!body || document.querySelector("#row").dataset.shown === row) return;
-  document.querySelector("#row").replaceChildren(body.content.cloneNode(true));
-  document.querySelector("#row").dataset.shown = row;
-  drawTexts();
+  const line = lines.find((one) => judged.get(one).some((each) => String(each.row) === row));
+  for (const one of lines) one.classList.toggle("chosen", one === line);
+  if (!row || shownRow.dataset.shown === row) return;
+  const body = document.getElementById(`row-${row}`);
+  if (frame && line?.dataset.file) {
+    frame.hidden = false;
+    shownRow.querySelector(".empty")?.remove();
+    frame.contentWindow.location.replace(new URL(`${line.dataset.file}#row=${row}`, location.href));
+  } else if (body) {
+    shownRow.replaceChildren(body.content.cloneNode(true));
+    drawTexts();
+  } else return;
+  shownRow.dataset.shown = row;
 }
 
 function drawTexts() {
@@ -50,10 +64,12 @@ function drawTexts() {
 function draw() {
   const wanted = asked();
   for (const one of form.elements) if (one.name) one.value = wanted.get(one.name) ?? "";
-  for (const line of lines) line.hidden = !fits(line, wanted);
-  const shown = lines.filter((line) => !line.hidden).length;
+  const fit = lines.filter((line) => fits(line, wanted));
+  const shown = new Set(fit.slice(0, MOST_SHOWN));
+  for (const line of lines) line.hidden = !shown.has(line);
   const count = document.querySelector("#count");
-  count.textContent = count.dataset.of.replace("{shown}", shown).replace("{all}", lines.length);
+  count.textContent = count.dataset.of.replace("{shown}", fit.length).replace("{all}", lines.length);
+  document.querySelector("#first").hidden = fit.length <= MOST_SHOWN;
   for (const one of document.querySelectorAll("a.part")) one.hash = new URLSearchParams([...wanted].filter(([name]) => name !== "row")).toString();
   choose(wanted.get("row"));
 }
@@ -65,6 +81,21 @@ function ask(changed) {
   draw();
 }
 
+// A file of rows shows the one that its address names.
+if (shownRow?.dataset.alone !== undefined) {
+  addEventListener("hashchange", () => choose(asked().get("row")));
+  document.addEventListener("click", onClick);
+  choose(asked().get("row"));
+}
+
+function onClick(event) {
+  const raw = event.target.closest("[data-raw]");
+  if (raw) { document.body.dataset.raw = raw.getAttribute("aria-pressed") === "true" ? "" : "1"; drawTexts(); }
+  const within = event.target.closest("#row a[href^='#']");
+  const step = within && document.getElementById(within.getAttribute("href").slice(1));
+  if (step) { event.preventDefault(); step.scrollIntoView({ block: "nearest" }); step.focus({ preventScroll: true }); }
+}
+
 if (form) {
   form.hidden = false;
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -72,15 +103,11 @@ if (form) {
   form.addEventListener("reset", () => { history.replaceState(null, "", "#"); setTimeout(draw); });
   addEventListener("hashchange", draw);
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("[data-line] a");
-    const raw = event.target.closest("[data-raw]");
-    if (raw) { document.body.dataset.raw = raw.getAttribute("aria-pressed") === "true" ? "" : "1"; drawTexts(); }
-    const within = event.target.closest("#row a[href^='#']");
-    const step = within && document.getElementById(within.getAttribute("href").slice(1));
-    if (step) { event.preventDefault(); step.scrollIntoView({ block: "nearest" }); step.focus({ preventScroll: true }); }
+    const link = event.target.closest("[data-line] a, #row a[href^='#row=']");
+    onClick(event);
     if (!link) return;
     event.preventDefault();
-    ask({ row: link.closest("[data-line]").dataset.row });
+    ask({ row: new URLSearchParams(link.hash.slice(1)).get("row") });
     if (!matchMedia("(min-width: 70rem)").matches) document.querySelector("#row").scrollIntoView({ block: "start" });
   });
   document.addEventListener("keydown", (event) => {

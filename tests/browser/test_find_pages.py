@@ -1,0 +1,106 @@
+"""Finding rows and comparing runs in a real browser, by clicking and typing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from support.page import Page as Server
+from support.page import served
+from support.trust import labelled, labels_of, population, run_of
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: make test-browser"
+)
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
+)
+ROWS = population(60)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    root = tmp_path_factory.mktemp("runs")
+    run_of(root / "dates", ROWS, failed=lambda text: text.startswith("row 7 "))
+    labelled(root / "dates", labels_of(ROWS[:20], annotator="bob"))
+    run_of(root / "again", ROWS[:50])
+    run_of(root / "third", ROWS[:40], failed=lambda text: text.startswith("row 9 "))
+    with served(root) as found:
+        yield found
+
+
+@pytest.fixture
+def page(server: Server) -> Iterator[Page]:
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1280, "height": 900})
+        troubles: list[str] = []
+        page.on("pageerror", lambda error: troubles.append(str(error)))
+        page.on("console", lambda said: troubles.append(said.text))
+        page.goto(server.access.url)
+        yield page
+        browser.close()
+        assert [one for one in troubles if "status of 400" not in one] == []
+
+
+def test_rows_are_found_sorted_and_kept_as_a_view(page: Page, server: Server) -> None:
+    page.goto(server.address(server.run("dates")))
+    box = page.get_by_label("Filter by an expression")
+    box.press_sequentially("verdict = fail and lab")
+    assert page.locator("#completions option").evaluate_all(
+        "all => all.map((one) => one.value)"
+    ) == ["verdict = fail and labelled"]
+    box.press_sequentially("elled nd")
+    box.press("Enter")
+    assert page.locator("#where-wrong mark").inner_text() == "nd"
+    box.fill("verdict = fail and not labelled")
+    box.press("Enter")
+    shown = page.locator("[data-line]")
+    shown.first.wait_for()
+    found = server.data(f"{server.run('dates')}?where=verdict%3Dfail+and+not+labelled")["rows"]
+    assert shown.count() == len(found) > 0
+    page.get_by_role("link", name="Text").click()
+    page.wait_for_url("**sort=field*")
+    texts = page.locator("[data-line] .begins").all_inner_texts()
+    assert texts == sorted(texts)
+    page.get_by_text("Save this view").click()
+    page.get_by_label("Name of the view").fill("to label")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_role("link", name="to label").wait_for()
+    page.goto(server.address(server.run("third")))
+    page.get_by_role("link", name="to label").click()
+    page.locator(".chip.on", has_text="verdict = fail").wait_for()
+    page.get_by_text("Save this view").click()
+    page.locator("#views input[name=new]").fill("later")
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_role("link", name="later").wait_for()
+    page.get_by_text("Save this view").click()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("link", name="later").wait_for(state="detached")
+    page.locator(".chip.on", has_text="verdict = fail").click()
+    page.wait_for_url(lambda url: "where" not in url)
+
+
+def test_three_runs_are_ticked_compared_and_looked_into(page: Page) -> None:
+    for name in ("dates", "again", "third"):
+        page.get_by_label(f"Compare {name}").check()
+    page.get_by_role("button", name="Compare the ticked runs").click()
+    page.locator("h1", has_text="Comparison").wait_for()
+    assert page.locator("svg.interval").count() >= 5
+    page.get_by_role("link", name="Without a score somewhere").click()
+    page.locator("table.grid tbody tr", has_text="r7").get_by_role("link", name="failed").click()
+    page.get_by_role("heading", name="Row 8 · r7").wait_for()
+    page.go_back()
+    page.get_by_role("link", name="Make it the base").last.click()
+    assert "third" in page.locator("ul.plain li").first.inner_text()
+    page.get_by_role("link", name="With the base alone").first.click()
+    page.get_by_role("link", name="Swap A and B").click()
+    page.locator("h1", has_text="B: third").wait_for()
