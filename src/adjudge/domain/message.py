@@ -28,7 +28,7 @@ class ChatMessage:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Prompt:
     """A rendered ballot: the messages that the model is shown."""
 
@@ -112,7 +112,7 @@ class Capabilities:
     """Tokens that a prompt and its answer may have together; None: it does not say."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Request:
     """One call: a prompt and how it is to be answered."""
 
@@ -140,7 +140,7 @@ class Request:
         )  # as it was when several could be asked for: caches are found by it
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Amounts:
     """Counts that are added up field by field."""
 
@@ -163,7 +163,7 @@ def _counts(names: tuple[str, ...]) -> Callable[[Amounts], tuple[int, ...]]:
     return attrgetter(*names)
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Usage(Amounts):
     """Tokens, seconds and dollars that a reply took."""
 
@@ -188,7 +188,7 @@ class Usage(Amounts):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Reply:
     """What a model returned: text, usage, latency and log-probabilities or none."""
 

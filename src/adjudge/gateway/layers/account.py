@@ -163,7 +163,7 @@ def _byte_count(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Spent(Amounts):
     """Calls, tokens, dollars and calls without a known price."""
 
