@@ -63,7 +63,7 @@ class _InitOfClass:
 def _write_init(cls: type[DataclassInstance], *, frozen: bool) -> Callable[..., None]:
     known: dict[str, object] = {"_MISSING": MISSING}
     parameters: dict[bool, list[str]] = {False: [], True: []}
-    body = ["_own = self.__dict__"] if frozen else []  # past __setattr__, which takes many times as long
+    body = ["_own = self.__dict__"] if frozen else []  # past __setattr__, which refuses
     for one in fields(cls):
         name = one.name
         known |= {f"_default_{name}": one.default, f"_make_{name}": one.default_factory}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
-from operator import add, attrgetter, sub
+from operator import add, sub
 from typing import TYPE_CHECKING, Literal, Self
 
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
@@ -147,20 +147,13 @@ class Amounts:
     calls: int = 0
 
     def __add__(self, other: Self) -> Self:
-        counts = _counts(self.__match_args__)
-        return type(self)(*map(add, counts(self), counts(other)))
+        return type(self)(*map(add, vars(self).values(), vars(other).values()))
 
     def __sub__(self, other: Self) -> Self:
-        counts = _counts(self.__match_args__)
-        return type(self)(*map(sub, counts(self), counts(other)))
+        return type(self)(*map(sub, vars(self).values(), vars(other).values()))
 
     def __mul__(self, times: int) -> Self:
-        return type(self)(*[count * times for count in _counts(self.__match_args__)(self)])
-
-
-@cache
-def _counts(names: tuple[str, ...]) -> Callable[[Amounts], tuple[int, ...]]:
-    return attrgetter(*names)
+        return type(self)(*[count * times for count in vars(self).values()])
 
 
 @light_dataclass(frozen=True)

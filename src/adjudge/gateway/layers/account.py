@@ -106,10 +106,11 @@ def measured(model: str, request: Request, reply: Reply) -> Reply:
 def believable(reply: Reply, asked: int) -> Usage:
     """What a reply to a prompt of ``asked`` bytes took."""
     usage, said = reply.usage, _byte_count(reply.text)
+    most = _MOST_BYTES_PER_TOKEN
     if (
         _whole(usage)
-        and _covers(usage.prompt_tokens, asked)
-        and _covers(usage.completion_tokens, said)
+        and usage.prompt_tokens * most >= asked
+        and usage.completion_tokens * most >= said
     ):
         return usage
     if usage == Usage():  # a recorded reply: it cost nothing
