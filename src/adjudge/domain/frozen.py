@@ -11,10 +11,11 @@ from enum import Enum
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
 from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.domain.json_writer import json_writer
 
 V = TypeVar("V")
-_encode = json.JSONEncoder(separators=(",", ":")).encode
-_encode_finite = json.JSONEncoder(allow_nan=False).encode
+_encode = json_writer(separators=(",", ":"))
+_encode_finite = json_writer(allow_nan=False)
 
 
 class FrozenDict(dict[str, V], Generic[V]):

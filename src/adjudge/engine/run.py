@@ -189,7 +189,7 @@ class RecordedVotes(LiveVotes):
         earlier, now = self._unfinished.pop(key, None), session()
         begun = replace(earlier, usage=Usage(), unfinished=False) if earlier else None
         partial = PartialAsk(key, begun)
-        with opened_session(replace(now, partial=partial)):
+        with opened_session(now.asking(partial)):
             try:
                 vote = await self._judge.ask(ballot)
             except (*HALTS, NoRoom):

@@ -138,6 +138,10 @@ class Session:
     """The ballot that is being asked, where a run keeps its votes."""
     sampling: SampleNumbers = SampleNumbers()
 
+    def asking(self, partial: PartialAsk) -> Session:
+        """The same for one ballot; quicker than ``replace``."""
+        return Session(**{**vars(self), "partial": partial})
+
 
 # it is frozen
 _current: ContextVar[Session] = ContextVar("session", default=Session())  # noqa: B039

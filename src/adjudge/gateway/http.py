@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 from adjudge.aio.event_loop import before_leaving
 from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_writer import json_writer
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import (
     AdjudgeError,
@@ -69,9 +70,7 @@ helps.
 _ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 """A character that makes every other one of its text take four bytes."""
-_encoded = json.JSONEncoder(
-    check_circular=False
-).encode  # bodies are made by us, and hold no circles
+_encoded = json_writer()  # bodies are made by us, and hold no circles
 
 
 class Encoded(str):

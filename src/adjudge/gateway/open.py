@@ -21,7 +21,7 @@ from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
 from adjudge.gateway.layers.limit import Allowed, Guarded, GuardedPlugin, Limited, Rate, Timed
 from adjudge.gateway.layers.reply_store import ReplyStore
-from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
+from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying
 from adjudge.gateway.model import Identified, Layer, Model, Noted, Presence, Replying
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
@@ -201,7 +201,7 @@ def open_model(
         limited = Limited(
             Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, rate
         )
-        reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
+        reached = Paused(Retrying(limited, max_retries, circuit), circuit)
     kept = _cache(cache, provider)
     chain = Cached(reached, kept) if kept is not None else reached
     return OpenModel(

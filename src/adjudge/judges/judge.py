@@ -133,7 +133,8 @@ class Judge(ConfiguredJudge, Generic[I, R]):
 
         def on_result(number: int, result: R) -> None:
             results[number] = result
-            tell(number, result)
+            if hear is not None:
+                tell(number, result)
 
         try:
             if on is not None:
