@@ -9,7 +9,7 @@ from adjudge.traces.build import Builder
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import Turn
-from adjudge.traces.values import Object, elapsed, id_at, inner, text_at
+from adjudge.traces.values import Object, elapsed_over, id_at, inner, text_at
 
 _MAIN = "main"
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<system-reminder>")
@@ -45,10 +45,10 @@ def _row(id: str, lines: Sequence[Object]) -> TraceRow:
                 turn.usage = None  # of one message on several lines the last one counts
             turn.source = id_at(one, "uuid")
             _add(builder, turn, one, alone)
-    times = [one["timestamp"] for one in lines if "timestamp" in one]
-    lasted = elapsed(times[0], times[-1]) if times else None
     columns = present(id=id, branch=lines[0].get("gitBranch"), version=lines[0].get("version"))
-    return TraceRow(replace(builder.trajectory(), seconds=lasted), columns)
+    return TraceRow(
+        replace(builder.trajectory(), seconds=elapsed_over(lines, "timestamp")), columns
+    )
 
 
 def _add(builder: Builder, turn: Turn, line: Object, alone: bool) -> None:
