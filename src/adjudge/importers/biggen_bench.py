@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
 from adjudge.importers.foreign import ForeignRecord
@@ -53,11 +52,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         }
     )
     for record in _records(file):
-        row, judges = _row(record), dict(_judges(record))
-        for place, (judge, votes) in enumerate(judges.items()):
-            yield replace(row, judge=judge, votes=votes, marks=() if place else row.marks)
-        if not judges:
-            yield row
+        yield from _row(record).judged_by(dict(_judges(record)))
 
 
 def _records(file: ForeignFile) -> Iterator[ForeignRecord]:

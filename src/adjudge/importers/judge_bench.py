@@ -118,16 +118,14 @@ def _rows(
         marks=tuple(_marks(asked, said, kind)),
         more=record.rest("id", "instance", "annotations"),
     )
-    models = [name for name in said if name not in _PEOPLE]
-    for place, model in enumerate(models):
+    judges: dict[str, tuple[RecordedVote]] = {}
+    for model in (name for name in said if name not in _PEOPLE):
         reply = said.text(model)
         vote = RecordedVote(model=model, text=reply).said_or_failed(
             asked.read(reply), NO_REPLY_VERDICT, Outcome.UNREADABLE
         )
-        judge = by_model(asked.question.name, model)
-        yield replace(row, judge=judge, votes=(vote,), marks=() if place else row.marks)
-    if not models:
-        yield row
+        judges[by_model(asked.question.name, model)] = (vote,)
+    return row.judged_by(judges)
 
 
 def _fields(record: ForeignRecord, compared: bool) -> Texts:

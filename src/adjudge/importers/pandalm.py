@@ -74,11 +74,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         }
     )
     for record in file.records():
-        row, judges = _row(record), dict(_judges(record))
-        for place, (judge, vote) in enumerate(judges.items()):
-            yield replace(row, judge=judge, votes=(vote,), marks=() if place else row.marks)
-        if not judges:
-            yield row
+        yield from _row(record).judged_by({name: (vote,) for name, vote in _judges(record)})
 
 
 def _judges(record: ForeignRecord) -> Iterator[tuple[str, RecordedVote]]:

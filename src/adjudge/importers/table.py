@@ -22,7 +22,6 @@ from adjudge.importers.pairs import BETTER, pair_vote
 from adjudge.importers.record import (
     NO_VERDICT,
     NOT_SAID,
-    UNJUDGED,
     ImportLog,
     Mark,
     RecordedQuestion,
@@ -40,7 +39,7 @@ from adjudge.importers.scales import (
     read_verdict,
     response_of,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile
 from adjudge.importers.values import Json, JsonObject, Texts, is_missing, number, text
 from adjudge.messages import Message
 
@@ -110,13 +109,12 @@ def table_format(columns: TableColumns) -> Format:
         yield from _Table(file, columns).recorded(log)
 
     return Format(
-        TABLE, Message("a table"), Message("the columns that were named"), _shows_itself, read
+        TABLE,
+        Message("a table"),
+        Message("the columns that were named"),
+        lambda _: False,  # no file shows it: the user says that it is such a table
+        read,
     )
-
-
-def _shows_itself(_: Head) -> bool:
-    """No file does: the user says that it is such a table."""
-    return False
 
 
 class _Table:
@@ -133,7 +131,7 @@ class _Table:
         self._meaning = self._find_meaning()
 
     def recorded(self, log: ImportLog) -> Iterator[RecordedRow]:
-        """Each row under each judge; its labels come with the first."""
+        """Each row under each judge."""
         named = self._named
         every = (*named.texts, *named.labels, *named.judges)
         for columns, use in zip(
@@ -151,10 +149,7 @@ class _Table:
                 ),
                 more=record.rest(*every, *self._columns.chosen.values()),
             )
-            for judge in named.judges:
-                yield replace(row, judge=judge, votes=(self._vote(record, judge),))
-            if not named.judges:
-                yield replace(row, judge=UNJUDGED)
+            yield from row.judged_by({one: [self._vote(record, one)] for one in named.judges})
 
     def _find(self, wanted: TableColumns) -> TableColumns:
         """The columns as the table writes them."""

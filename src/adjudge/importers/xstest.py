@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.vote import Outcome
@@ -72,16 +71,15 @@ def _rows(record: ForeignRecord, system: str, log: ImportLog) -> Iterator[Record
         marks=tuple(_marks(record, log)),
         more={**of, **rest},
     )
-    for judge, column in judges.items():
-        said = record.text(column)
-        vote = RecordedVote(model=judge).said_or_failed(
-            said if said in _OPTIONS else None,
-            Message("{value!r} is none of the labels", value=said),
-            Outcome.UNREADABLE,
-        )
-        yield replace(row, judge=judge, votes=(vote,))
-    if not judges:
-        yield row
+    return row.judged_by({one: (_vote(one, record.text(name)),) for one, name in judges.items()})
+
+
+def _vote(judge: str, said: str) -> RecordedVote:
+    return RecordedVote(model=judge).said_or_failed(
+        said if said in _OPTIONS else None,
+        Message("{value!r} is none of the labels", value=said),
+        Outcome.UNREADABLE,
+    )
 
 
 def _marks(record: ForeignRecord, log: ImportLog) -> Iterator[Mark]:
