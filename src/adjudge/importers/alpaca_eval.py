@@ -20,15 +20,11 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile
 from adjudge.messages import Message
 
 _BETTER = RecordedQuestion("better output", "Which output would people prefer?", "comparison")
 _PAIR = ("instruction", "output_1", "output_2")
-
-
-def _matches(head: Head) -> bool:
-    return head.has(*_PAIR) and head.record.has_any("preference", "annotator")
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -101,5 +97,9 @@ def _shares(preference: float | None) -> dict[str, float] | None:
 
 
 ALPACA_EVAL = Format(
-    "alpaca-eval", Message("AlpacaEval annotations"), "tatsu-lab/alpaca_eval", _matches, _read
+    "alpaca-eval",
+    Message("AlpacaEval annotations"),
+    "tatsu-lab/alpaca_eval",
+    lambda head: head.has(*_PAIR) and head.record.has_any("preference", "annotator"),
+    _read,
 )

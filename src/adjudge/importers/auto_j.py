@@ -28,10 +28,6 @@ _TEXTS = ("output", "judgment", "pairwise_output")
 _EXCHANGED = "exchange"
 
 
-def _matches(head: Head) -> bool:
-    return head.has(*_RESPONSES) or _is_outputs(head)
-
-
 def _is_outputs(head: Head) -> bool:
     """Whether a file holds a judge's outputs alone."""
     return [*head.record] == ["output"] and head.record.text("output") in _PLACES
@@ -98,4 +94,11 @@ def _votes(record: ForeignRecord) -> Iterator[RecordedVote]:
         yield vote.said_or_failed(chosen, unread, Outcome.UNREADABLE)
 
 
-AUTO_J = Format("auto-j", Message("Auto-J pairs"), "GAIR-NLP/auto-j", _matches, _read, join=_join)
+AUTO_J = Format(
+    "auto-j",
+    Message("Auto-J pairs"),
+    "GAIR-NLP/auto-j",
+    lambda head: head.has(*_RESPONSES) or _is_outputs(head),
+    _read,
+    join=_join,
+)

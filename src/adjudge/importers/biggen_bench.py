@@ -31,10 +31,6 @@ _READ = ("id", "system_prompt", "input", "reference_answer", "score_rubric", "re
 _OWN = ("score", "feedback", "eval_model_name")
 
 
-def _matches(head: Head) -> bool:
-    return head.has(*_KEYS) or _by_id(head)
-
-
 def _by_id(head: Head) -> bool:
     """Whether each instance stands under its id."""
     first = next(iter(head.document), "")
@@ -120,5 +116,9 @@ def _points(value: Json) -> float | None:
 
 
 BIGGEN_BENCH = Format(
-    "biggen-bench", "BiGGen-Bench", "prometheus-eval/BiGGen-Bench-Results", _matches, _read
+    "biggen-bench",
+    "BiGGen-Bench",
+    "prometheus-eval/BiGGen-Bench-Results",
+    lambda head: head.has(*_KEYS) or _by_id(head),
+    _read,
 )

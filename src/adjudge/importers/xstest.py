@@ -21,7 +21,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile
 from adjudge.importers.values import text
 from adjudge.messages import Message
 
@@ -36,10 +36,6 @@ _PEOPLE = {"annotation_1": "annotator 1", "annotation_2": "annotator 2"}
 _JUDGE = re.compile(r"(?!final_)(.+)_label")
 _SYSTEM = re.compile(r"completions_([^_]+)")
 """The model whose completions a file holds: nothing in it says so."""
-
-
-def _matches(head: Head) -> bool:
-    return head.has("prompt", "completion", *_PEOPLE, _FINAL)
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -100,5 +96,9 @@ def _marks(record: ForeignRecord, log: ImportLog) -> Iterator[Mark]:
 
 
 XSTEST = Format(
-    "xstest", Message("XSTest completions"), "paul-rottger/exaggerated-safety v2", _matches, _read
+    "xstest",
+    Message("XSTest completions"),
+    "paul-rottger/exaggerated-safety v2",
+    lambda head: head.has("prompt", "completion", *_PEOPLE, _FINAL),
+    _read,
 )

@@ -95,7 +95,7 @@ class OrderEffect:
 
     def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
-        rates = {"flip_rate": self.flip_rate, "noise_rate": self.noise_rate, "excess": self.excess}
+        rates = some_of(self, "flip_rate", "noise_rate", "excess")
         return {"rows": self.rows, "turned": self.turned, **rates}
 
 

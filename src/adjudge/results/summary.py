@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from adjudge.domain.frozen import some_of
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -109,17 +109,13 @@ class Summary:
         """This summary as a JSON-ready dict."""
         return {
             **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
-            **({"skipped": self.skipped} if self.skipped else {}),
+            **nonempty(skipped=self.skipped),
             "interval": interval_dict(self.interval),
             **some_of(self, "options", "reasons"),
             **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
             "calls_with_estimated_tokens": self.usage.estimated,
             "excluded_models": dict(self.excluded),
-            **(
-                {"models": {model: one._asdict() for model, one in self.models.items()}}
-                if self.models
-                else {}
-            ),
+            **nonempty(models={model: one._asdict() for model, one in self.models.items()}),
         }
 
 
@@ -286,11 +282,9 @@ def _count_reason(reasons: Counter[str], one: JudgmentRecord) -> None:
     reasons[reason if reason in reasons or len(reasons) < _MOST_REASONS else _OTHER] += 1
 
 
-def interval_dict(interval: Interval | None) -> dict[str, float] | None:
+def interval_dict(interval: Interval | None) -> JsonDict | None:
     """An interval as a JSON-ready dict."""
-    if interval is None:
-        return None
-    return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
+    return None if interval is None else some_of(interval, "lower", "upper", "level")
 
 
 def interval_of(

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import VoteRecord
 from adjudge.messages import Message
@@ -51,10 +52,8 @@ class ConsensusReport:
         """This as a JSON-ready dict."""
         return {
             "method": "Dawid–Skene",
-            "rows": self.rows,
-            "accuracy": self.accuracy,
-            "shares": dict(self.shares),
-            **({"reason": self.reason} if self.reason else {}),
+            **some_of(self, "rows", "accuracy", "shares"),
+            **nonempty(reason=self.reason),
         }
 
 

@@ -22,15 +22,11 @@ HEADINGS = (
 def show_published(found: PublishedResults, screen: Screen) -> None:
     """A table for each set, with what people and a constant answer reach."""
     for one in found.sets:
-        screen.say(_title(one), "bold")
+        screen.say(Message("{name}: {question}", name=one.name, question=one.question), "bold")
         screen.show(screen.table(HEADINGS, (_cells(judge) for judge in one.judges)))
         for line in beside_set(one):
             screen.say(line, "dim")
         screen.show("")
-
-
-def _title(one: PublishedSet) -> Message:
-    return Message("{name}: {question}", name=one.name, question=one.question)
 
 
 def beside_set(one: PublishedSet) -> Iterator[Message]:

@@ -135,13 +135,11 @@ def _blocks(*kinds: str) -> Callable[[Object], bool]:
     return has
 
 
-def _is_streamed_item(value: Object) -> bool:
-    return str(value.get("type", "")).startswith("response.")
-
-
 PYDANTIC = _format("pydantic-ai", is_pydantic)
 LANGCHAIN = _format("langchain", is_langchain)
-RESPONSES = _format("responses", lambda one: is_item(one) or _is_streamed_item(one))
+RESPONSES = _format(
+    "responses", lambda one: is_item(one) or str(one.get("type", "")).startswith("response.")
+)
 _is_anthropic = _blocks("tool_use", "tool_result", "thinking")
 ANTHROPIC = _format(
     "anthropic", lambda one: _is_anthropic(one) or one.get("type") == "message_start"

@@ -16,13 +16,10 @@ _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<
 """What the program itself writes as a user's line."""
 
 
-def _is_line(one: Object) -> bool:
-    return "sessionId" in one and "uuid" in one and "parentUuid" in one
-
-
 def _is_message(one: Object) -> bool:
     spoken = one.get("type") in ("user", "assistant") and isinstance(one.get("message"), Mapping)
-    return spoken and _is_line(one) and one.get("isMeta") is not True
+    is_line = {"sessionId", "uuid", "parentUuid"} <= one.keys()
+    return spoken and is_line and one.get("isMeta") is not True
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:

@@ -99,12 +99,12 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
             yield sample_row(sample)
 
 
-def _is_log(one: Object) -> bool:
-    return "eval" in one and "version" in one and "status" in one
-
-
 def _is_sample(one: Object) -> bool:
     return {"epoch", "input", "target", "messages"} <= one.keys()
 
 
-INSPECT = TraceFormat("inspect", _read, lambda one: _is_log(one) or _is_sample(one))
+INSPECT = TraceFormat(
+    "inspect",
+    _read,
+    lambda one: {"eval", "version", "status"} <= one.keys() or _is_sample(one),
+)
