@@ -15,7 +15,7 @@ from typing import Literal
 
 from adjudge.agents.alignment import assign_best, match_in_order, match_most
 from adjudge.agents.expected import Expectations, ExpectedCall
-from adjudge.agents.matching import Is, Matcher, ObjectOf, read_matcher
+from adjudge.agents.matching import Is, Matcher, keys_of, read_matcher
 from adjudge.agents.schemas import SchemaProblem, problem_with
 from adjudge.checks.patterns import TooLong
 from adjudge.checks.words import short
@@ -668,11 +668,7 @@ def _state(case: RuleCase, column: str) -> JsonValue:
 
 def _differences(case: RuleCase, wanted: Matcher, state: JsonValue) -> Iterator[RulePart]:
     """The keys of the state that are not as expected."""
-    keys: Mapping[str, Matcher] = {}
-    if isinstance(wanted, ObjectOf):
-        keys = dict(wanted.keys)
-    elif isinstance(wanted, Is) and isinstance(wanted.value, Mapping):
-        keys = {name: Is(value) for name, value in wanted.value.items()}
+    keys = keys_of(wanted)
     if not keys or not isinstance(state, Mapping):
         yield RulePart("different", Message("the state"))
         return

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adjudge.domain.verdict import TIE
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -20,7 +19,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.messages import Message
 
 _BETTER = RecordedQuestion("better output", "Which output would people prefer?", "comparison")

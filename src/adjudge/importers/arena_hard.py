@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import (
     BETTER_ANSWER,
@@ -17,7 +16,7 @@ from adjudge.importers.pairs import (
     shown_question,
 )
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import seconds, text
 from adjudge.messages import Message
 from adjudge.verdicts.styles import margin, put_back

@@ -14,11 +14,10 @@ from adjudge.domain.verdict import Selection
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.beside import SeparateVerdicts
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold_marks
 from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.messages import Message
 from adjudge.verdicts.styles import decision, put_back
 

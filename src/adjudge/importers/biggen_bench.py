@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import NO_REPLY_VERDICT
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import Json, fields_of, number, text
 
 _HUMAN = "human_score"

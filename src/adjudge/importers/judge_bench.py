@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.label import Kind
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import NO_REPLY_VERDICT, winner
 from adjudge.importers.record import (
@@ -25,7 +24,7 @@ from adjudge.importers.record import (
     RecordedVote,
     by_model,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head, named_objects
 from adjudge.importers.values import Json, Texts, fields_of, number, text
 
 _PEOPLE = ("individual_human_scores", "mean_human", "majority_human")

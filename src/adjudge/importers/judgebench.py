@@ -7,11 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.messages import Message
 
 _TASK = re.compile("mmlu-pro|livebench-reasoning|livebench-math|livecodebench")

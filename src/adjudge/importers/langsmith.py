@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -18,7 +17,7 @@ from adjudge.importers.record import (
     RecordedVote,
 )
 from adjudge.importers.scores import SubjectScore, ValueKinds, join_scores, subject_fields
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import (
     Json,
     JsonObject,

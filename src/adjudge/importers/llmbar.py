@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import (
@@ -21,7 +20,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile
+from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord
 from adjudge.importers.values import Json, text
 
 _ORDERS = ("swap = False", "swap = True")

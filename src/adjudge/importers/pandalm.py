@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.importers.beside import SeparateVerdicts
-from adjudge.importers.foreign import ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote, winner
 from adjudge.importers.record import ImportLog, Mark, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head, named_objects
 from adjudge.importers.values import fields_of
 
 _ANNOTATOR = re.compile(r"annotator_?\d+")

@@ -16,7 +16,6 @@ from adjudge.data.sources.open import open_source
 from adjudge.data.sources.row import FileFormat, Row
 from adjudge.domain.instance import Instance
 from adjudge.errors import RunError, SetupError
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote
 from adjudge.importers.record import (
@@ -39,7 +38,7 @@ from adjudge.importers.scales import (
     read_verdict,
     response_of,
 )
-from adjudge.importers.source import ForeignFile
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import Json, JsonObject, Texts, is_missing, number, text
 from adjudge.messages import Message
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import number
 from adjudge.messages import Message
 from adjudge.verdicts.styles import better_rated, two_ratings

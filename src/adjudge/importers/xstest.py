@@ -12,7 +12,6 @@ from collections.abc import Iterator
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -21,7 +20,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import text
 from adjudge.messages import Message
 

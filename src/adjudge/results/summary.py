@@ -95,6 +95,15 @@ class Summary:
     passes: PassRate | None = None
     """Where it is pass or fail."""
 
+    @classmethod
+    def of_scores(
+        cls, mean: float | None, scored: int, missing: int, confident: Interval | None
+    ) -> Summary:
+        """Of scores from 0 to 1, of which some are missing."""
+        lower, upper = mean_bounds(mean, scored, missing)
+        usage, rows = Usage(), scored + missing
+        return cls(rows, scored, 0, missing, mean, lower, upper, usage, confident=confident)
+
     @property
     def lost(self) -> list[str]:
         """The models of a panel that counted nowhere: what was asked for is not what was judged."""
@@ -280,6 +289,12 @@ class Tally:
 def _count_reason(reasons: Counter[str], one: JudgmentRecord) -> None:
     reason = abridge(one.reason or one.status)
     reasons[reason if reason in reasons or len(reasons) < _MOST_REASONS else _OTHER] += 1
+
+
+def mean_bounds(mean: float | None, scored: int, missing: int) -> tuple[float, float]:
+    """A mean of scores from 0 to 1 if every missing one were 0, and if every one were 1."""
+    total, rows = (mean or 0.0) * scored, scored + missing
+    return (total / rows, (total + missing) / rows) if rows else (0.0, 1.0)
 
 
 def interval_dict(interval: Interval | None) -> JsonDict | None:

@@ -397,7 +397,7 @@ def _place(
         rating(own[name]),
         rating(limits.lower) if limits else None,
         rating(limits.upper) if limits else None,
-        round(1.0 + sum(value > own[name] + 1e-9 for value in own.values())),
+        1 + sum(value > own[name] + 1e-9 for value in own.values()),
         1 + sum(worse == name for _, worse in apart),
         len(own) - sum(better == name for better, _ in apart),
         wins,

@@ -82,7 +82,7 @@ class PanelReport:
     @property
     def usable(self) -> dict[str, float]:
         """The weights as judges take them: none below 0, the largest 1."""
-        raw = {name: max(0.0, self.weights.of(name)) for name in self.members}
+        raw = {name: max(0.0, self.weights.by_member[name]) for name in self.members}
         most = max(raw.values(), default=0.0)
         return {name: round(weight / most, 3) if most else 1.0 for name, weight in raw.items()}
 
