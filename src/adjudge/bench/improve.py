@@ -16,7 +16,7 @@ from adjudge.bench.proposal import Proposal
 from adjudge.catalog.criteria_file import as_file, read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import plain
+from adjudge.domain.frozen import plain, some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Account
@@ -145,9 +145,7 @@ class CriterionImprovement:
             "agreement_before": self.agreed_before,
             "agreement_after": self.agreed_after,
             "gain": {
-                "value": one.value,
-                "lower": one.lower,
-                "upper": one.upper,
+                **some_of(one, "value", "lower", "upper"),
                 "n": one.count,
                 "reason": one.reason,
             },

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from adjudge.aio import event_loop
+from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Prompt, Request
@@ -84,7 +84,7 @@ class Writer:
             compares=self.compares,
         )
 
-    def propose(
+    async def apropose(
         self,
         criteria: Criteria,
         cases: Sequence[DisputedRow],
@@ -95,16 +95,6 @@ class Writer:
         """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``, where
         there is one.
         """
-        return event_loop.run(self._propose(criteria, cases, run, budget, prices))
-
-    async def _propose(
-        self,
-        criteria: Criteria,
-        cases: Sequence[DisputedRow],
-        run: Run | None,
-        budget: Budget | None,
-        prices: PriceTable | None,
-    ) -> Proposal:
         prompt, reason = self.prompt(criteria, cases), ""
         about: dict[str, JsonObject] = {
             "writer": {
@@ -131,6 +121,8 @@ class Writer:
             tries=TRIES,
             reason=reason,
         )
+
+    propose = sync_edge(apropose)
 
     def read(self, text: str, criteria: Criteria, cases: Sequence[DisputedRow]) -> Proposal:
         """The proposal that ``text`` says. A ValueError says why it says none."""

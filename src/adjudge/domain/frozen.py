@@ -65,6 +65,11 @@ def some_of(value: object, *names: str) -> JsonDict:
     return {name: plain(getattr(value, name)) for name in names}
 
 
+def nonempty(**values: V) -> dict[str, V]:
+    """Those of the values that hold anything, by their names."""
+    return {name: value for name, value in values.items() if value}
+
+
 def json_text(value: object) -> str:
     """``value``, which is JSON-ready, as JSON that anybody reads: NaN and the infinities, which
     JSON does not know, as texts.

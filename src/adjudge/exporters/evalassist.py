@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.verdict import TIE, letter
 
@@ -42,10 +43,7 @@ def case_out(name: str, content: JsonObject) -> JsonDict:
 
 def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) -> JsonDict:
     """Ours that name no context read all of it; EvalAssist's would read none."""
-    options = [
-        {"name": one.name, "description": one.description, "score": one.score}
-        for one in criteria.options
-    ]
+    options = [some_of(one, "name", "description", "score") for one in criteria.options]
     return {
         "name": criteria.name,
         "description": criteria.definition,
@@ -77,7 +75,11 @@ def instance_out(id: str, fields: Fields, judged: str, *, compares: bool) -> Jso
             if name != judged
         ],
         "expectedResult": "",
-        **({"responses": _apart(answer)} if compares else {"response": in_one(answer)}),
+        **(
+            {"responses": [answer] if isinstance(answer, str) else list(answer)}
+            if compares
+            else {"response": in_one(answer)}
+        ),
         "result": None,
         **({"metadata": {OWN: {"lists": lists}}} if lists else {}),
     }
@@ -93,7 +95,7 @@ def examples_out(criteria: Criteria, *, compares: bool) -> list[JsonDict]:
         about = shown.get("metadata")
         own = {
             **object_in(object_in(about).get(OWN)),
-            **({"explanation": one.explanation} if one.explanation else {}),
+            **nonempty(explanation=one.explanation),
         }
         expected = _place(one.option) if compares else one.option
         found.append(
@@ -131,7 +133,7 @@ def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
             "generate_synthetic_persona": bool(settings.get("generate_synthetic_persona")),
             "generate_feedback": bool(settings.get("generate_feedback")),
             "on_generation_failure": "raise",  # never a random option
-            **({"judge_description_prompt": persona} if persona else {}),
+            **nonempty(judge_description_prompt=persona),
         }
     own = {
         "temperature": settings.get("temperature"),
@@ -146,10 +148,6 @@ def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
 def in_one(value: str | Sequence[str]) -> str:
     """A text, or several as one."""
     return value if isinstance(value, str) else "\n\n".join(value)
-
-
-def _apart(value: str | Sequence[str]) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
 
 
 def _place(label: str) -> int | str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
@@ -47,7 +48,7 @@ def _wide(labels: list[Label]) -> list[JsonDict]:
             taken=taken[0],
         )
     for label in labels:
-        about = {"row": label.row, "id": label.id, "criteria": label.criteria}
+        about = some_of(label, "row", "id", "criteria")
         row = rows.setdefault((label.criteria, label.row), {**about, **dict.fromkeys(annotators)})
         row[label.annotator] = label.answer
     return list(rows.values())

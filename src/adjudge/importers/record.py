@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -145,6 +145,13 @@ class RecordedRow:
     """Whether another record of the file brings the row's judgment: then this one brings labels
     alone.
     """
+
+    def judged_by(self, judges: Mapping[str, Sequence[RecordedVote]]) -> Iterator[RecordedRow]:
+        """The row once for each judge, with its votes; as it is where nobody judged it."""
+        for judge, votes in judges.items():
+            yield replace(self, judge=judge, votes=tuple(votes))
+        if not judges:
+            yield self
 
 
 @dataclass

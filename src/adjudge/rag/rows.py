@@ -195,7 +195,7 @@ def shown(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -
     """What one dimension sees of a row: its own fields and no other, with a word for those that
     hold nothing.
     """
-    fields = {name: value for name, value in instance.fields.items() if not _blank(value)}
+    fields = {name: value for name, value in instance.fields.items() if "".join(value).strip()}
     reads = dimension.reads or tuple(dict.fromkeys((*fields, dimension.criteria.to_evaluate_field)))
     judged = {name: instance.fields[name] for name in reads if name in instance.fields}
     stand_ins = {name: absent[name] for name in reads if name in absent and name not in fields}
@@ -207,7 +207,3 @@ def shown(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -
             if (value := {**judged, **stand_ins}.get(name)) is not None
         },
     )
-
-
-def _blank(value: str | Sequence[str]) -> bool:
-    return not "".join(value).strip()

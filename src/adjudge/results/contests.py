@@ -16,7 +16,13 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.messages import Message, join, plural
 from adjudge.results.numbers import figure
-from adjudge.results.summary import UNSURE, GateConfidence, interval_dict, interval_of
+from adjudge.results.summary import (
+    UNSURE,
+    GateConfidence,
+    interval_dict,
+    interval_of,
+    mean_bounds,
+)
 
 if TYPE_CHECKING:
     from adjudge.results.order_rates import OrderRates
@@ -50,9 +56,7 @@ class SystemSummary:
     @property
     def bounds(self) -> tuple[float, float]:
         """The win rate if it lost every row without an outcome, and if it won them."""
-        rows = self.rows + self.missing
-        total = (self.winrate or 0.0) * self.rows
-        return (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
+        return mean_bounds(self.winrate, self.rows, self.missing)
 
     def to_dict(self) -> JsonDict:
         """This summary as a JSON-ready dict."""
@@ -99,7 +103,7 @@ class OrderEffect:
 
     def to_dict(self) -> JsonDict:
         """This as a JSON-ready dict."""
-        rates = {"flip_rate": self.flip_rate, "noise_rate": self.noise_rate, "excess": self.excess}
+        rates = some_of(self, "flip_rate", "noise_rate", "excess")
         return {"rows": self.rows, "turned": self.turned, **rates}
 
 

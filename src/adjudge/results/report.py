@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
-from adjudge.domain.frozen import some_of
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
@@ -102,7 +102,7 @@ class Section(JudgeCriterion):
         found: JsonDict = {
             "judge": self.judge,
             "criteria": self.criteria,
-            **({"system": self.system} if self.system else {}),
+            **nonempty(system=self.system),
             **self.summary.to_dict(),
         }
         if self.rag:
@@ -115,9 +115,11 @@ class Section(JudgeCriterion):
                 "systems": [one.to_dict() for one in systems],
                 "positional_bias": order.to_dict() if order else None,
             }
-        found |= {"cascade": self.cascade.to_dict()} if self.cascade else {}
-        found |= {"repeats": [one.to_dict() for one in self.repeats]} if self.repeats else {}
-        return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
+        return found | nonempty(
+            cascade=self.cascade.to_dict() if self.cascade else None,
+            repeats=[one.to_dict() for one in self.repeats],
+            evidence=self.evidence.to_dict() if self.evidence else None,
+        )
 
 
 @light_dataclass(frozen=True)
@@ -150,7 +152,7 @@ class Skipped:
                 "blank": int(blank),
                 "blank_places": str(at),
             }:
-                return cls(rows, dict(_counted(why)), tuple(map(_text, first)), blank, at)
+                return cls(rows, dict(_counted(why)), tuple(map(str, first)), blank, at)
         return cls()
 
 
@@ -159,10 +161,6 @@ def _counted(kept: Iterable[object]) -> Iterator[tuple[str, int]]:
         match one:
             case [str(reason), int(rows)]:
                 yield reason, rows
-
-
-def _text(kept: object) -> str:
-    return kept if isinstance(kept, str) else str(kept)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -340,17 +338,11 @@ class Report(HtmlRepr):
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
-            **({"remarks": self.remarks} if self.remarks else {}),
-            **(
-                {"differences": [one.to_dict() for one in self.differences]}
-                if self.differences
-                else {}
-            ),
-            **({"comparisons": [one.to_dict() for one in self.compared]} if self.compared else {}),
-            **(
-                {"calibrations": [one.to_dict() for one in self.calibrations]}
-                if self.calibrations
-                else {}
+            **nonempty(
+                remarks=self.remarks,
+                differences=[one.to_dict() for one in self.differences],
+                comparisons=[one.to_dict() for one in self.compared],
+                calibrations=[one.to_dict() for one in self.calibrations],
             ),
         }
 
@@ -360,7 +352,7 @@ class Report(HtmlRepr):
 
     def _baseline(self, one: Section) -> JsonDict:
         changes = self.changes(one)
-        return {"baseline": [each.to_dict() for each in changes]} if changes else {}
+        return nonempty(baseline=[each.to_dict() for each in changes])
 
 
 class _SectionTally:
@@ -559,7 +551,8 @@ def badness(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> tuple[bool,
     then the lowest scores.
     """
     if one.detail.kind == "rag":
-        return not is_barred(one, dimensions), _lowest(one), one.row
+        lowest = (one.score or 0.0) if one.scored else one.bounds[0]
+        return not is_barred(one, dimensions), lowest, one.row
     # a count has no worst
     return one.scored, math.inf if one.detail.is_count else one.score or 0.0, one.row
 
@@ -669,10 +662,6 @@ def _win_rate(
         confidence=confidence,
         sure=sure is not None,
     )
-
-
-def _lowest(one: JudgmentRecord) -> float:
-    return (one.score or 0.0) if one.scored else one.bounds[0]
 
 
 def _blank_rows(skipped: Skipped) -> Message:

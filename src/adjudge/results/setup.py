@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.frozen import FrozenDict, nonempty, some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.light import light_dataclass
@@ -88,7 +88,7 @@ class Baseline:
 
     def kept(self) -> JsonDict:
         """What a run folder keeps of it."""
-        return {"run": self.run, "figures": dict(self.figures), "place": self.place}
+        return some_of(self, "run", "figures", "place")
 
     def changes(self, judge: str, figures: Iterable[NamedFigure]) -> list[FigureChange]:
         known = ((one, self._before(judge, one.key)) for one in figures)
@@ -242,17 +242,10 @@ class Setup:
                 [bar.judge, bar.name, bar.least, *(["most"] if bar.most else [])]
                 for bar in self.bars
             ],
-            "max_failed": self.max_failed,
-            "confidence": self.confidence,
-            **({"sequential": True} if self.sequential else {}),
-            "against": self.against,
-            "margin": self.margin,
-            "cluster": self.cluster,
-            "id": self.id,
-            "data": self.data,
-            "modes": list(self.modes),
-            "columns": dict(self.columns),
-            "notes": list(self.notes),
+            **some_of(self, "max_failed", "confidence"),
+            **nonempty(sequential=self.sequential),
+            **some_of(self, "against", "margin", "cluster", "id"),
+            **some_of(self, "data", "modes", "columns", "notes"),
             "baseline": self.baseline.kept(),
         }
 

@@ -24,7 +24,7 @@ from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.engine.estimate import CostEstimate
 from adjudge.engine.run import Run, open_run
 from adjudge.engine.schedule import DeferredItems
-from adjudge.engine.session import Call, OnCall, OpenRun, opened_session, session
+from adjudge.engine.session import Call, OpenRun, opened_session, session
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, caller
@@ -201,7 +201,7 @@ class EvalRun:
             self.check_batches(batch)
 
         async def work(outbox: event_loop.Outbox[Event]) -> None:
-            on_call = _as_events(outbox) if calls else session().on_call
+            on_call = (lambda call: outbox.put(Called(call))) if calls else session().on_call
             with opened_session(replace(session(), on_call=on_call)):
                 await self._execute(run, limits, outbox, kept, batch)
 
@@ -470,10 +470,6 @@ async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
 
     with event_loop.stoppable(stop):
         yield
-
-
-def _as_events(outbox: event_loop.Outbox[Event]) -> OnCall:
-    return lambda call: outbox.put(Called(call))
 
 
 def _begun(rows: Iterator[tuple[int, object]]) -> Iterator[tuple[int, object]]:

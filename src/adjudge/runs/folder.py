@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
@@ -112,11 +113,7 @@ class RunInfo(HtmlRepr):
             for one in self.criteria
         ]
         calls = {model: usage.calls for model, usage in self.usage.items()}
-        counts = {
-            "votes": self.votes,
-            "failed_votes": self.failed_votes,
-            "failed_calls": self.failed_calls,
-        }
+        counts = some_of(self, "votes", "failed_votes", "failed_calls")
         return {
             "folder": str(self.folder),
             "state": self.state,

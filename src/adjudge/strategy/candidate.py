@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.sampled import SampledResult
 from adjudge.errors import NoValidCandidate
@@ -50,10 +51,7 @@ class Try:
         """This try as a JSON-ready dict."""
         results = [result.to_dict() for result in self.results]
         return {
-            "code": self.code,
-            "reasons": list(self.reasons),
-            "cost": self.cost,
-            "no_cost": self.no_cost,
+            **some_of(self, "code", "reasons", "cost", "no_cost"),
             "results": results,
         }
 
@@ -87,11 +85,7 @@ class Candidate:
         """This candidate as a JSON-ready dict."""
         tries = [one.to_dict() for one in self.tries]
         return {
-            "number": self.number,
-            "state": self.state,
-            "why": self.why,
-            "code": self.code,
-            "cost": self.cost,
+            **some_of(self, "number", "state", "why", "code", "cost"),
             "tries": tries,
         }
 
@@ -153,12 +147,7 @@ class Selection:
     def to_dict(self) -> JsonDict:
         """This selection as a JSON-ready dict."""
         fresh = {"cost": self.fresh.cost, "reason": self.fresh.reason} if self.fresh else None
-        chosen = {
-            "cost": self.cost,
-            "compared": self.compared,
-            "cost_spread": self.cost_spread,
-            "cost_is": self.cost_is,
-        }
+        chosen = some_of(self, "cost", "compared", "cost_spread", "cost_is")
         return {
             "task": self.task,
             "output": cast(JsonValue, self.raw),

@@ -12,6 +12,7 @@ from typing import Any, Literal, overload
 
 from adjudge.aio import event_loop
 from adjudge.aio.event_loop import sync_edge
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Prompt
 from adjudge.engine.estimate import CostEstimate, Known
@@ -230,9 +231,7 @@ class Runtime:
 
     def _configuration(self, agent: Agent, inputs: Inputs) -> dict[str, JsonDict]:
         own = {
-            "language": self.language,
-            "temperature": self.temperature,
-            "seed": self.seed,
+            **some_of(self, "language", "temperature", "seed"),
             "inputs": dict(inputs),
         }
         writers = [] if agent.strategy.generate else agent.writers(self.llm)

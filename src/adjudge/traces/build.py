@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -47,22 +47,11 @@ class _Draft:
     """Whether a record of the tool itself was joined to the call."""
 
     def step(self, number: int, agents: Container[str]) -> Step:
-        if self.call is None:
-            return self._step(number, self.kind, self.text, None, self.missing)
-        back = self.result or Returned(None)
-        call = ToolCall(self.call.name, self.call.arguments, back.text, back.error)
-        to = handed_to(self.call, back.text, agents)
-        kind: StepKind = "called" if to is None else "handed over"
-        return self._step(number, kind, to or "", call, self.missing or back.missing)
-
-    def _step(
-        self,
-        number: int,
-        kind: StepKind,
-        text: str,
-        call: ToolCall | None,
-        missing: Missing | None,
-    ) -> Step:
+        kind, text, call, back = self.kind, self.text, None, self.result or Returned(None)
+        if self.call is not None:
+            call = ToolCall(self.call.name, self.call.arguments, back.text, back.error)
+            to = handed_to(self.call, back.text, agents)
+            kind, text = "called" if to is None else "handed over", to or ""
         return Step(
             number,
             self.actor,
@@ -70,7 +59,7 @@ class _Draft:
             text,
             call,
             self.depth,
-            missing,
+            self.missing or back.missing,
             self.seconds,
             self.usage,
             self.usd,
@@ -377,14 +366,16 @@ def _draft_of(
     depth, source = turn.depth, turn.source
     if isinstance(part, CalledTool):
         return _Draft(actor, "called", call=part, depth=depth, missing=part.missing, source=source)
-    if isinstance(part, HandedOver):
-        return _Draft(actor, "handed over", part.to, depth=depth, source=source)
-    if isinstance(part, Retrieved):
-        return _Draft(actor, "retrieved", part.text, depth=depth, source=source)
-    if isinstance(part, Thought):
-        return _Draft(actor, "thought", part.text, depth=depth, source=source)
-    kind: StepKind = "noted" if actor == "system" else "said"
-    return _Draft(actor, kind, part.text, depth=depth, missing=part.missing, source=source)
+    kind = _KINDS.get(type(part), "noted" if actor == "system" else "said")
+    missing = part.missing if isinstance(part, Said) else None
+    return _Draft(actor, kind, part.text, depth=depth, missing=missing, source=source)
+
+
+_KINDS: Mapping[type, StepKind] = {
+    HandedOver: "handed over",
+    Retrieved: "retrieved",
+    Thought: "thought",
+}
 
 
 def built(

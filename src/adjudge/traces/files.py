@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -25,7 +25,7 @@ from adjudge.traces.names import TRACE_FILES
 from adjudge.traces.read import as_message, checked, lack_of_texts, unknown
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.values import Object
+from adjudge.traces.values import Object, object_in
 
 _LOOKED_AT = 50
 """Lines that are looked at to find out the format."""
@@ -304,7 +304,7 @@ def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
         value = document.value()
         if document.peek():
             raise document.wrong("the document goes on after its end")
-        yield value if isinstance(value, Mapping) else {}
+        yield object_in(value)
 
 
 def _is_line(head: str) -> bool:

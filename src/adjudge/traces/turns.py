@@ -51,7 +51,8 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    to: str
+    text: str
+    """The agent that goes on."""
 
 
 TurnPart = Said | Thought | CalledTool | Returned | Retrieved | HandedOver

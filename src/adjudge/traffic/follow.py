@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count, takewhile
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.results import Status
 from adjudge.errors import BudgetSpent, OtherConfiguration
@@ -119,10 +120,7 @@ class RoundDone:
             "chosen": self.taken.chosen,
             "late": self.taken.late,
             "bad": list(map(str, self.taken.bad)),
-            "judged": self.judged,
-            "waiting": self.waiting,
-            "away": self.away,
-            "sent": self.sent,
+            **some_of(self, "judged", "waiting", "away", "sent"),
         }
 
 

@@ -26,14 +26,14 @@ def is_followed(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def traffic_document(folder: Path, language: str = "en", window: int = _WINDOW) -> Document:
-    """The rates of the last days, each over the ``window`` days before it."""
+def traffic_document(folder: Path, language: str = "en") -> Document:
+    """The rates of the last days, each over the days of a window before it."""
     with reading_store(folder) as intake:
         counts, alarms = intake.counts(), list(alarms_kept(intake))
-        days = intake.days()[-_DAYS - window + 1 :]
+        days = intake.days()[-_DAYS - _WINDOW + 1 :]
     runs = {day: run for day in days if holds_run(run := runs_of_day(folder, day)[-1])}
     events = {day: sum(one.seen for one in counts if one.day == day) for day in days}
-    found = rolling_rates(runs, events, window)
+    found = rolling_rates(runs, events, _WINDOW)
     return Document(
         title=Message("Traffic: {name}", name=folder.name),
         lines=[one.sentence() for one in alarms],
@@ -43,7 +43,7 @@ def traffic_document(folder: Path, language: str = "en", window: int = _WINDOW) 
             Message(
                 "Rates are those of all events over the last {window} days, not those of the "
                 "sample; bars are 95 % intervals.",
-                window=window,
+                window=_WINDOW,
             ),
             Message(
                 "Label rows drawn at random (queue random) to correct a rate, and suspicious ones "

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message, plural
@@ -87,10 +88,7 @@ class TrafficRate:
         return {
             "judge": self.judge,
             "criteria": self.criterion,
-            "rows": self.rows,
-            "unscored": self.unscored,
-            "events": self.events,
-            "mean": self.mean,
+            **some_of(self, "rows", "unscored", "events", "mean"),
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,
         }
@@ -319,9 +317,7 @@ class AlarmState:
             "rises": self.bets.rises,
             "logs": [list(one) for one in self.bets.logs],
             "largest": self.bets.largest,
-            "day": self.day,
-            "seen": self.seen,
-            "missed": list(self.missed),
+            **some_of(self, "day", "seen", "missed"),
         }
 
     def look(self, day: str, scores: Mapping[int, float | None]) -> AlarmState:

@@ -13,6 +13,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
+from adjudge.domain.frozen import nonempty
 from adjudge.domain.json_types import (
     JsonDict,
     JsonObject,
@@ -72,11 +73,11 @@ def _phoenix(project: str, since: str, page: str) -> tuple[str, None]:
 
 def _langsmith(project: str, since: str, page: str) -> tuple[str, JsonObject]:
     wanted: JsonDict = {"session": [project], "start_time": since, "limit": _PAGE}
-    return "/api/v1/runs/query", {**wanted, **({"cursor": page} if page else {})}
+    return "/api/v1/runs/query", {**wanted, **nonempty(cursor=page)}
 
 
 def _paged(wanted: Mapping[str, object], page: str) -> Mapping[str, object]:
-    return {**wanted, **({"cursor": page} if page else {})}
+    return {**wanted, **nonempty(cursor=page)}
 
 
 def _langfuse_event(one: JsonObject) -> TrafficEvent:

@@ -98,12 +98,7 @@ def _step(one: Threshold) -> str:
             if one.reason.startswith("never")
             else Message("never accept: {reason}", reason=one.reason)
         )
-    known = {
-        "confidence": one.confidence,
-        "accepted": one.accepted,
-        "rows": one.rows,
-        "errors": one.errors,
-    }
+    known = some_of(one, "confidence", "accepted", "rows", "errors")
     if one.limit is None:
         return Message(
             "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} labelled rows, "

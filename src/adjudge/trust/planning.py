@@ -265,12 +265,12 @@ def _rows_plan(
     return Plan(what=what, settings=settings, size=size, rows=size.count, usd=usd)
 
 
-def planned_judge(folder: str | Path, *, judge: str | None = None) -> PlannedJudge:
+def planned_judge(folder: str | Path) -> PlannedJudge:
     """The judge of a run that has labels, as they say it is; one more label of each kind that it
     got wrong is added to theirs, so that a judge without a mistake so far is not taken for one that
     makes none.
     """
-    found = calibrate_run(folder, judge=judge, settings=CalibrationSettings(agreement=None))
+    found = calibrate_run(folder, settings=CalibrationSettings(agreement=None))
     fit = [one for one in found if one.confusion.sensitivity and one.confusion.specificity]
     if len(fit) != 1:
         raise SetupError(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.correction import FEW, corrected_mean, from_scale, from_unit, stratify
@@ -37,9 +38,7 @@ class CorrectedSlice:
         """This as a JSON-ready dict."""
         return {
             "name": str(self.name),
-            "rows": self.rows,
-            "labels": self.labels,
-            "naive": self.naive,
+            **some_of(self, "rows", "labels", "naive"),
             "corrected": self.corrected.to_dict(),
             "more": self.more,
             "pooled": self.pooled._asdict() if self.pooled else None,
