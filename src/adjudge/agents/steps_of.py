@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.trajectory import Step, Trajectory
 from adjudge.errors import SetupError
 
 Per = Literal["trajectory", "turn", "step"]
+PER: tuple[Per, ...] = get_args(Per)
 _LAST = re.compile(r"last(?: (\d{1,4}))?")
 _CALLS_OF = re.compile(r"calls of (\S.*)")
 

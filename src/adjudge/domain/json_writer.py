@@ -6,7 +6,6 @@ from collections.abc import Callable
 from json import JSONEncoder
 from json.encoder import c_make_encoder, encode_basestring_ascii
 
-
 _refused = JSONEncoder().default
 
 

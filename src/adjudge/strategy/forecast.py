@@ -28,9 +28,10 @@ def forecast(
     agent: Agent,
     writer: Conversations | None,
     known: Known | None = None,
+    prices: PriceTable | None = None,
 ) -> CostEstimate:
     """Functions of the caller's own, and models that are called as tools, are not in it."""
-    strategy, table = agent.strategy, PriceTable.load()
+    strategy, table = agent.strategy, prices or PriceTable.load()
     candidates = range(strategy.num_candidates)
     found = replace(_NOTHING, rows=len(candidates))
     for model, request in map(writer.request, candidates) if writer else ():
