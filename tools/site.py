@@ -26,6 +26,7 @@ PLACES = {
     "README.ru.md": "ru/index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
 }
 """Pages of the repository's root, and their addresses on the site."""
 LINK = re.compile(r"(\]\()([^)#:\s]+)([)#])")
