@@ -100,6 +100,7 @@ def _blocks() -> Iterator[Block]:
 BLOCKS = list(_blocks())
 ENGLISH_ONLY = {
     "design/decisions.md": "for who works on the code",
+    "../SECURITY.md": "who reports a weakness writes in English",
     "../training/README.md": "for who trains the embedded model",
 }
 """Pages that a Russian reader of the three ways can do without."""

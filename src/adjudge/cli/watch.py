@@ -115,7 +115,9 @@ class Watch:
         rate = max(self._done, self._there) / max(time.monotonic() - self._started, 1e-6)
         votes, failed = self._votes + self._votes_there, max(self._failed, self._failed_there)
         parts = [render(count_votes(votes), self.language)] if votes else []
-        parts.append(f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s")
+        if rate:
+            slow, fast = Message("{rate:.1f}/s", rate=rate), Message("{rate:.0f}/s", rate=rate)
+            parts.append(render(slow if rate < 100 else fast, self.language))
         usd, unpriced = self._money()
         if usd:
             parts.append(f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}")
