@@ -122,7 +122,6 @@ class CriterionImprovement:
         )
 
     def to_dict(self, parts: Split, cases: Sequence[DisputedRow], written: Path | None) -> JsonDict:
-        """This as a JSON-ready dict."""
         one = self.gain.estimate
         return {
             "criteria": self.before.name,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from adjudge.domain.instance import GivenFields
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.message import Usage
 from adjudge.lazy import loader
@@ -127,7 +128,7 @@ class Trajectory:
         return tuple(step for step in self.steps if step.call is not None)
 
     @property
-    def fields(self) -> Mapping[str, str | Sequence[str]]:
+    def fields(self) -> GivenFields:
         """What judges read: the fields of an instance. What the trace lacks is left out."""
         named: dict[str, str | Sequence[str]] = {
             "user_input": self.goal,

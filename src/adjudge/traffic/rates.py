@@ -81,7 +81,6 @@ class TrafficRate:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         limits = self.interval
         return {
             "judge": self.judge,
@@ -271,7 +270,6 @@ class Alarm:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "judge": self.judge,
             "criteria": self.criterion,

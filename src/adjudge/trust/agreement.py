@@ -84,7 +84,6 @@ class AgreementReport:
     """Of rows that were asked in two orders: all of them under an empty name, then by group."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         figures = {name: one.to_dict() for name, one in self.figures.items()}
         return {
             "n": self.count,
