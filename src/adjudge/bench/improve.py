@@ -191,10 +191,7 @@ def left_of(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
             continue
         account = Account.of(kept)
         calls += account.settled
-        tokens += (
-            sum(one.prompt_tokens + one.completion_tokens for one in account.used.values())
-            + account.lost.tokens
-        )
+        tokens += sum(one.tokens for one in account.used.values()) + account.lost.tokens
         usd += (
             sum(prices.cost(model, one) or 0.0 for model, one in account.used.items())
             + account.lost.usd

@@ -154,7 +154,7 @@ def effort_of(rows: Sequence[LabelledJudgment]) -> Effort:
     return Effort(
         rows=len(rows),
         calls=sum(one.calls for one in used.values()),
-        tokens=sum(one.prompt_tokens + one.completion_tokens for one in used.values()),
+        tokens=sum(one.tokens for one in used.values()),
         usd=None
         if unpriced or not recorded
         else sum(cost for cost in costs.values() if cost is not None),
