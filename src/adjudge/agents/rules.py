@@ -20,7 +20,6 @@ from adjudge.agents.schemas import SchemaProblem, problem_with
 from adjudge.checks.patterns import TooLong
 from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
-from adjudge.domain.message import Usage
 from adjudge.domain.numbers import number_of
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.errors import AdjudgeError, SetupError
@@ -589,14 +588,10 @@ def _model_calls(case: RuleCase) -> Found:
 
 def _tokens(case: RuleCase) -> Found:
     run = case.trajectory
-    counts = [_tokens_in(step.usage) for step in run.steps if step.usage]
-    total = _tokens_in(run.usage) if run.usage else 0
+    counts = [step.usage.tokens for step in run.steps if step.usage]
+    total = run.usage.tokens if run.usage else 0
     # no call takes no tokens: where there are none, nobody counted them
     return _recorded(case, "tokens", [one for one in counts if one], total or None)
-
-
-def _tokens_in(usage: Usage) -> int:
-    return usage.prompt_tokens + usage.completion_tokens
 
 
 def _usd(case: RuleCase) -> Found:

@@ -122,7 +122,6 @@ class CriterionImprovement:
         )
 
     def to_dict(self, parts: Split, cases: Sequence[DisputedRow], written: Path | None) -> JsonDict:
-        """This as a JSON-ready dict."""
         one = self.gain.estimate
         return {
             "criteria": self.before.name,
@@ -191,10 +190,7 @@ def left_of(budget: Budget | None, folders: Iterable[Path], prices: PriceTable) 
             continue
         account = Account.of(kept)
         calls += account.settled
-        tokens += (
-            sum(one.prompt_tokens + one.completion_tokens for one in account.used.values())
-            + account.lost.tokens
-        )
+        tokens += sum(one.tokens for one in account.used.values()) + account.lost.tokens
         usd += (
             sum(prices.cost(model, one) or 0.0 for model, one in account.used.items())
             + account.lost.usd

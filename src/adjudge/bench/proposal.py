@@ -14,11 +14,10 @@ from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Prompt, Request
 from adjudge.engine.run import Run, everything_in
 from adjudge.engine.written import written
-from adjudge.errors import RunError
+from adjudge.errors import RunError, WrongData
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
-from adjudge.messages import Message
 from adjudge.prompts.criteria_writing import DisputedRow, render_criteria_improvement
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.objects import find_objects
@@ -128,7 +127,7 @@ class Writer:
         """The proposal that ``text`` says. A ValueError says why it says none."""
         said = next((one.data for one in reversed(find_objects(text)) if one.data), None)
         if said is None:
-            raise ValueError(Message("the reply holds no JSON object"))
+            raise WrongData("the reply holds no JSON object")
         made = criteria
         if self.wording:
             made = replace(made, description=_text(said.get("description")) or made.description)
@@ -142,7 +141,7 @@ class Writer:
                 ),
             )
         if made == criteria:
-            raise ValueError(Message("the reply changes nothing"))
+            raise WrongData("the reply changes nothing")
         return Proposal(made, _text(said.get("explanation")))
 
 
@@ -158,11 +157,9 @@ def _options(options: Sequence[CriteriaOption], said: object) -> tuple[CriteriaO
     )
     unknown = [name for name in given if name not in {one.name for one in options}]
     if unknown:
-        raise ValueError(
-            Message(
-                "the reply names the option {option!r}, which the criterion does not have",
-                option=unknown[0],
-            )
+        raise WrongData(
+            "the reply names the option {option!r}, which the criterion does not have",
+            option=unknown[0],
         )
     return tuple(
         replace(one, description=given.get(one.name) or one.description) for one in options

@@ -172,6 +172,10 @@ class Usage(Amounts):
     """Prompt tokens that went through a provider's batches, at their price."""
     batch_completion_tokens: int = 0
 
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
     def in_batch(self) -> Usage:
         """The same, asked in a batch."""
         return replace(

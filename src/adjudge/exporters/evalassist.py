@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import nonempty, some_of
+from adjudge.domain.instance import GivenFields
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.verdict import TIE, letter
 
-Fields = Mapping[str, str | Sequence[str]]
 VERSION = 2
 OWN = "adjudge"
 """Under this key stands what EvalAssist has no place for, so that it comes back."""
@@ -56,7 +56,7 @@ def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) 
     }
 
 
-def instance_out(id: str, fields: Fields, judged: str, *, compares: bool) -> JsonDict:
+def instance_out(id: str, fields: GivenFields, judged: str, *, compares: bool) -> JsonDict:
     """A row that nobody judged and of which nobody expects anything.
 
     Texts in a list stand in one, and beside it as they are.

@@ -41,12 +41,10 @@ def direction_notes(
             and any(one.score is not None for one in question.options)
         )
         if scored and question.higher_is_better and _SOUNDS_BAD.search(name):
-            yield (
-                Message(
-                    "{name}: more counts as better, as the file does not say otherwise; "
-                    "--less-is-better {name!r} turns it round",
-                    name=name,
-                )
+            yield Message(
+                "{name}: more counts as better, as the file does not say otherwise; "
+                "--less-is-better {name!r} turns it round",
+                name=name,
             )
 
 

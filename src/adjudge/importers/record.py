@@ -12,6 +12,7 @@ from typing import Literal
 
 from adjudge.domain.criteria import CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import NOTHING
+from adjudge.domain.instance import GivenFields
 from adjudge.domain.label import Design, Kind, Winner
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Outcome
@@ -128,7 +129,7 @@ class RecordedRow:
     judge: str = UNJUDGED
     """What its judgments are filed under."""
     question: RecordedQuestion
-    fields: Mapping[str, str | Sequence[str]]
+    fields: GivenFields
     id: str | None = None
     votes: tuple[RecordedVote, ...] = ()
     marks: tuple[Mark, ...] = ()

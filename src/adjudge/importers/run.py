@@ -81,7 +81,6 @@ class ImportReport:
     ignored_files: list[str] = field(default_factory=list)
 
     def to_dict(self) -> JsonDict:
-        """This report as a JSON-ready dict."""
         return {
             **some_of(self, "source", "folder"),
             "format": self.kind,

@@ -6,14 +6,14 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from adjudge.domain.instance import STEPS
+from adjudge.domain.instance import STEPS, GivenFields
 from adjudge.domain.label import Answer, Kind, Label, State
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.held_rows import HeldRows
@@ -56,7 +56,7 @@ class ShownRow(NamedTuple):
     """A row as an annotator sees it: nothing in it depends on a verdict."""
 
     queued: QueuedRow
-    fields: Mapping[str, str | Sequence[str]]
+    fields: GivenFields
     """Its texts; of compared responses in the order they are shown."""
     order: tuple[int, ...]
     """Which of the row's own responses is shown at each place; empty where none are compared."""
@@ -102,7 +102,7 @@ class Labelling:
         self._known: tuple[object, list[Label]] | None = None
         """The labels there are, and until which."""
         self._began = time.time()
-        self._read: tuple[object, Mapping[str, str | Sequence[str]]] | None = None
+        self._read: tuple[object, GivenFields] | None = None
         """The row that was read last, and its texts."""
 
     @property
@@ -338,7 +338,7 @@ class Labelling:
             row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order)
         )
 
-    def _fields(self, row: QueuedRow) -> Mapping[str, str | Sequence[str]]:
+    def _fields(self, row: QueuedRow) -> GivenFields:
         """Read once while its row is the one that is shown: a trajectory is long."""
         with reading(self._store.folder) as ledger:
             known = row_checksum(ledger, row.judge, row.number)

@@ -10,13 +10,13 @@ from typing import NamedTuple
 from adjudge.data.columns import column_for
 from adjudge.data.dataset import BlankRows, Source, choose_columns, read_instances
 from adjudge.data.ids import ID_ALIASES
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import GivenFields, Instance
 from adjudge.errors import NothingToJudge, SetupError, WrongData
 from adjudge.messages import Message
 from adjudge.rag.dimensions import Dimension, chosen, rag_dimensions, read_dimensions
 from adjudge.rag.measures import RagMeasure, chosen_measures
 
-Row = Mapping[str, str | Sequence[str]] | Instance
+Row = GivenFields | Instance
 MAY_BE_ABSENT = ("history", "contexts")
 """A row need not have these: the prompt then says that there is nothing."""
 

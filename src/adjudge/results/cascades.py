@@ -92,7 +92,6 @@ class CascadeSummary:
         return join("; ", said)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         costs = self.costs
         return {
             "steps": [

@@ -59,7 +59,6 @@ class SystemSummary:
         return mean_bounds(self.winrate, self.rows, self.missing)
 
     def to_dict(self) -> JsonDict:
-        """This summary as a JSON-ready dict."""
         return {
             "system": self.name,
             **some_of(self, "wins", "ties", "losses"),
@@ -102,7 +101,6 @@ class OrderEffect:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         rates = some_of(self, "flip_rate", "noise_rate", "excess")
         return {"rows": self.rows, "turned": self.turned, **rates}
 

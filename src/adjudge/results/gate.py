@@ -411,7 +411,6 @@ class GateResult:
         return math.ceil(self.rows * (reach / abs(self.margin)) ** 2)
 
     def to_dict(self) -> JsonDict:
-        """This gate as a JSON-ready dict."""
         return {
             **some_of(self, "judge", "name", "measure", "value"),
             "lower": None if math.isinf(self.lower) else self.lower,

@@ -48,7 +48,6 @@ class MeasureSummary:
         return Summary.of_scores(self.mean, self.rows, self.missing, self.confident)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         found = {
             "mean": self.mean,
             "interval": interval_dict(self.interval),
@@ -73,7 +72,6 @@ class MeasuresSummary:
         return next((one for one in self.each if one.measure.name == name), None)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "measures": {one.measure.name: one.to_dict() for one in self.each},
             "blame": dict(self.blamed),

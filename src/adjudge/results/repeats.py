@@ -51,7 +51,6 @@ class Repeats:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             **some_of(self, "system", "rows", "incomplete"),
             "pass_all": {str(k): share for k, share in enumerate(self.pass_all, 1)},

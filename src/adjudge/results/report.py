@@ -98,7 +98,6 @@ class Section(JudgeCriterion):
             yield NamedFigure(of_system(key, self.system), of_system(name, self.system), value)
 
     def to_dict(self) -> JsonDict:
-        """This section as a JSON-ready dict."""
         found: JsonDict = {
             "judge": self.judge,
             "criteria": self.criteria,
@@ -134,7 +133,6 @@ class Skipped:
     blank_places: str = ""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return some_of(self, "rows", "reasons", "first", "blank", "blank_places")
 
     def kept(self) -> JsonDict:

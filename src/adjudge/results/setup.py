@@ -51,7 +51,6 @@ class FigureChange(NamedTuple):
         return self.now - self.before
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {**self._asdict(), "change": self.change}
 
 

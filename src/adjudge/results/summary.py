@@ -115,7 +115,6 @@ class Summary:
         return self.attempted - self.scored
 
     def to_dict(self) -> JsonDict:
-        """This summary as a JSON-ready dict."""
         return {
             **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
             **nonempty(skipped=self.skipped),

@@ -93,7 +93,6 @@ class SystemDifference:
         return Message("{system} is better", system=better)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         found = self.difference.estimate
         return {
             **some_of(self, "judge", "criteria", "systems", "means"),

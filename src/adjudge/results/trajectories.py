@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from adjudge.domain.agent_record import MeasuredPart
 from adjudge.domain.frozen import NOTHING, plain
-from adjudge.domain.instance import STEPS
+from adjudge.domain.instance import STEPS, GivenFields
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.numbers import number_of
 from adjudge.domain.record import JudgmentRecord
@@ -196,7 +196,7 @@ def _known(fields: JsonObject) -> object:
     return fields.get(_TRAJECTORY) or object()
 
 
-def steps_in(fields: Mapping[str, str | Sequence[str]]) -> KeptSteps | None:
+def steps_in(fields: GivenFields) -> KeptSteps | None:
     """The steps that stand in the fields of a row as texts; None where there are none."""
     texts = fields.get(STEPS)
     return KeptSteps(tuple(texts)) if texts and not isinstance(texts, str) else None

@@ -15,7 +15,7 @@ from adjudge.catalog.aspects import aspect, aspects
 from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
 from adjudge.data.sources.row import BadRow
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import GivenFields, Instance
 from adjudge.domain.json_types import is_deep
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import ModelError, NothingToJudge, SetupError, WrongData
@@ -237,7 +237,7 @@ def _given(file: EvalFile, name: str) -> bool:
     return name in file.given or bool(answered)
 
 
-def _accompanied(given: Mapping[str, str | Sequence[str]], instance: Instance) -> Instance:
+def _accompanied(given: GivenFields, instance: Instance) -> Instance:
     """The instance with what was given for all of them; its own fields come first."""
     return replace(instance, fields={**given, **instance.fields}) if given else instance
 

@@ -34,7 +34,6 @@ class RowsPage:
     """What the next page is asked for with; None behind the last."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "run": self.run,
             "judge": self.judge,

@@ -42,7 +42,6 @@ class Estimate:
         return Message(sentence, value=self.value, limits=said)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         limits = some_of(self, "value", "lower", "upper")
         return {**limits, "n": self.count, "reason": self.reason}
 

@@ -48,11 +48,9 @@ class Try:
         return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
 
     def to_dict(self) -> JsonDict:
-        """This try as a JSON-ready dict."""
-        results = [result.to_dict() for result in self.results]
         return {
             **some_of(self, "code", "reasons", "cost", "no_cost"),
-            "results": results,
+            "results": [result.to_dict() for result in self.results],
         }
 
 
@@ -82,11 +80,9 @@ class Candidate:
         return self.tries[-1].results if self.tries else ()
 
     def to_dict(self) -> JsonDict:
-        """This candidate as a JSON-ready dict."""
-        tries = [one.to_dict() for one in self.tries]
         return {
             **some_of(self, "number", "state", "why", "code", "cost"),
-            "tries": tries,
+            "tries": [one.to_dict() for one in self.tries],
         }
 
 
@@ -145,16 +141,13 @@ class Selection:
         return [one.cost for one in self.candidates if one.cost is not None]
 
     def to_dict(self) -> JsonDict:
-        """This selection as a JSON-ready dict."""
-        fresh = {"cost": self.fresh.cost, "reason": self.fresh.reason} if self.fresh else None
-        chosen = some_of(self, "cost", "compared", "cost_spread", "cost_is")
         return {
             "task": self.task,
             "output": cast(JsonValue, self.raw),
             "stdout": self.stdout,
             "winner": self.winner.number if self.winner else None,
-            **chosen,
-            "fresh": fresh,
+            **some_of(self, "cost", "compared", "cost_spread", "cost_is"),
+            "fresh": some_of(self.fresh, "cost", "reason") if self.fresh else None,
             "candidates": [one.to_dict() for one in self.candidates],
         }
 

@@ -112,7 +112,6 @@ class RoundDone:
         yield from (one.sentence() for one in self.alarms)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "day": self.day,
             "events": self.taken.new,

@@ -83,7 +83,6 @@ class TrafficRate:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         limits = self.interval
         return {
             "judge": self.judge,
@@ -273,7 +272,6 @@ class Alarm:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "judge": self.judge,
             "criteria": self.criterion,

@@ -22,7 +22,7 @@ from adjudge.domain.json_types import (
     objects_in,
     text_in,
 )
-from adjudge.errors import SetupError
+from adjudge.errors import SetupError, WrongData
 from adjudge.messages import Message, reason_of
 from adjudge.traffic.source import SourceAway, TrafficBatch, TrafficEvent
 
@@ -115,7 +115,7 @@ def _langsmith_event(one: JsonObject) -> TrafficEvent:
 def _text(one: JsonObject, name: str) -> str:
     found = text_in(one.get(name))
     if not found:
-        raise ValueError(Message("has no {column}", column=name))
+        raise WrongData("has no {column}", column=name)
     return found
 
 

@@ -85,7 +85,6 @@ class AgreementReport:
     """Of rows that were asked in two orders: all of them under an empty name, then by group."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         figures = {name: one.to_dict() for name, one in self.figures.items()}
         return {
             "n": self.count,
@@ -392,18 +391,19 @@ def _shared(rows: Iterable[LabelledRow], one: str, other: str) -> list[tuple[Ans
 
 
 def _by_slice(rows: Iterable[LabelledRow], slicing: Slicing | None) -> dict[str, list[LabelledRow]]:
+    if slicing is None:
+        return {}
     found: dict[str, list[LabelledRow]] = defaultdict(list)
-    for one in rows if slicing else ():
-        found[slicing.of_rows[one.place] if slicing else ""].append(one)
+    for one in rows:
+        found[slicing.of_rows[one.place]].append(one)
     return {name: found[name] for name in sorted(found)}
 
 
 def _orders(
     rows: Sequence[LabelledRow], settings: AgreementSettings, slicing: Slicing | None
 ) -> dict[str, OrderAgreement]:
-    own = {"": rows, **_by_slice(rows, slicing)}
-    names = list(own)
-    found = {name: order_agreement(own[name], settings.missing) for name in names}
+    parts = {"": rows, **_by_slice(rows, slicing)}
+    found = {name: order_agreement(own, settings.missing) for name, own in parts.items()}
     return {name: one for name, one in found.items() if one is not None}
 
 

@@ -77,15 +77,12 @@ class Disagreement:
     """The row's ``Instance.identity``."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
-            "row": self.row,
-            "id": self.id,
+            **some_of(self, "row", "id"),
             "judge_says": self.said,
             "people_say": self.truth,
             "labels": dict(self.answers),
-            "explanation": self.explanation,
-            "text": self.text,
+            **some_of(self, "explanation", "text"),
         }
 
 
@@ -130,7 +127,6 @@ class BenchedJudge(JudgeCriterion):
     """Row → whether the judge was right."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         effort, behind = self.effort, self.behind
         return {
             **some_of(self, "rank", "judge", "criteria", "identity", "models", "rows", "failed"),
@@ -167,7 +163,6 @@ class Ceiling:
     kappa: float | None
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "people": self.people,
             "pairs": self.pairs,
@@ -203,7 +198,6 @@ class Ranking:
         return self.judges[0].figure
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "question": self.question,
             "ceiling": self.ceiling.to_dict() if self.ceiling else None,
@@ -508,9 +502,7 @@ def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[
             split=split,
         )
     if not all(one.report.drawn for one in judges):
-        yield (
-            Message(
-                "the labelled rows were chosen, not drawn at random: the figures are about "
-                "these rows alone"
-            )
+        yield Message(
+            "the labelled rows were chosen, not drawn at random: the figures are about "
+            "these rows alone"
         )

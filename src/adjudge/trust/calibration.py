@@ -125,7 +125,6 @@ class Calibration(JudgeCriterion, HtmlRepr):
         return TIE in self.measure.options
 
     def to_dict(self) -> JsonDict:
-        """This calibration as a JSON-ready dict."""
         refused = self.refusal
         return {
             "judge": self.judge,

@@ -69,18 +69,15 @@ class CascadeReport(JudgeCriterion):
         for one in found.steps:
             yield join(": ", (one.step, _step(one)))
         if found.labels:
-            yield (
-                Message(
-                    "of {labels} labelled rows the steps decide {accepted}; the rest is left to "
-                    "'otherwise'",
-                    labels=found.labels,
-                    accepted=self.accepted,
-                )
+            yield Message(
+                "of {labels} labelled rows the steps decide {accepted}; the rest is left to "
+                "'otherwise'",
+                labels=found.labels,
+                accepted=self.accepted,
             )
         yield from self.notes
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         step = ("step", "identity", "confidence", "rows", "accepted", "errors", "limit", "reason")
         return {
             **some_of(self, "judge", "criteria"),

@@ -129,7 +129,6 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         return max(-self.reach, min(self.reach, limit))
 
     def to_dict(self) -> JsonDict:
-        """This comparison as a JSON-ready dict."""
         return {
             "judge": self.judge,
             "criteria": self.criteria,

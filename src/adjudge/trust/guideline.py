@@ -87,7 +87,6 @@ class GuidelineProblem:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "criteria": self.criteria,
             "options": list(self.options),

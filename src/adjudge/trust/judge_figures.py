@@ -153,7 +153,7 @@ def effort_of(rows: Sequence[LabelledJudgment], prices: PriceTable) -> Effort:
     return Effort(
         rows=len(rows),
         calls=sum(one.calls for one in used.values()),
-        tokens=sum(one.prompt_tokens + one.completion_tokens for one in used.values()),
+        tokens=sum(one.tokens for one in used.values()),
         usd=None
         if unpriced or not recorded
         else sum(cost for cost in costs.values() if cost is not None),

@@ -49,7 +49,6 @@ class ConsensusReport:
     reason: str = ""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "method": "Dawid–Skene",
             **some_of(self, "rows", "accuracy", "shares"),
@@ -123,7 +122,6 @@ class PanelReport:
         return found
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "labels": self.labels,
             "accuracy": self.panel,

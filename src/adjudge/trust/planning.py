@@ -148,7 +148,6 @@ class Plan:
         )
 
     def to_dict(self) -> JsonDict:
-        """This plan as a JSON-ready dict."""
         wanted = self.settings
         named = ("rate", "width", "difference", "bar", "power", "level", "sequential", "seed")
         return {

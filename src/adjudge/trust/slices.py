@@ -35,7 +35,6 @@ class CorrectedSlice:
     """The same pulled towards what the judge's errors on all rows let expect of this slice."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "name": str(self.name),
             **some_of(self, "rows", "labels", "naive"),
@@ -57,7 +56,6 @@ class SliceReport:
     notes: tuple[Message, ...] = ()
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "column": self.column,
             "level": self.level,

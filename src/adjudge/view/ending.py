@@ -188,7 +188,7 @@ def _was_asked(report: Report) -> bool:
 
 def _cost(report: Report) -> Iterator[Message]:
     used = report.usage
-    tokens = count_tokens(used.prompt_tokens + used.completion_tokens)
+    tokens = count_tokens(used.tokens)
     yield cost_message(report.used, report.setup.prices)
     yield count_calls(used.calls)
     yield Message("{tokens} (estimated)", tokens=tokens) if used.estimated else tokens

@@ -263,7 +263,7 @@ def _picked(steps: Sequence[Step], marks: Mapping[int, object]) -> list[int]:
 
 
 def _tokens(step: Step) -> int:
-    return step.usage.prompt_tokens + step.usage.completion_tokens if step.usage else 0
+    return step.usage.tokens if step.usage else 0
 
 
 def linked(text: str | None, link: Callable[[int], str]) -> tuple[ShownPiece, ...]:
