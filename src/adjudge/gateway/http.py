@@ -10,7 +10,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -426,7 +426,7 @@ def _seconds_until(date: str) -> float:
         return float("nan")
 
 
-@dataclass
+@light_dataclass()
 class _Client:
     """What belongs to one event loop."""
 
