@@ -247,11 +247,9 @@ async def _answer(
         if account := " ".join(filter(None, map(response.headers.get, _ACCOUNT_HEADERS))):
             client.accounts[endpoint.host, endpoint.secret.reveal()] = account
         secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
-        return (
-            response.status,
-            retry_after(response.headers.get("Retry-After")),
-            redact.struck_out(raw, secrets),
-        )
+        status = response.status
+        wait = None if status in _GOOD else retry_after(response.headers.get("Retry-After"))
+        return status, wait, redact.struck_out(raw, secrets)
 
 
 async def _body(
