@@ -21,7 +21,7 @@ _SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！")
 _WORDS_OF_A_SENTENCE = 3
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class CriteriaOption:
     """One answer a judge may give: ``CriteriaOption("Yes", 1.0)``, or with a description before the
     score.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from json import JSONEncoder
-from json.encoder import c_make_encoder, encode_basestring_ascii
+from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
 
 _refused = JSONEncoder().default
 

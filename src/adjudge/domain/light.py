@@ -33,14 +33,17 @@ else:
             shared = {"__eq__": _is_same, "__hash__": _hash if frozen else None, "__repr__": _said}
             if init:
                 shared["__init__"] = _InitOfClass(cls, frozen=frozen)
-            from_frozen = frozen and any(map(_is_frozen, cls.__mro__[1:]))
-            if frozen and not from_frozen:
+            if frozen:
                 shared |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
             for name in shared.keys() - cls.__dict__.keys():
                 if name != "__repr__" or cls.__repr__ in (object.__repr__, _said):
                     setattr(cls, name, shared[name])  # a short one that is inherited stays
-            dataclass(frozen=from_frozen, kw_only=kw_only, init=False, repr=False, eq=False)(cls)
-            cls.__dataclass_params__.frozen = frozen  # what inherits from it is to be frozen, too
+            frozen_bases = [one.__dataclass_params__ for one in cls.__mro__[1:] if _is_frozen(one)]
+            for one in frozen_bases if frozen else ():
+                one.frozen = False  # else ``dataclass`` would write what refuses, once more
+            dataclass(kw_only=kw_only, init=False, repr=False, eq=False)(cls)
+            for one in (*frozen_bases, cls.__dataclass_params__):
+                one.frozen = frozen  # what inherits from it is to be frozen, too
             return cls
 
         return made

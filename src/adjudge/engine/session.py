@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adjudge.domain.light import light_dataclass
@@ -70,7 +70,7 @@ class Call:
 OnCall = Callable[[Call], None]
 
 
-@dataclass
+@light_dataclass()
 class PartialAsk:
     """A ballot that a run asks, and how far that has come."""
 

@@ -10,7 +10,7 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -247,11 +247,9 @@ async def _answer(
         if account := " ".join(filter(None, map(response.headers.get, _ACCOUNT_HEADERS))):
             client.accounts[endpoint.host, endpoint.secret.reveal()] = account
         secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
-        return (
-            response.status,
-            retry_after(response.headers.get("Retry-After")),
-            redact.struck_out(raw, secrets),
-        )
+        status = response.status
+        wait = None if status in _GOOD else retry_after(response.headers.get("Retry-After"))
+        return status, wait, redact.struck_out(raw, secrets)
 
 
 async def _body(
@@ -426,7 +424,7 @@ def _seconds_until(date: str) -> float:
         return float("nan")
 
 
-@dataclass
+@light_dataclass()
 class _Client:
     """What belongs to one event loop."""
 

@@ -29,6 +29,7 @@ _OWN_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.a
 """How the names end of hosts that nobody else can reach."""
 VARIABLE = "ADJUDGE_PRICES"
 _NUMBERED = re.compile(r" \d+$")
+_WILD = re.compile(r"[*?\[]")
 """How a panel tells models of one name apart."""
 
 
@@ -103,7 +104,11 @@ class PriceTable:
         """The price of a model, or None where it is not known."""
         if model not in self._found:
             name = _NUMBERED.sub("", model)
-            fitting = [id for id in self.prices if fnmatchcase(name, id)]
+            fitting = [
+                id
+                for id in self.prices
+                if name.startswith(_WILD.split(id)[0]) and fnmatchcase(name, id)
+            ]
             best = max(fitting, key=lambda id: (id in self.own, len(id)), default="")
             self._found[model] = (
                 self.prices[best]

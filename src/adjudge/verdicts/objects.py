@@ -193,9 +193,10 @@ def _says_otherwise(
         if other is not None and other.option != verdict.option:
             return True
     if (
-        isinstance(question, Choice)
+        "score" in data
+        and isinstance(question, Choice)
         and not question.numeric
-        and _scores_otherwise(verdict, data.get("score"), question)
+        and _scores_otherwise(verdict, data["score"], question)
     ):
         return True
     if question.numeric and any(

@@ -5,7 +5,7 @@ whatever is sent, it knows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, field, replace
 
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.light import light_dataclass
@@ -185,7 +185,7 @@ class _KeptAccount:
     each: tuple[float, ...]
 
 
-@dataclass
+@light_dataclass()
 class Account:
     """Requests by what came of them.
 

@@ -145,13 +145,13 @@ class Circuit:
 
     def reached(self) -> None:
         """It answers: whoever waited for that goes on."""
-        if not self.answered:
-            self.answered = True
-            HAVE_ANSWERED.add(self._asked)
-            self.gate.widen(_ANY_NUMBER)
+        self.answered = True
+        HAVE_ANSWERED.add(self._asked)
+        self.gate.widen(_ANY_NUMBER)
 
     def success(self) -> None:
-        self.reached()
+        if not self.answered:
+            self.reached()
         for one in self._breakers():
             one.close()
 
