@@ -158,7 +158,7 @@ def test_what_a_terminal_would_obey_is_not_printed() -> None:
         (("check", "x", "--criterion", "c", "-m", "gtp-4o"), 1, "did you mean openai/gpt-4o-mini"),
         (("check", "x", "--criterion", "c", "-m", "openai/gpt-4o"), 1, "set OPENAI_API_KEY"),
         (("check", "x", "--criterion", " ", "-m", "scripted"), 1, "criterion is empty"),
-        (("check", "x", "--aspect", "beauty", "-m", "scripted"), 2, "there are harmlessness"),
+        (("check", "x", "--aspect", "beauty", "-m", "scripted"), 2, "known: harmlessness"),
         (("check", "x", "-m", "scripted"), 2, "--criterion"),
         (
             ("check", "x", "--criterion", "c", "--aspect", "coherence", "-m", "scripted"),

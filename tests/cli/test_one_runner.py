@@ -296,3 +296,22 @@ def test_prices_of_one_command_are_not_those_of_the_next(
         ]
         assert not CliRunner().invoke(app, words).exception
         assert os.environ.get("ADJUDGE_PRICES") == before.get("ADJUDGE_PRICES")
+
+
+def test_a_run_costs_the_same_wherever_it_is_shown(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    (tmp_path / "prices.yaml").write_text("scripted: {input: 1000, output: 2000}\n")
+    judges = [{"kind": "aspect", "criteria": "It is short."}]
+    (tmp_path / "eval.yaml").write_text(
+        json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges})
+    )
+    dear = ("run", "eval.yaml", "--prices", "prices.yaml", "--json")
+    spent = adjudge(tmp_path, *dear, "--max-usd", "0.0001", "--run", "stopped")
+    assert (spent.returncode, "max_usd" in spent.stderr) == (1, True)
+    cost = json.loads(adjudge(tmp_path, *dear).stdout)["summary"]["cost_usd"]
+    assert cost > 0
+    again = json.loads(adjudge(tmp_path, "run", "eval.yaml", "--json").stdout)
+    shown = json.loads(adjudge(tmp_path, "runs", "show", "runs/eval", "--json").stdout)
+    listed = json.loads(adjudge(tmp_path, "runs", "list", "--json").stdout)
+    assert {again["summary"]["cost_usd"], shown["summary"]["cost_usd"]} == {cost}
+    assert [one["cost_usd"] for one in listed["results"]] == [cost]

@@ -2,37 +2,9 @@
 
 from __future__ import annotations
 
-import click
 from click import UsageError
 
-from adjudge.cli.options import FROM_ONE, together
 from adjudge.messages import Message
-
-cluster_options = together(
-    click.option(
-        "--on",
-        metavar="CLUSTER",
-        help="Spread the rows over a Ray cluster: ray (that of RAY_ADDRESS, else workers on this "
-        "machine), or ray://HOST:PORT; "
-        "or share them with other processes that are started so, by "
-        "postgresql://HOST/DATABASE#NAME.",
-    ),
-    click.option(
-        "--workers",
-        type=FROM_ONE,
-        help=(
-            "With --on: how many; by default one per CPU of the Ray cluster. With Postgres: "
-            "about how many there are."
-        ),
-    ),
-    click.option(
-        "--store",
-        metavar="PLACE",
-        help="With --on ray: where the workers write, instead of the run's folder: a folder that "
-        "all machines see, or a bucket, "
-        "such as s3://BUCKET/PREFIX.",
-    ),
-)
 
 
 def check_alone(

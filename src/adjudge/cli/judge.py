@@ -5,7 +5,7 @@ each other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -39,18 +39,20 @@ from adjudge.cli.options import (
     PATH,
     Flags,
     accompanying,
-    argument,
     as_json,
     bias,
     both_orders,
     columns,
     command,
     gate,
-    given_as,
     judging,
     named,
+    option,
+    options,
     output,
+    positional,
     questions,
+    shared,
     votes,
 )
 from adjudge.domain.criteria import Criteria
@@ -67,66 +69,94 @@ from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Ord
 from adjudge.runs.execute import JudgmentDone
 
 
-@dataclass(frozen=True)
-class JudgeOptions:
+@dataclass(frozen=True, kw_only=True)
+class TextOptions:
     """What both commands can be told."""
 
-    criterion: tuple[str, ...]
-    named: tuple[str, ...]
-    file: Path | None
-    column: tuple[str, ...]
-    given: Mapping[str, str | Sequence[str]]
-    self_consistency: int
-    check_positional_bias: bool
-    output: Path | None
-    as_json: bool
+    given: Mapping[str, str | Sequence[str]] = shared(accompanying)
+    self_consistency: int = shared(votes)
+    output: Path | None = shared(output)
+    as_json: bool = shared(as_json)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeOptions(TextOptions):
+    """What ``adjudge judge`` can be told."""
+
+    text: str | None = positional(
+        "The text to judge; - reads it from standard input.", required=False
+    )
+    criterion: tuple[str, ...] = shared(questions)
+    named: tuple[str, ...] = shared(named)
+    file: Path | None = option(
+        "-f",
+        "--file",
+        "--data",
+        type=PATH,
+        help="A text, or rows: .csv, .jsonl, .json, …; - is rows.",
+    )
+    column: tuple[str, ...] = shared(columns)
+    check_positional_bias: bool = shared(bias)
+    feedback: bool = option("--feedback", is_flag=True, help="Ask what would make the text better.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions(TextOptions):
+    """What ``adjudge compare`` can be told."""
+
+    responses: tuple[str, ...] = positional("Two or more responses to compare.", nargs=-1)
+    criterion: tuple[str, ...] = shared(questions)
+    named: tuple[str, ...] = shared(named)
+    file: Path | None = option(
+        "-f", "--file", "--data", type=PATH, help="Rows: .csv, .jsonl, .json, …; - reads them."
+    )
+    column: tuple[str, ...] = option(
+        "--column", multiple=True, help="A response's column (repeat), or FIELD=COLUMN."
+    )
+    contests: str = option(
+        "--contests",
+        default="joint",
+        help="joint: one call ranks all; pairs: every two are a contest.",
+    )
+    tie: bool = option("--tie/--no-tie", default=True, help="Whether a tie is allowed.")
+    order: Order = option(
+        "--order",
+        type=click.Choice(ORDERS),
+        default="both",
+        help="both: ask again with the responses reversed; one: as they stand.",
+    )
+    check_positional_bias: bool = shared(both_orders)
 
 
 @command()
-@argument("text", "The text to judge; - reads it from standard input.", required=False)
-@questions
-@named
-@click.option(
-    "-f",
-    "--file",
-    "--data",
-    "file",
-    type=PATH,
-    help="A text, or rows: .csv, .jsonl, .json, …; - is rows.",
-)
-@columns
-@accompanying
-@votes
-@bias
-@click.option("--feedback", is_flag=True, help="Ask what would make the text better.")
-@output
-@as_json
+@options(JudgeOptions)
 @judging()
-@given_as("asked", JudgeOptions, [one.name for one in fields(JudgeOptions)])
-def judge(text: str | None, feedback: bool, asked: JudgeOptions, flags: Flags) -> int:
+def judge(options: JudgeOptions, flags: Flags) -> int:
     """Judge texts by one criterion, or by several with equal weights."""
-    wanted = _criteria(asked.criterion, asked.named, "direct", flags.language)
+    wanted = _criteria(options.criterion, options.named, "direct", flags.language)
     multi = MultiCriteria.of(wanted)
     multi.check_scores()
-    check_writable(asked.output)
-    judged = _judged_field(wanted, asked.given)
+    check_writable(options.output)
+    judged = _judged_field(wanted, options.given)
     entry = DirectEntry(
         kind="direct",
         criteria=tuple(map(CriteriaEntry, wanted)),
-        strictness=asked.self_consistency,
-        check_positional_bias=asked.check_positional_bias,
-        feedback=feedback,
+        strictness=options.self_consistency,
+        check_positional_bias=options.check_positional_bias,
+        feedback=options.feedback,
         temperature=flags.temperature,
         seed=flags.seed,
     )
-    data = data_entry(flags, rows_in(text, asked.file), columns_from(asked.column, judged))
-    texts = texts_in(text, asked.file, judged, flags.encoding)
+    data = data_entry(
+        flags, rows_in(options.text, options.file), columns_from(options.column, judged)
+    )
+    texts = texts_in(options.text, options.file, judged, flags.encoding)
     outcome, judgments = _judged(
         eval_file_from_flags(
-            flags, entry, data, _complete(texts, asked.given, wanted), asked.given
+            flags, entry, data, _complete(texts, options.given, wanted), options.given
         ),
-        asked,
         flags,
+        as_json=options.as_json,
     )
     if judgments is None:
         return ExitCode.OK
@@ -138,32 +168,13 @@ def judge(text: str | None, feedback: bool, asked: JudgeOptions, flags: Flags) -
         if len(wanted) > 1
         else None
     )
-    return finish(outcome, judgments, asked.output, as_json=asked.as_json, aggregates=aggregates)
+    return finish(
+        outcome, judgments, options.output, as_json=options.as_json, aggregates=aggregates
+    )
 
 
 @command()
-@argument("responses", "Two or more responses to compare.", nargs=-1)
-@questions
-@named
-@click.option(
-    "-f", "--file", "--data", "file", type=PATH, help="Rows: .csv, .jsonl, .json, …; - reads them."
-)
-@click.option("--column", multiple=True, help="A response's column (repeat), or FIELD=COLUMN.")
-@accompanying
-@click.option(
-    "--contests", default="joint", help="joint: one call ranks all; pairs: every two are a contest."
-)
-@click.option("--tie/--no-tie", default=True, help="Whether a tie is allowed.")
-@votes
-@click.option(
-    "--order",
-    type=click.Choice(ORDERS),
-    default="both",
-    help="both: ask again with the responses reversed; one: as they stand.",
-)
-@both_orders
-@output
-@as_json
+@options(CompareOptions)
 @judging(
     {
         "fail_under": gate(
@@ -171,62 +182,54 @@ def judge(text: str | None, feedback: bool, asked: JudgeOptions, flags: Flags) -
         )
     }
 )
-@given_as("asked", JudgeOptions, [one.name for one in fields(JudgeOptions)])
-def compare(
-    responses: tuple[str, ...],
-    contests: str,
-    tie: bool,
-    order: Order,
-    asked: JudgeOptions,
-    flags: Flags,
-) -> int:
+def compare(options: CompareOptions, flags: Flags) -> int:
     """Say which of two or more responses is better, and over several rows which system wins."""
-    wanted = _criteria(asked.criterion, asked.named, "pairwise", flags.language)
+    wanted = _criteria(options.criterion, options.named, "pairwise", flags.language)
     if len(wanted) > 1:
         raise UsageError(Message("compare takes one criterion at a time on the command line"))
-    if asked.check_positional_bias and order == "one":
+    if options.check_positional_bias and options.order == "one":
         raise UsageError(
             Message(
                 "--check-positional-bias asks in both orders, and --order one in one: leave one "
                 "of them out"
             )
         )
-    check_writable(asked.output)
+    check_writable(options.output)
     entry = PairwiseEntry(
         kind="pairwise",
         criteria=tuple(map(CriteriaEntry, wanted)),
-        contests=_contests(contests),
-        tie_enabled=tie,
-        strictness=asked.self_consistency,
-        order=order,
+        contests=_contests(options.contests),
+        tie_enabled=options.tie,
+        strictness=options.self_consistency,
+        order=options.order,
         temperature=flags.temperature,
         seed=flags.seed,
     )
     data, texts = _comparisons(
-        responses, asked.file, asked.column, wanted[0].to_evaluate_field, flags
+        options.responses, options.file, options.column, wanted[0].to_evaluate_field, flags
     )
     outcome, judgments = _judged(
         eval_file_from_flags(
-            flags, entry, data, _complete(texts, asked.given, wanted), asked.given
+            flags, entry, data, _complete(texts, options.given, wanted), options.given
         ),
-        asked,
         flags,
+        as_json=options.as_json,
     )
     if judgments is None:
         return ExitCode.OK
-    return finish(outcome, judgments, asked.output, as_json=asked.as_json)
+    return finish(outcome, judgments, options.output, as_json=options.as_json)
 
 
 def _judged(
-    file: EvalFile, asked: JudgeOptions, flags: Flags
+    file: EvalFile, flags: Flags, *, as_json: bool
 ) -> tuple[RunOutcome, JudgmentSpool | None]:
     """What came of it; no judgments where only the cost was asked for, which is printed."""
     outcome = outcome_for(prepare_run(file, flags), flags)
     if flags.dry_run:
-        show_estimate(estimated(outcome), as_json=asked.as_json)
+        show_estimate(estimated(outcome), as_json=as_json)
         return outcome, None
     return outcome, judge_all(
-        RunDisplay(outcome, quiet=flags.quiet or asked.as_json, otel=flags.otel, keeps=True)
+        RunDisplay(outcome, quiet=flags.quiet or as_json, otel=flags.otel, keeps=True)
     )
 
 

@@ -27,7 +27,7 @@ _ENDINGS = (".md", ".html")
 )
 def judge_card(run: Path, attack: Path | None, drift: Path | None, output: Path | None) -> int:
     """Print a page about the judges of a run: what they judge and how, agreement with people,
-    leanings, attacks, drift, cost, limits. What is not known is said to be missing.
+    leanings, attacks, drift, cost, limits. What is not known is listed as missing.
     """
     if output is not None:
         check_page(output, _ENDINGS)

@@ -175,10 +175,18 @@ def options(kind: type) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """The options that the fields of ``kind`` describe, its own before those it inherits, for a
     command that is given them as one value, ``options``.
     """
+    return given_as("options", kind, [one.name for one in fields(kind)], *_options_of(kind))
+
+
+def _options_of(
+    kind: type, other: Mapping[str, Decorator[Any]] | None = None
+) -> Iterator[Decorator[Any]]:
+    """``other``: field → the option that fills it instead."""
     known = {one.name: one for one in fields(kind)}
     names = dict.fromkeys(name for cls in kind.__mro__ for name in get_annotations(cls))
-    made = [known[name].metadata[_MAKES](name) for name in names if name in known]
-    return given_as("options", kind, list(known), *made)
+    for name in names:
+        if name in known:
+            yield (other or {}).get(name) or known[name].metadata[_MAKES](name)
 
 
 def given_as(
@@ -415,14 +423,12 @@ header_row = click.option(
     metavar="N",
     help="The row of the sheet that names the columns; by default the first with a text.",
 )
-workbook = together(sheet, header_row)
 bad_rows = click.option(
     "--stop-at-bad-row/--skip-bad-rows",
     help=(
         "What to do at a row that cannot be judged: stop, or leave it out, say so and exit with 3."
     ),
 )
-limits = together(limit, max_usd, max_calls, max_tokens, prices, no_cache)
 LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
 confidence_of_intervals = click.option(
     "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
@@ -490,73 +496,43 @@ class SpendingOptions:
 class RunFlags(SpendingOptions):
     """What a command can be told that asks models, and judges no rows."""
 
-    run: Path | None
+    run: Path | None = shared(run_folder)
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class RowFlags(SpendingOptions):
     """What every command that judges rows can be told, with an eval file or without."""
 
-    model: tuple[str, ...]
-    at: ServerEntry
-    limit: int | None
-    id: str | None
-    encoding: str | None
-    sheet: str | None
-    header_row: int | None
-    fail_under: FailUnder | None
-    baseline: Path | None
-    confidence: float | None
-    sequential: bool
-    not_worse_than: str | None
-    margin: float | None
-    cluster: str | None
-    otel: bool
-    quiet: bool
+    model: tuple[str, ...] = shared(models)
+    at: ServerEntry = shared(server)
+    max_concurrency: int | None = shared(at_once)
+    limit: int | None = shared(limit)
+    id: str | None = shared(row_names)
+    fail_under: FailUnder | None = shared(fail_under)
+    baseline: Path | None = shared(baseline)
+    confidence: float | None = shared(confidence)
+    sequential: bool = shared(gate_sequential)
+    not_worse_than: str | None = shared(not_worse_than)
+    margin: float | None = shared(margin)
+    cluster: str | None = shared(gate_cluster)
+    encoding: str | None = shared(encoding)
+    sheet: str | None = shared(sheet)
+    header_row: int | None = shared(header_row)
+    otel: bool = shared(otel)
+    quiet: bool = shared(quiet)
 
 
 @light_dataclass(frozen=True, kw_only=True)
 class Flags(RowFlags):
     """What every command that judges without an eval file can be told."""
 
-    temperature: float | None
-    seed: int | None
-    language: str
-    max_concurrency: int | None
-    run: Path | None
-    stop_at_bad_row: bool
-
-
-_JUDGING: Mapping[str, Decorator[Any]] = {
-    "models": models,
-    "server": server,
-    "temperature": temperature,
-    "seed": seed,
-    "language": language,
-    "limit": limit,
-    "row_names": row_names,
-    "at_once": at_once,
-    "run_folder": run_folder,
-    "resume": resume,
-    "max_usd": max_usd,
-    "max_calls": max_calls,
-    "max_tokens": max_tokens,
-    "prices": prices,
-    "no_cache": no_cache,
-    "otel": otel,
-    "quiet": quiet,
-    "dry_run": dry_run,
-    "fail_under": fail_under,
-    "baseline": baseline,
-    "confidence": confidence,
-    "sequential": gate_sequential,
-    "not_worse_than": not_worse_than,
-    "margin": margin,
-    "cluster": gate_cluster,
-    "encoding": encoding,
-    "workbook": workbook,
-    "bad_rows": bad_rows,
-}
+    model: tuple[str, ...] = shared(models)
+    at: ServerEntry = shared(server)
+    temperature: float | None = shared(temperature)
+    seed: int | None = shared(seed)
+    language: str = shared(language)
+    run: Path | None = shared(run_folder)
+    stop_at_bad_row: bool = shared(bad_rows)
 
 
 _EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could not run, 2 usage,
@@ -567,11 +543,11 @@ def judging(
     other: Mapping[str, Decorator[Any]] | None = None,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """All options of Flags, given to the command as ``flags``; ``other`` ones in the place of those
-    of that name.
+    that fill a field of that name.
 
     What the exit codes of such a command mean is added to its help.
     """
-    decorate = _flags(Flags, *{**_JUDGING, **(other or {})}.values())
+    decorate = _flags(Flags, other)
 
     def explained(function: Callable[..., int]) -> Callable[..., int]:
         function.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_EXIT_CODES}"
@@ -582,16 +558,15 @@ def judging(
 
 def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
     """All options of RunFlags, given to the command as ``flags``."""
-    return _flags(
-        RunFlags, run_folder, resume, max_usd, max_calls, max_tokens, prices, no_cache, dry_run
-    )
+    return _flags(RunFlags)
 
 
 def _flags(
-    kind: type[Flags] | type[RunFlags], *options: Decorator[Any]
+    kind: type[Flags] | type[RunFlags], other: Mapping[str, Decorator[Any]] | None = None
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     names = [one.name for one in fields(kind)]
-    return given_as("flags", lambda **typed: _completed(kind(**typed)), names, *options)
+    made = _options_of(kind, other)
+    return given_as("flags", lambda **typed: _completed(kind(**typed)), names, *made)
 
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:

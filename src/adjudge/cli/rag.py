@@ -56,7 +56,7 @@ from adjudge.runs.execute import ColumnsChosen, Event
 
 _SEEDS_KEY = "API_KEY"
 _OTHER = {
-    "models": click.option(
+    "model": click.option(
         "-m",
         "--model",
         multiple=True,

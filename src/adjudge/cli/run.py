@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from click import UsageError
 
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import current_project, model_entries
-from adjudge.cli.cluster import check_alone, cluster_options
+from adjudge.cli.cluster import check_alone
 from adjudge.cli.confirm_code import confirm_code
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import (
@@ -31,31 +31,17 @@ from adjudge.cli.execute import (
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
+    FROM_ONE,
     LANGUAGE,
     LOCATION,
     PATH,
     RowFlags,
     argument,
     as_json,
-    at_once,
-    baseline,
     command,
-    confidence,
-    dry_run,
-    encoding,
-    fail_under,
-    gate_cluster,
-    gate_sequential,
-    given_as,
-    limits,
-    margin,
-    not_worse_than,
-    otel,
-    quiet,
-    resume,
-    row_names,
-    server,
-    workbook,
+    option,
+    options,
+    shared,
 )
 from adjudge.cli.output import echo, use_language
 from adjudge.cli.overwriting import refuse_overwriting
@@ -96,20 +82,97 @@ gates: {fail_under: 0.8}
 class RunOptions(RowFlags):
     """What the command line says of a run."""
 
-    folder: Path | None
-    data: Path | ObjectFile | None
-    stop_at_bad_row: bool | None
-    fork: Path | None
-    retry_failed: bool
-    output: tuple[Path | ObjectFile, ...]
-    as_json: bool
-    language: str | None
-    on: str | None
-    workers: int | None
-    store: str | None
-    max_concurrency: int | None
-    target: tuple[str, ...]
-    yes: bool
+    folder: Path | None = option(
+        "--run", type=PATH, help="The run's folder, instead of the one the file names."
+    )
+    data: Path | ObjectFile | None = option(
+        "--data",
+        type=LOCATION,
+        help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.",
+    )
+    model: tuple[str, ...] = option(
+        "-m",
+        "--model",
+        multiple=True,
+        help=(
+            "Ask this model instead of the file's; with several, every judge is asked with each, "
+            "and a cascade takes them as steps."
+        ),
+    )
+    target: tuple[str, ...] = option(
+        "--target",
+        multiple=True,
+        help=(
+            "Who answers the rows, instead of the file's target: a model, a command, an address "
+            "or file.py:function; repeatable."
+        ),
+    )
+    yes: bool = option(
+        "--yes",
+        is_flag=True,
+        help="Run the commands and the code that the file names without asking, as in CI.",
+    )
+    stop_at_bad_row: bool | None = option(
+        "--stop-at-bad-row/--skip-bad-rows",
+        default=None,
+        help=(
+            "What to do at a row that cannot be judged, whatever the file says: stop, or leave it "
+            "out, say so and exit with 3."
+        ),
+    )
+    fork: Path | None = option(
+        "--fork", type=PATH, help="Reuse the answers of this other run that still apply."
+    )
+    retry_failed: bool = option(
+        "--retry-failed", is_flag=True, help="Ask again where an answer had no verdict."
+    )
+    output: tuple[Path | ObjectFile, ...] = option(
+        "-o",
+        "--output",
+        type=LOCATION,
+        multiple=True,
+        help=(
+            "Also write the run here: .csv, .jsonl, .parquet, .md or .html, also s3://…; "
+            "repeatable."
+        ),
+    )
+    language: str | None = option(
+        "--language",
+        type=LANGUAGE,
+        help="Language of prompts, explanations, criteria and reports, whatever the file says.",
+    )
+    as_json: bool = shared(as_json)
+    watch: bool = option(
+        "--watch",
+        is_flag=True,
+        help="Carry it out again whenever the file, its criteria or its rows change.",
+    )
+    show_schema: bool = option(
+        "--schema", is_flag=True, help="Print the JSON schema of eval files, for editors."
+    )
+    on: str | None = option(
+        "--on",
+        metavar="CLUSTER",
+        help="Spread the rows over a Ray cluster: ray (that of RAY_ADDRESS, else workers on this "
+        "machine), or ray://HOST:PORT; "
+        "or share them with other processes that are started so, by "
+        "postgresql://HOST/DATABASE#NAME.",
+    )
+    workers: int | None = option(
+        "--workers",
+        type=FROM_ONE,
+        help=(
+            "With --on: how many; by default one per CPU of the Ray cluster. With Postgres: "
+            "about how many there are."
+        ),
+    )
+    store: str | None = option(
+        "--store",
+        metavar="PLACE",
+        help="With --on ray: where the workers write, instead of the run's folder: a folder that "
+        "all machines see, or a bucket, "
+        "such as s3://BUCKET/PREFIX.",
+    )
 
     def file(self, source: Path | EvalFile) -> EvalFile:
         """The eval file with what the command line says of its models, rows and gates.
@@ -186,97 +249,9 @@ class RunOptions(RowFlags):
 
 @command()
 @argument("file", "The eval file, such as eval.yaml.", type=PATH, required=False)
-@click.option(
-    "--run", "folder", type=PATH, help="The run's folder, instead of the one the file names."
-)
-@click.option(
-    "--data",
-    type=LOCATION,
-    help="Judge these rows instead of the file's: a data file, or the rows of an earlier run.",
-)
-@resume
-@click.option(
-    "-m",
-    "--model",
-    multiple=True,
-    help=(
-        "Ask this model instead of the file's; with several, every judge is asked with each, "
-        "and a cascade takes them as steps."
-    ),
-)
-@click.option(
-    "--target",
-    multiple=True,
-    help=(
-        "Who answers the rows, instead of the file's target: a model, a command, an address or "
-        "file.py:function; repeatable."
-    ),
-)
-@click.option(
-    "--yes",
-    is_flag=True,
-    help="Run the commands and the code that the file names without asking, as in CI.",
-)
-@server
-@at_once
-@limits
-@row_names
-@fail_under
-@baseline
-@confidence
-@gate_sequential
-@not_worse_than
-@margin
-@gate_cluster
-@click.option(
-    "--stop-at-bad-row/--skip-bad-rows",
-    default=None,
-    help=(
-        "What to do at a row that cannot be judged, whatever the file says: stop, or leave it "
-        "out, say so and exit with 3."
-    ),
-)
-@click.option("--fork", type=PATH, help="Reuse the answers of this other run that still apply.")
-@click.option("--retry-failed", is_flag=True, help="Ask again where an answer had no verdict.")
-@click.option(
-    "-o",
-    "--output",
-    type=LOCATION,
-    multiple=True,
-    help="Also write the run here: .csv, .jsonl, .parquet, .md or .html, also s3://…; repeatable.",
-)
-@encoding
-@workbook
-@click.option(
-    "--language",
-    type=LANGUAGE,
-    help="Language of prompts, explanations, criteria and reports, whatever the file says.",
-)
-@as_json
-@dry_run
-@otel
-@quiet
-@click.option(
-    "--watch",
-    is_flag=True,
-    help="Carry it out again whenever the file, its criteria or its rows change.",
-)
-@click.option(
-    "--schema",
-    "show_schema",
-    is_flag=True,
-    help="Print the JSON schema of eval files, for editors.",
-)
-@cluster_options
+@options(RunOptions)
 @batch_options
-@given_as("wanted", RunOptions, [one.name for one in fields(RunOptions)])
-def run(
-    file: Path | EvalFile | None,
-    show_schema: bool,
-    watch: bool,
-    wanted: RunOptions,
-    batch: BatchFlags | None,
-) -> int:
+def run(file: Path | EvalFile | None, options: RunOptions, batch: BatchFlags | None) -> int:
     """Run an eval file: data, judges, models, budget, outputs and gates.
 
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a
@@ -284,7 +259,7 @@ def run(
     and the gates hold, 1 could not run or stopped before the end, 2 usage, 3 some judgments have no
     score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive.
     """
-    if show_schema:
+    if options.show_schema:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
         return ExitCode.OK
     if file is None:
@@ -298,20 +273,20 @@ def run(
         )
         return ExitCode.USAGE
     settings = batch.settings() if batch else None
-    if (wanted.on, wanted.workers, wanted.store) != (None, None, None):
+    if (options.on, options.workers, options.store) != (None, None, None):
         check_alone(
-            wanted.on,
-            wanted.workers,
-            wanted.store,
+            options.on,
+            options.workers,
+            options.store,
             batch=batch is not None,
-            fork=wanted.reused() is not None,
-            watch=watch,
+            fork=options.reused() is not None,
+            watch=options.watch,
         )
-    if not watch:
-        return _carry_out(wanted.file(file), wanted, settings)
+    if not options.watch:
+        return _carry_out(options.file(file), options, settings)
     if isinstance(file, EvalFile):
         raise UsageError(Message("--watch looks at an eval file: use adjudge run FILE --watch"))
-    return _on_change(file, wanted, settings)
+    return _on_change(file, options, settings)
 
 
 def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> int:
