@@ -2,7 +2,7 @@
 methods written for each.
 
 These share what compares, hashes and shows them, which is slower: what is hashed a thousand times a
-second stays an ordinary dataclass. Making a frozen one takes a third of the time.
+second stays an ordinary dataclass. Making a frozen one takes about a third of the time.
 """
 
 from __future__ import annotations

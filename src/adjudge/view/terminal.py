@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from rich.console import Console, RenderableType
 from rich.markup import escape
-from rich.table import Table
 from rich.text import Text
 
 from adjudge.messages import render
 from adjudge.view.workflow_commands import defused
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
@@ -70,6 +73,8 @@ class Screen:
         title: Text | None = None,
     ) -> Table:
         """A table without lines, its columns ``gap`` apart."""
+        from rich.table import Table  # not loaded to show one judgment
+
         table = Table(
             *(escape(self.render(one)) for one in headings),
             box=None,

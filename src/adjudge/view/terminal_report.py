@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from adjudge.domain.judge_criterion import of_system
 from adjudge.messages import Message, join, plural, term
 from adjudge.results.counts import count_judgments, count_rows
@@ -17,6 +15,8 @@ from adjudge.view.terminal import Screen
 from adjudge.view.terms import rule_title
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from adjudge.results.contests import ContestSummary
     from adjudge.results.rag import DimensionSummary, RagSummary
     from adjudge.results.report import Report, Section

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rich.table import Table
 from rich.text import Text
 
 from adjudge.domain.rag_record import RagDetail
@@ -18,6 +17,8 @@ from adjudge.view.terminal import Screen
 from adjudge.view.terms import option_title, rule_title
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from adjudge.results.report import Report, Section
 
 FEW = 20
