@@ -120,7 +120,7 @@ class JudgmentLine(NamedTuple):
     verdict: str | None
     votes_valid: int
     votes_requested: int
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
     begins: str
     """How the judged text begins; of compared responses, each of them."""
     fields: Mapping[str, str]
