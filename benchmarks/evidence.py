@@ -35,8 +35,8 @@ from adjudge.domain.message import Request, Usage
 from adjudge.judges.evidence_flags import SURE, odds_in
 from adjudge.rag import RagResult
 from adjudge.reading.fragments import fragments_in
-from adjudge.reading.quotes import overlap
 from adjudge.reading.sentences import sentences
+from adjudge.reading.words import content_words
 from adjudge.stats.selective import Stage, cascade_thresholds
 
 RESAMPLES = 400
@@ -191,6 +191,13 @@ def measure_without_models(name: str, items: Sequence[Item]) -> None:
         f"  rules mark {flagged} texts: precision {precision:.2f}, recall {recall:.2f} (of "
         f"{bad} that are not grounded)"
     )
+
+
+def overlap(sentence: str, texts: Sequence[str]) -> float:
+    """The share of the sentence's words that stand anywhere in ``texts``."""
+    wanted = content_words(sentence)
+    held = frozenset(word for text in texts for word in content_words(text))
+    return sum(word in held for word in wanted) / len(wanted) if wanted else 0.0
 
 
 def worst_sentence(item: Item) -> float:

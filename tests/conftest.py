@@ -32,6 +32,12 @@ os.environ["LC_ALL"] = "C.UTF-8"  # errors are in the language of whoever runs t
 gc.disable()  # until all tests are collected
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than there are cores: a third of the time tests wait for sockets and processes."""
+    allowed = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))
+    return len(allowed(0)) + 1
+
+
 def pytest_collection_finish() -> None:
     """Eleven thousand tests stay until the end: they need not be looked through for garbage again
     and again.

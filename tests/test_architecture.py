@@ -38,7 +38,7 @@ FLOORS = [
     {"domain"},
     {"plugins"},
     {"errors", "lazy"},
-    {"messages"},
+    {"messages", "version"},
 ]
 """From the top down; rooms on one floor do not know each other."""
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
@@ -131,6 +131,16 @@ def test_no_module_loads_itself_by_way_of_others() -> None:
     TopologicalSorter(loads).prepare()  # raises a CycleError that lists them
 
 
+def test_no_module_imports_the_package_it_is_in() -> None:
+    """It names them all: the version is in a module of its own."""
+    assert not [
+        path
+        for path in MODULES
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.Import) and "adjudge" in [alias.name for alias in node.names]
+    ]
+
+
 def test_every_room_has_a_floor() -> None:
     rooms = {path.name for path in SOURCE.iterdir() if any(path.glob("*.py"))}
     assert rooms <= FLOOR_OF.keys()
@@ -152,7 +162,7 @@ def test_public_names_are_known_to_type_checkers() -> None:
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     } - {None}
-    assert shown == set(adjudge.__all__) - {"__version__"}
+    assert shown == set(adjudge.__all__)
 
 
 def test_an_unknown_public_name_is_an_attribute_error() -> None:

@@ -98,11 +98,24 @@ def _blocks() -> Iterator[Block]:
 
 
 BLOCKS = list(_blocks())
+ENGLISH_ONLY = {
+    "design/decisions.md": "for who works on the code",
+    "../SECURITY.md": "who reports a weakness writes in English",
+    "../training/README.md": "for who trains the embedded model",
+}
+"""Pages that a Russian reader of the three ways can do without."""
 
 
 def of(*languages: str) -> list[Block]:
     """The blocks in these languages."""
     return [block for block in BLOCKS if block.language in languages]
+
+
+def once(*languages: str) -> list[Block]:
+    """The blocks in these languages; what two pages show alike, as a page and its Russian twin do,
+    once.
+    """
+    return list({block.text: block for block in of(*languages)}.values())
 
 
 def _answer(request: Request) -> str | Reply:
@@ -189,7 +202,7 @@ def test_every_block_says_what_it_is() -> None:
 
 
 @pytest.mark.usefixtures("desk")
-@pytest.mark.parametrize("block", of("python"), ids=lambda block: block.name)
+@pytest.mark.parametrize("block", once("python"), ids=lambda block: block.name)
 def test_python_runs_and_prints_no_whole_objects(
     block: Block, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -285,16 +298,21 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/plugins.md": read_criteria,
     "docs/rag.md": read_dimensions,
     "docs/ru/agents.md": load_eval,
+    "docs/ru/checks.md": load_eval,
     "docs/ru/criteria.md": read_criteria,
     "docs/ru/engines.md": load_eval,
     "docs/ru/eval-file.md": load_eval,
+    "docs/ru/models.md": load_eval,
+    "docs/ru/runs.md": PriceTable.load,
+    "docs/ru/scale.md": load_eval,
+    "docs/ru/targets.md": load_eval,
     "docs/runs.md": PriceTable.load,
     "docs/scale.md": load_eval,
     "docs/targets.md": load_eval,
 }
 
 
-@pytest.mark.parametrize("block", of("yaml"), ids=lambda block: block.name)
+@pytest.mark.parametrize("block", once("yaml"), ids=lambda block: block.name)
 def test_yaml_is_what_its_page_says(block: Block, desk: Path) -> None:
     (desk / "own.yaml").write_text(
         next(other.text for other in of("yaml") if other.page == "docs/criteria.md")
@@ -337,6 +355,21 @@ def test_links_inside_the_project_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in _headings(found), (
             f"{page.name} points to {target}#{anchor}, which has no such heading"
         )
+
+
+def test_the_three_ways_are_open_to_russian_readers() -> None:
+    docs = ROOT / "docs"
+    ways = set(re.findall(r"\]\(([^)#:]+\.md)", (docs / "ways.md").read_text(encoding="utf-8")))
+    assert [page for page in ways - set(ENGLISH_ONLY) if not (docs / "ru" / page).exists()] == []
+    assert set(ENGLISH_ONLY) <= ways
+    twins = {str(page.relative_to(docs / "ru")): page for page in (docs / "ru").rglob("*.md")}
+    astray = [
+        f"{name} leads to the English {target}"
+        for name, page in twins.items()
+        for target in re.findall(r"\]\((?:\.\./)+([^)#:]+\.md)\)", page.read_text(encoding="utf-8"))
+        if target in twins and target != name
+    ]
+    assert astray == []
 
 
 def _pages_of(nav: object) -> Iterator[str]:

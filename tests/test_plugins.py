@@ -137,7 +137,7 @@ BROKEN = {
     "missing": ("commands", "missing = missing:x", "", "has no attribute 'x'"),
     "wrong": ("models", "wrong = wrong:x", "x = 'text'", "is a str, not a ProviderSpec"),
     "clash": ("commands", "check = clash:x", "", "adjudge has a part of this name: ours is used"),
-    "kind": ("model", "kind = kind:x", "", "there is no kind 'model'"),
+    "kind": ("model", "kind = kind:x", "", "unknown kind 'model'"),
     "one": ("models", "same = one:x", "", "two brings the same name"),
     "two": ("models", "same = two:x", "", "one brings the same name"),
     "thief": (

@@ -1,8 +1,8 @@
 """Bring the catalogues of translations in step with the code: ``make messages``.
 
 Templates are collected from the calls of ``Message``, ``plural``, ``term`` and of every error, from
-the pages, and from the help of every command; each catalogue keeps its translations and gets the
-new templates, empty.
+the pages, from the help of every command and from the published results; each catalogue keeps its
+translations and gets the new templates, empty.
 With ``--check`` nothing is written, and what is missing, left over or wrong is printed.
 """
 
@@ -23,6 +23,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po, write_po
 from jinja2.ext import extract_from_ast
 
+from adjudge.bench.published import published_results
 from adjudge.cli.help import CONTEXT, help_texts
 from adjudge.cli.main import HELP, app
 
@@ -75,6 +76,7 @@ def templates(package: Path) -> Iterator[Found]:
     for path in sorted(package.rglob("*.jinja")):
         yield from _of_page(path.read_text(encoding="utf-8"), path.relative_to(package).as_posix())
     yield from _of_help()
+    yield from _of_published()
     for place, nodes in parsed(package):
         for node in nodes:
             if isinstance(node, ast.Call):
@@ -84,6 +86,12 @@ def templates(package: Path) -> Iterator[Found]:
 def _of_help() -> Iterator[Found]:
     texts = {*HELP.values(), *help_texts(app, click.Context(app, info_name="adjudge"))}
     yield from (Found(CONTEXT, text, "", "cli/help.py") for text in sorted(texts))
+
+
+def _of_published() -> Iterator[Found]:
+    for one in published_results().sets:
+        for text in (one.name, one.question, one.note):
+            yield from _single(text, "bench/data/published.json")
 
 
 def _of_page(source: str, place: str) -> Iterator[Found]:

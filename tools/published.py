@@ -58,10 +58,10 @@ def version() -> str:
     """The version of the package."""
     found = re.search(
         r'^__version__ = "(.+)"$',
-        (ROOT / "src/adjudge/__init__.py").read_text(encoding="utf-8"),
+        (ROOT / "src/adjudge/version.py").read_text(encoding="utf-8"),
         re.MULTILINE,
     )
-    return found[1] if found else sys.exit("src/adjudge/__init__.py does not say its version")
+    return found[1] if found else sys.exit("src/adjudge/version.py does not say its version")
 
 
 if __name__ == "__main__":

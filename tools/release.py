@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-INIT = ROOT / "src" / "adjudge" / "__init__.py"
+VERSION = ROOT / "src" / "adjudge" / "version.py"
 CHANGELOG = ROOT / "CHANGELOG.md"
 CITATION = ROOT / "CITATION.cff"
 UNRELEASED = "## Unreleased\n"
@@ -42,7 +42,7 @@ def is_written(version: str) -> bool:
         CHANGELOG.read_text(encoding="utf-8").partition(UNRELEASED)[2].partition("## ")
     )
     return (
-        f'__version__ = "{version}"' in INIT.read_text(encoding="utf-8")
+        f'__version__ = "{version}"' in VERSION.read_text(encoding="utf-8")
         and not unreleased.strip()
         and rest.startswith(f"{version} (")
     )
@@ -51,14 +51,14 @@ def is_written(version: str) -> bool:
 def write(version: str) -> None:
     """Write the version wherever it stands, and commit it."""
     CHANGELOG.write_text(released(CHANGELOG.read_text(encoding="utf-8"), version), encoding="utf-8")
-    INIT.write_text(
+    VERSION.write_text(
         re.sub(
-            r'__version__ = ".*"', f'__version__ = "{version}"', INIT.read_text(encoding="utf-8")
+            r'__version__ = ".*"', f'__version__ = "{version}"', VERSION.read_text(encoding="utf-8")
         ),
         encoding="utf-8",
     )
     CITATION.write_text(cited(CITATION.read_text(encoding="utf-8"), version), encoding="utf-8")
-    git("add", str(INIT), str(CHANGELOG), str(CITATION))
+    git("add", str(VERSION), str(CHANGELOG), str(CITATION))
     git("commit", "--quiet", "--message", f"Release {version}")
 
 

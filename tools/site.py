@@ -26,6 +26,7 @@ PLACES = {
     "README.ru.md": "ru/index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
 }
 """Pages of the repository's root, and their addresses on the site."""
 LINK = re.compile(r"(\]\()([^)#:\s]+)([)#])")
@@ -112,12 +113,14 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def twin(page: Path) -> str:
     """A link to the same page in the other language, where there is one."""
-    russian = DOCS / "ru" / page.name
-    if page.parent == DOCS and russian.exists():
-        return f"[По-русски](ru/{page.name})"
-    return (
-        f"[In English](../{page.name})" if page == russian and (DOCS / page.name).exists() else ""
-    )
+    russian = DOCS / "ru"
+    if page.is_relative_to(russian):
+        other, name = DOCS / page.relative_to(russian), "In English"
+    elif page.is_relative_to(DOCS):
+        other, name = russian / page.relative_to(DOCS), "По-русски"
+    else:
+        return ""
+    return f"[{name}]({os.path.relpath(other, page.parent)})" if other.exists() else ""
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001

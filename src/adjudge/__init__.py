@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.judges import HOME_OF
 from adjudge.lazy import loader
-
-__version__ = "1.0.0"
+from adjudge.version import __version__ as __version__
 
 _HOME_OF = {
     **HOME_OF,

@@ -332,7 +332,7 @@ def _warn(line: str) -> None:
 def _problem(part: Part, found: Collection[Part]) -> str:
     if part.kind not in KINDS:
         return Message(
-            "there is no kind {kind!r}; there are {kinds}", kind=part.kind, kinds=", ".join(KINDS)
+            "unknown kind {kind!r}; known: {kinds}", kind=part.kind, kinds=", ".join(KINDS)
         )
     if not _NAME.fullmatch(part.name):
         return Message("a name may hold lower-case letters, digits, hyphens, underscores and dots")

@@ -277,7 +277,7 @@ def test_per_trajectory_turn_or_step(per: str, steps: str | None, ids: list[str]
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"measures": ["gaol"]}, "there is no measure 'gaol'; did you mean 'goal'"),
+        ({"measures": ["gaol"]}, "unknown measure 'gaol'; did you mean 'goal'"),
         ({"measures": []}, "at least one measure"),
         ({"measures": ["goal", "goal"]}, "named twice"),
         ({"per": "step"}, "per: step needs steps"),

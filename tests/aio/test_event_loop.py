@@ -169,7 +169,7 @@ def test_after_a_cancelled_batch_the_model_is_as_good_as_new(provider: FakeProvi
     assert [result.verdict for result in judge.evaluate(marked(12))] == [
         truth(text) for text in marked(12)
     ]
-    assert judge.panel["openai/gpt-4o-mini"].inner.inner.inner.inner.gate.inside == 0  # type: ignore[attr-defined]
+    assert judge.panel["openai/gpt-4o-mini"].inner.inner.inner.gate.inside == 0  # type: ignore[attr-defined]
 
 
 def test_cancelling_reaches_an_async_function_on_the_callers_loop() -> None:
@@ -388,7 +388,7 @@ def test_a_child_that_is_forked_while_every_place_is_taken_has_places_of_its_own
         judge = critic(shared)
         judge.evaluate("REC-00003-Y")
         threading.Thread(target=judge.evaluate, args=(["REC-00001-Y"] * 2,), daemon=True).start()
-        while not shared.inner.inner.inner.inner.gate.inside:
+        while not shared.inner.inner.inner.gate.inside:
             time.sleep(0.01)
         if not os.fork():
             print(judge.evaluate("REC-00002-Y").verdict, flush=True)

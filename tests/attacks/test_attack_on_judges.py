@@ -293,7 +293,7 @@ def test_answers_of_assistants_are_attacked_by_an_eval_file(
     [
         (("attack",), 2, "say which judge"),
         (("attack", "--aspect", "x y"), 2, "say which judge"),
-        ((*ASPECT, "--family", "nothing"), 1, "there is no family of attacks 'nothing'"),
+        ((*ASPECT, "--family", "nothing"), 1, "unknown family of attacks 'nothing'"),
         ((*ASPECT, "-o", "page.csv"), 1, "page.csv cannot be written"),
     ],
 )

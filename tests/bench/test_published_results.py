@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from adjudge.bench.published import PublishedJudge, published_results
+from adjudge.view.published import beside_set, title_of_set
 from support.commands import adjudge
 from support.records import PUBLIC, without_public
 
@@ -84,6 +86,13 @@ def test_they_are_shown_without_a_model_or_a_key(tmp_path: Path) -> None:
     assert "pandalm-7b" in done.stdout
     assert "Two of 3 people agree in 0.920." in done.stdout
     assert not list(tmp_path.iterdir())
+
+
+def test_titles_and_notes_are_russian_too() -> None:
+    cyrillic = re.compile("[а-я]")
+    for one in published_results().sets:
+        for said in (title_of_set(one), *beside_set(one)):
+            assert cyrillic.search(said.render("ru")), said
 
 
 @pytest.mark.parametrize("given", [("rows.csv", "--published"), ("--published", "-m", "x"), ()])

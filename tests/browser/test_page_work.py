@@ -16,7 +16,7 @@ from adjudge import AspectCritic, Instance
 from support.labels import judged, model
 from support.page import Page as Server
 from support.page import served
-from support.playground import judging, playground
+from support.playground import MODEL, direct, judging, playground, sent
 from support.trust import labelled, labels_of, population, run_of
 
 if TYPE_CHECKING:
@@ -214,8 +214,29 @@ def test_a_draft_outlives_a_reload_a_wrong_button_and_two_saves(
         page.locator("#undo").click()
         playwright.expect(rows).to_have_count(count)
         for number in (1, 2):
-            page.locator("#save").click()
+            page.keyboard.press("Control+s")
             page.wait_for_selector(f"#said :text('Saved as version {number}')")
+        page.context.close()
+
+
+def test_results_outlive_a_reload_and_a_version_says_what_it_agreed_with(
+    browser: Browser, tmp_path: Path
+) -> None:
+    rows = [("built in 1889", "Yes"), ("no date", "No"), ("long ago", "Yes")]
+    with judging(), playground(tmp_path) as server:
+        sent(server, "/playground/save", [*direct(rows, ("model", MODEL)), ("save_as", "years")])
+        page = at(browser, server, "/playground?case=years")
+        page.locator("button.main").click()
+        page.wait_for_selector("#trial :text('3 of 3 judged')")
+        verdicts = page.locator(".got .verdict").all_inner_texts()
+        assert [one.split()[0] for one in verdicts] == ["✓", "✓", "✗"]
+        page.reload(wait_until="networkidle")
+        playwright.expect(page.locator(".got .verdict")).to_have_text(verdicts)
+        assert page.locator("#restored").is_hidden()
+        page.keyboard.press("Control+s")
+        page.wait_for_selector("#said :text('Saved as version 2')")
+        page.goto(server.address("/playground/case/years"))
+        assert page.locator(".timeline .outcome").all_inner_texts() == ["2 of 3 as expected"]
         page.context.close()
 
 

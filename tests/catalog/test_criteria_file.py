@@ -171,7 +171,7 @@ BAD_VALUES: list[tuple[dict[str, Any], str]] = [
         "own.json, entry 1 ('tone'), descripton: is not a key here; did you mean 'description'?",
     ),
     ({"Options": []}, "entry 1 ('tone'), Options: is not a key here; did you mean 'options'?"),
-    ({"zzz": 1}, "entry 1 ('tone'), zzz: is not a key here; there are name, kind,"),
+    ({"zzz": 1}, "entry 1 ('tone'), zzz: is not a key here; known: name, kind,"),
     ({"name": None}, "own.json, entry 1, name: is missing"),
     ({"name": ["a"]}, "own.json, entry 1, name: must be a text, not a list"),
     ({"description": None}, "entry 1 ('tone'), description: is missing"),

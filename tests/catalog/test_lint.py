@@ -226,9 +226,9 @@ def test_errors_come_first() -> None:
         ),
         (
             {"user_input", "zzz"},
-            [("to_evaluate_field", "no row has 'response'; there are user_input, zzz")],
+            [("to_evaluate_field", "no row has 'response'; known: user_input, zzz")],
         ),
-        ({"response"}, [("context_fields", "no row has 'user_input'; there are response")]),
+        ({"response"}, [("context_fields", "no row has 'user_input'; known: response")]),
     ],
 )
 def test_fields_that_no_row_has_are_errors(fields: set[str], found: list[tuple[str, str]]) -> None:

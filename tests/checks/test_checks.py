@@ -203,7 +203,7 @@ def test_a_function_of_a_file_decides(tmp_path: Path) -> None:
     )
     assert look(f"python: '{path}:brief'", "abc").passed
     assert look(f"python: '{path}:brief'", "abcd").passed is False
-    with pytest.raises(SetupError, match="no function 'long'"):
+    with pytest.raises(SetupError, match="has no function 'long'"):
         read(f"python: '{path}:long'")
 
 
@@ -211,7 +211,7 @@ def test_a_function_of_a_file_decides(tmp_path: Path) -> None:
     ("check", "said"),
     [
         ("{contains: x, case: true}", "'case' stands below the check: contains: {"),
-        ("contain: x", "there is no check 'contain'; did you mean 'contains'"),
+        ("contain: x", "unknown check 'contain'; did you mean 'contains'"),
         ("contains: {txt: x}", "unknown key 'txt'"),
         ("equals: {text: a, field: b}", "a text or field"),
         ("contains: {text: a, any: [b]}", "give one of them"),
@@ -227,7 +227,7 @@ def test_a_function_of_a_file_decides(tmp_path: Path) -> None:
         ("code: cobol", "must be one of python, json"),
         ("python: 'a b'", "cannot be parsed"),
         ("sql: nonsense", "sqlglot"),
-        ("contains", "needs nothing more"),
+        ("contains", "works without settings"),
         ("{contains: x, weight: 0}", "above 0"),
     ],
 )

@@ -491,4 +491,4 @@ def test_labels_come_in_by_a_column_of_any_name(run: Path, tmp_path: Path) -> No
     done = adjudge(run, "--import", tmp_path / "sheet.csv", "--id", "ticket", "--annotator", "ann")
     assert "2 labels imported" in done.stdout, done.stderr
     wrong = adjudge(run, "--import", tmp_path / "sheet.csv", "--id", "case", "--annotator", "ann")
-    assert "there is no column 'case'; there are Ticket, label" in wrong.stderr
+    assert "no column is called 'case'; the columns are Ticket, label" in wrong.stderr

@@ -182,7 +182,7 @@ def test_what_is_only_to_be_resumed_must_be_there(tmp_path: Path, name: str) -> 
     unnamed = adjudge(tmp_path, *args, "--resume")
     assert (unnamed.returncode, "add --run FOLDER" in unnamed.stderr) == (2, True)
     missing = adjudge(tmp_path, *args, "--resume", "--run", "kept")
-    assert (missing.returncode, "there is no run in kept to resume" in missing.stderr) == (1, True)
+    assert (missing.returncode, "kept has no run to resume" in missing.stderr) == (1, True)
     assert not (tmp_path / "kept").exists()
     adjudge(tmp_path, *args, "--run", "kept", "--max-calls", "1", "--no-cache")
     assert adjudge(tmp_path, *args, "--run", "kept", "--resume").returncode == 3
@@ -196,8 +196,7 @@ def test_an_eval_file_is_resumed_in_the_folder_that_it_names(tmp_path: Path) -> 
         json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges})
     )
     assert (
-        "there is no run in runs/eval to resume"
-        in adjudge(tmp_path, "run", "eval.yaml", "--resume").stderr
+        "runs/eval has no run to resume" in adjudge(tmp_path, "run", "eval.yaml", "--resume").stderr
     )
     stopped = adjudge(tmp_path, "run", "eval.yaml", "--max-calls", "1")
     assert (

@@ -21,7 +21,7 @@ from adjudge.cli.main import main
 from adjudge.cli.watch import Watch
 from adjudge.domain.results import Result
 from adjudge.gateway.layers.account import Spent
-from adjudge.gateway.prices import VARIABLE
+from adjudge.gateway.prices import VARIABLE, PriceTable
 from adjudge.ledger.rows import COLUMNS, insert, with_checksum
 from adjudge.runs.folder import run_info
 
@@ -361,7 +361,7 @@ def test_the_money_shown_is_the_whole_runs() -> None:
     from adjudge import AspectCritic
 
     (result,) = AspectCritic("c", "scripted").evaluate(["x"])
-    watch = Watch(lambda: 2, quiet=True)
+    watch = Watch(lambda: 2, PriceTable.load(), quiet=True)
     watch.on_result(result, Spent(calls=7, usd=2.5))
     watch.on_result(result, Spent(calls=8, usd=2.75, unpriced=1))
     assert "$2.75, price not known" in watch.note()

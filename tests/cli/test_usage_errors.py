@@ -72,7 +72,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ["check", "x", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=0.5"],
-            "nothing is called 'nope'; there are 'c",
+            "nothing is called 'nope'; known: 'c",
         ),
         (
             [
@@ -87,7 +87,7 @@ def folder(tmp_path: Path) -> Path:
                 "--fail-under",
                 "nope=1",
             ],
-            "there are 'c, d', 'c', 'd'",
+            "known: 'c, d', 'c', 'd'",
         ),
         (
             ["judge", "x", "-c", "conciseness", "-m", "scripted", "--fail-under", "concisenes=1"],
@@ -99,7 +99,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "nope=1"],
-            "there are 'response 1', 'response 2'",
+            "known: 'response 1', 'response 2'",
         ),
         (
             ["compare", "a", "b", "--criterion", "c", "-m", "scripted", "--fail-under", "0.5"],
@@ -107,7 +107,7 @@ def folder(tmp_path: Path) -> Path:
         ),
         (
             ["run", "eval.yaml", "-m", "scripted", "--fail-under", "nope=0.5"],
-            "there are 'It ends in Y.', 'question'",
+            "known: 'It ends in Y.', 'question'",
         ),
         (
             ["check", "x", "--criterion", "c", "-m", "scripted", "--confidence", "0.9"],
@@ -115,12 +115,12 @@ def folder(tmp_path: Path) -> Path:
         ),
         (["judge", "x", "-c", "concisness"], "did you mean conciseness"),
         (["judge", "x", "-c", "pairwise_conciseness"], "use 'conciseness'"),
-        (["check", "x", "--aspect", "harmlesness"], "there are harmlessness"),
+        (["check", "x", "--aspect", "harmlesness"], "known: harmlessness"),
         (
             ["check", "-f", "rows.csv", "--criterion", "c", "--encoding", "utf-9"],
-            "there is no encoding 'utf-9'",
+            "unknown encoding 'utf-9'",
         ),
-        (["run", "eval.yaml", "--encoding", "utf-9"], "there is no encoding 'utf-9'"),
+        (["run", "eval.yaml", "--encoding", "utf-9"], "unknown encoding 'utf-9'"),
         (["run", "eval.yaml", "-m", "scripted", "-o", "out.docx"], "exported to csv"),
         (["check", "x", "--criterion", "c", "-m", "scripted", "--resume"], "add --run FOLDER"),
         (

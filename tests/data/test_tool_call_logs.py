@@ -97,11 +97,11 @@ def test_a_file_of_logs_gives_the_same_and_says_which_has_no_call(tmp_path: Path
     assert done.returncode == 3
     (result,) = json.loads(done.stdout)["results"]
     assert result["fields"]["tool_call"] == CALL
-    assert "line 2: column 'messages': nobody calls a tool" in done.stderr
+    assert "line 2: column 'messages': the conversation has no tool call" in done.stderr
 
 
 def test_a_log_without_a_call_is_refused_in_python_with_the_reason() -> None:
-    with pytest.raises(SetupError, match="b: column 'messages': nobody calls a tool"):
+    with pytest.raises(SetupError, match="b: column 'messages': the conversation has no tool call"):
         judged([{"id": "b", "messages": [ASKED, ANSWER], "tools": TOOLS}])
 
 

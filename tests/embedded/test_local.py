@@ -200,9 +200,9 @@ def test_one_load_is_shared_by_all_judges() -> None:
 @pytest.mark.parametrize(
     ("id", "said"),
     [
-        ("local/none.gguf", "no local model 'none.gguf'"),
-        ("local/smollm2-135m+none.gguf", "no local model 'none.gguf'"),
-        ("local/smollm3", "no local model 'smollm3'.*smollm2-135m"),
+        ("local/none.gguf", "unknown local model 'none.gguf'"),
+        ("local/smollm2-135m+none.gguf", "unknown local model 'none.gguf'"),
+        ("local/smollm3", "unknown local model 'smollm3'.*smollm2-135m"),
     ],
 )
 def test_a_model_that_is_not_there_is_named(id: str, said: str) -> None:

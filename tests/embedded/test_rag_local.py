@@ -13,6 +13,8 @@ from adjudge.rag import RagEvaluator
 from adjudge.results.report import report_of
 from support.rag import EXAMPLE
 
+BAD = ("irrelevant", "ungrounded", "incomplete", "wordy", "harmful", "injection", "refuses")
+
 
 @pytest.mark.skipif(
     "ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded"
@@ -37,6 +39,6 @@ def test_the_good_answers_of_the_example_stand_above_the_bad_ones() -> None:
         instance.id: result.composite.value or 0.0
         for instance, result in zip(rows.instances, evaluator.evaluate(rows.instances), strict=True)
     }
-    good = {found.pop("perfect"), found.pop("history")}
-    assert len(found) == 6
-    assert min(good) > max(found.values()), (good, found)
+    good = [found[one] for one in ("perfect", "history", "not in the sources")]
+    bad = [found[one] for one in BAD]
+    assert min(good) > max(bad), found

@@ -104,6 +104,18 @@ def test_a_baseline_is_shown_and_fails_only_a_run_that_is_surely_worse(tmp_path:
         assert "before" in (tmp_path / f"out.{form}").read_text(encoding="utf-8")
 
 
+def test_a_run_that_is_named_twice_is_compared_once_by_the_gate_of_the_file(
+    tmp_path: Path,
+) -> None:
+    before = judged(tmp_path / "before", "PASS")
+    run_of(tmp_path, "PASS", f", not_worse_than: {before}, margin: 0.02")
+    own = GithubReport(tmp_path / "runs" / "eval")
+    assert GithubReport(own.run, before).gates == own.gates
+    assert GithubReport(own.run, before).verdict == own.verdict == "inconclusive"
+    other = GithubReport(own.run, judged(tmp_path / "other", "PASS"))
+    assert other.gates[: len(own.gates)] == own.gates and other.verdict == own.verdict
+
+
 def test_there_are_never_more_than_ten_annotations(tmp_path: Path) -> None:
     words = [
         "alpha",

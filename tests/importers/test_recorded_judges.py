@@ -150,3 +150,17 @@ def test_pairs_that_people_labelled_and_nobody_judged_can_be_looked_at(tmp_path:
     assert found.rows[0]["reason"] == "no verdict is recorded for this row"
     one = calibrated(found.folder)
     assert one.refusal is not None and one.labels_only.value == 0.5
+
+
+def test_unreadable_replies_of_every_judge_of_a_row_count_as_wrong(tmp_path: Path) -> None:
+    """Only the first judge of a row was counted so: the others had no label beside them."""
+    row = {
+        "instruction": "Do it.",
+        "response1": "done",
+        "response2": "no",
+        "human_votes": [1, 1, 2],
+        "judges": {"one": {"verdict": "?"}, "two": {"verdict": "?"}},
+    }
+    found = imported(tmp_path, [row], lines=True, unreadable="wrong")
+    assert found.verdicts == [1, 1]
+    assert (len(found.labels), found.report.tally.recounted) == (3, 2)

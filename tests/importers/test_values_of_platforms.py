@@ -173,7 +173,7 @@ def test_what_cannot_be_turned_round_is_refused(tmp_path: Path) -> None:
     rows = [langfuse(4, "NUMERIC", "a", name="Bias")]
     with pytest.raises(RunError, match="4 lies outside 0 to 1"):
         imported(tmp_path, rows, less_is_better=("Bias",))
-    with pytest.raises(RunError, match=r"no question 'Tone'; it has Bias"):
+    with pytest.raises(RunError, match=r"no question is called 'Tone'; the data has Bias"):
         imported(tmp_path / "b", rows, less_is_better=("Tone",))
 
 

@@ -101,7 +101,7 @@ def test_an_assistant_judges_compares_and_reads_runs(tmp_path: Path) -> None:
         refused = data(await client.call_tool("calibration", {"run": "nightly"}))
         assert refused["calibrations"] is not None
         outside = await client.call_tool("run_rows", {"run": "../elsewhere"})
-        assert outside.is_error and "there is no run" in str(outside.content)
+        assert outside.is_error and "no run is called" in str(outside.content)
         path = await client.call_tool(
             "judge_text", {"criteria": "/etc/passwd.yaml", "response": "x"}
         )

@@ -156,7 +156,7 @@ def test_a_run_to_compare_with_that_is_not_there_fails_before_anything_is_asked(
     done = suite.run("--judged-baseline=nowhere")
     assert done.ret == 1
     done.stdout.fnmatch_lines(
-        ["there is no session to compare with in *nowhere: name the --judged-run FOLDER of one"]
+        ["*nowhere has no session to compare with: name the --judged-run FOLDER of one"]
     )
     assert suite.asked() == 0
 

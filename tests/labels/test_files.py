@@ -71,7 +71,9 @@ def test_a_column_per_annotator_is_read(run: Path, tmp_path: Path) -> None:
 def test_columns_of_annotators_may_be_named_among_others(run: Path, tmp_path: Path) -> None:
     path = written(tmp_path, "id,question,ann\nr0,What?,PASS\n")
     assert said(read(run, path, annotators=("ann",))) == [(identity("one"), "ann", "PASS")]
-    with pytest.raises(RunError, match="there is no column 'bob'; it has id, question, ann"):
+    with pytest.raises(
+        RunError, match="no column is called 'bob'; the columns are id, question, ann"
+    ):
         read(run, path, annotators=("bob",))
 
 
@@ -118,7 +120,7 @@ def test_an_export_of_the_run_with_a_column_added_is_read(run: Path, tmp_path: P
         (
             "id,label,criteria\nr0,PASS,tone\n",
             "line 2, column 'criteria'",
-            "no criterion 'tone'; the run has 'dates'",
+            "unknown criterion 'tone'; the run has 'dates'",
         ),
         ("id,label\nr0,\n", "line 2, column 'label'", "holds no answer"),
         ("id,label,design\nr0,PASS,guess\n", "line 2", "design of a label must be one of"),

@@ -298,7 +298,7 @@ def test_a_store_in_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
     """Seen: an OSError of the library, with a traceback."""
     pytest.importorskip("obstore", reason="needs obstore: make test-scale")
     with pytest.raises(
-        SetupError, match=rf"cannot be used: there is no folder {tmp_path}/absent, make it first"
+        SetupError, match=rf"cannot be used: create the folder {tmp_path}/absent first"
     ):
         SegmentStore(f"file://{tmp_path}/absent")
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from adjudge.reading.quotes import find_quote, most_alike, overlap
+from adjudge.reading.quotes import find_quote, most_alike
 
 FRAGMENT = 'The tower, says "Le Monde",\n was finished in  1889 by Gustave Eiffel’s firm.'
 LOOKALIKES = {
@@ -143,4 +143,3 @@ def test_the_passage_most_alike_is_a_sentence_of_a_fragment() -> None:
         "The tower was finished in 1889.",
     )
     assert most_alike("Quantum chromodynamics.", fragments) is None
-    assert overlap("Dogs sleep.", fragments) == 1.0

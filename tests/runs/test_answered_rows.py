@@ -153,7 +153,7 @@ def test_a_model_is_shown_the_prompts(project: Path) -> None:
     [
         ("target: {name: x}", "a target is one of model, command, url and function"),
         ("target: {command: a, url: 'http://127.0.0.1'}", "name one"),
-        ("target: app.py:nobody", "there is no function 'nobody'"),
+        ("target: app.py:nobody", "has no function 'nobody'"),
         ("target: missing.py:f", "is not a file"),
         ("target: scripted", "needs a prompt"),
         ("target: {model: scripted, prompts: none.txt}", "none.txt cannot be read"),
@@ -281,7 +281,7 @@ def test_compared_systems_are_gated_by_name_and_repeats_are_no_further_rows(
     assert single["wins"] == 10
     assert good["interval"]["lower"] <= single["interval"]["lower"], "30 rows would say more"
     done = adjudge("run", "eval.yaml", "--yes", "--fail-under", "nice=1", cwd=two_systems)
-    assert "there are 'good', 'bad'" in done.stderr
+    assert "known: 'good', 'bad'" in done.stderr
 
 
 def test_a_column_of_the_users_is_not_a_system(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ INVALID = [
     ),
     (
         "data: a.csv\nzzz: 1\n" + JUDGE,
-        "eval.yaml, line 2: unknown key 'zzz'; there are data, judges, language",
+        "eval.yaml, line 2: unknown key 'zzz'; known: data, judges, language",
     ),
     (JUDGE, "eval.yaml, line 1: the key 'data' is missing"),
     ("data: a.csv\n", "eval.yaml, line 1: the key 'judges' is missing"),
@@ -164,7 +164,7 @@ INVALID = [
     ),
     (
         "data: a.csv\njudges: [{kind: rag, criteria: x y}]\n",
-        "unknown key 'criteria'; there are kind, name",
+        "unknown key 'criteria'; known: kind, name",
     ),
     (
         "data: a.csv\njudges: [{kind: aspect, criteria: x y, early_stop: maybe}]\n",

@@ -125,7 +125,7 @@ def test_a_model_of_ones_own(project: Path) -> None:
     ("judge", "said"),
     [
         ("{kind: python, judge: 'own:NotAJudge'}", "is not a judge"),
-        ("{kind: python, judge: 'own:Nobody'}", "there is no function 'Nobody'"),
+        ("{kind: python, judge: 'own:Nobody'}", "has no function 'Nobody'"),
         ("{kind: python, judge: 'nowhere_at_all:X'}", "cannot be loaded: ModuleNotFoundError"),
         ("{kind: python, judge: 'own:Long'}", "add criteria"),
         (f"{{kind: python, judge: 'own:First', criteria: {OPTIONS}}}", "add compares: true"),

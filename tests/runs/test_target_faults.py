@@ -27,7 +27,7 @@ FOR_EVER = {
     6: "is not JSON",
     7: "the answer is empty",
     8: "400",
-    9: "there is no data.answer",
+    9: "the answer has no data.answer",
 }
 
 

@@ -105,7 +105,7 @@ def test_a_sandlock_that_cannot_be_used_is_not_trusted(tmp_path: Path) -> None:
 def test_an_unknown_name_lists_the_known_ones() -> None:
     with pytest.raises(
         SetupError,
-        match="unknown sandbox 'chroot': there are sandlock, bubblewrap, docker, podman and none",
+        match="unknown sandbox 'chroot'; known: sandlock, bubblewrap, docker, podman and none",
     ):
         find_sandbox("chroot")
 

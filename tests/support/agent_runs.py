@@ -36,6 +36,7 @@ def trajectory(count: int, *, hostile: bool = False, other: bool = False) -> Tra
                 call=call,
                 depth=number % 2,
                 seconds=0.2 * (number % 9),
+                started=1_000.0 + number,
                 usage=Usage(calls=1, prompt_tokens=100 * (number % 11), completion_tokens=20),
             )
         )

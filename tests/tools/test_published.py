@@ -51,6 +51,6 @@ def test_everything_else_is_copied_as_it_is(tmp_path: Path) -> None:
     assert (tmp_path / "pyproject.toml").read_text(encoding="utf-8") == without_plugin(
         HERE, version()
     )
-    for name in ("README.md", "src/adjudge/__init__.py", "plugins/pytest/pyproject.toml"):
+    for name in ("README.md", "src/adjudge/version.py", "plugins/pytest/pyproject.toml"):
         assert (tmp_path / name).read_bytes() == (ROOT / name).read_bytes()
     assert not (tmp_path / ".git").exists()

@@ -18,7 +18,7 @@ def repository(tmp_path: Path) -> Path:
     (tmp_path / "tools").mkdir()
     (tmp_path / "src" / "adjudge").mkdir(parents=True)
     shutil.copy(ROOT / "tools" / "release.py", tmp_path / "tools")
-    (tmp_path / "src" / "adjudge" / "__init__.py").write_text(
+    (tmp_path / "src" / "adjudge" / "version.py").write_text(
         '"""A package."""\n\n__version__ = "0.1.0"\n'
     )
     (tmp_path / "CHANGELOG.md").write_text(
@@ -47,7 +47,7 @@ def release(folder: Path, version: str) -> subprocess.CompletedProcess[str]:
 def test_a_release_has_its_version_section_commit_and_tag(repository: Path) -> None:
     done = release(repository, "0.2.0")
     assert done.returncode == 0, done.stderr
-    assert '__version__ = "0.2.0"' in (repository / "src" / "adjudge" / "__init__.py").read_text()
+    assert '__version__ = "0.2.0"' in (repository / "src" / "adjudge" / "version.py").read_text()
     sections = [
         line
         for line in (repository / "CHANGELOG.md").read_text().splitlines()

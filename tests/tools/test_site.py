@@ -62,7 +62,10 @@ def test_what_pages_link_to_is_on_the_site() -> None:
 def test_pages_in_two_languages_lead_to_each_other() -> None:
     assert twin(ROOT / "docs" / "rag.md") == "[По-русски](ru/rag.md)"
     assert twin(ROOT / "docs" / "ru" / "rag.md") == "[In English](../rag.md)"
-    assert twin(ROOT / "docs" / "runs.md") == ""
+    own = ROOT / "docs" / "ru" / "judges" / "own.md"
+    assert twin(own) == "[In English](../../judges/own.md)"
+    assert twin(ROOT / "docs" / "judges" / "own.md") == "[По-русски](../ru/judges/own.md)"
+    assert twin(ROOT / "docs" / "commands.md") == twin(ROOT / "README.md") == ""
 
 
 @pytest.mark.parametrize(

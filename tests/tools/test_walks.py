@@ -15,6 +15,10 @@ sys.path.insert(0, str(ROOT))
 from tools.walks import WALKS, show, walked  # noqa: E402 - not part of the package
 
 PAGE = (ROOT / "docs" / "design" / "walks.md").read_text(encoding="utf-8")
+COUNTS = {
+    name: figures
+    for name, *figures in re.findall(r"^\| (\w+) \| .+ \| (\d+) \| (\d+) \|$", PAGE, re.M)
+}
 SECTIONS = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", PAGE, re.S | re.M))
 
 
@@ -23,6 +27,9 @@ def test_the_walk_passes_every_stop_that_the_page_names(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     walk = walked(WALKS[name](tmp_path))
+    calls, modules = COUNTS[name]
+    assert len(walk.steps) == pytest.approx(int(calls), rel=0.03), "write the new figures"
+    assert len(walk.modules) == pytest.approx(int(modules), abs=2), "write the new figures"
     passed = {step for _, step in walk.steps}
     stops = re.findall(r"`([a-z_/]+:[\w.]+)`", SECTIONS[name])
     assert len(stops) > 4

@@ -115,5 +115,5 @@ def test_a_format_may_be_named_and_a_wrong_one_is_refused() -> None:
     assert row.trajectory.calls
     with pytest.raises(WrongData, match="not recognised as atif"):
         list(read_traces(FIXTURES / "anthropic-messages.json", "atif"))
-    with pytest.raises(WrongData, match="no trace format 'nope'"):
+    with pytest.raises(WrongData, match="unknown trace format 'nope'"):
         list(read_traces(FIXTURES / "anthropic-messages.json", "nope"))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.label import Label, LabelScale
 from adjudge.stats.correction import labels_only
-from adjudge.trust.labels_so_far import labels_so_far
+from adjudge.stats.sequence import confidence_sequence
+from adjudge.trust.labels_so_far import CLOSE, labels_so_far
 
 ASKED = yes_no_criteria("Is it short?")
 
@@ -30,7 +31,11 @@ def test_it_is_the_interval_of_the_labels_alone() -> None:
     assert found.anytime is not None
     assert width / 2 < found.anytime < width
     assert found.more is not None
-    assert 200 < 40 + found.more < 350
+    reaches = []
+    for count in (40 + found.more - 4, 40 + found.more):
+        limits = confidence_sequence([1.0] * round(0.75 * count) + [0.0] * round(0.25 * count))
+        reaches.append((limits.upper - limits.lower) / 2)
+    assert reaches[0] > CLOSE >= reaches[1]
 
 
 def test_what_corrects_nothing_is_not_counted() -> None:

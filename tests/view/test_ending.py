@@ -14,6 +14,7 @@ import pytest
 
 from adjudge import AspectCritic, Request, ScriptedModel
 from adjudge.domain.message import Usage
+from adjudge.gateway.prices import PriceTable
 from adjudge.results.cost import cost_message
 from adjudge.results.report import report_of
 from adjudge.view.ending import RunEnding, show_ending
@@ -206,8 +207,9 @@ def test_a_single_text_has_its_verdict_and_what_each_model_says(rows: Path) -> N
 
 
 def test_a_model_that_took_nothing_needs_no_price() -> None:
-    assert cost_message({"somebody/nobody-knows": Usage()}) == "$0"
-    assert "no price" in cost_message({"somebody/nobody-knows": Usage(1, 10, 10)})
+    prices = PriceTable.shipped()
+    assert cost_message({"somebody/nobody-knows": Usage()}, prices) == "$0"
+    assert "no price" in cost_message({"somebody/nobody-knows": Usage(1, 10, 10)}, prices)
 
 
 def test_runs_are_listed_on_a_line_each(rows: Path) -> None:

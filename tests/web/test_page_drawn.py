@@ -24,6 +24,7 @@ from adjudge.trust.leaderboard import leaderboards
 from adjudge.view.benchmark import benchmark_html
 from adjudge.view.leaderboard import leaderboard_html
 from support.bench import Judges, asked, other, rows_csv
+from support.commands import adjudge
 from support.fake_provider import FakeProvider
 from support.labels import identity, model
 from support.page import Page, served
@@ -186,6 +187,7 @@ def test_the_order_stands_beside_its_noise_and_places_beside_what_they_may_be(
         data, shown = page.data(there), page.get(there).text
         once = page.data(f"{page.run('once')}/pictures")["order"]
         told = page.get(f"{page.run('once')}/pictures").text
+    report = adjudge("report", tmp_path / "twice", "--to", "html", "-o", "-").stdout
     order = data["order"]
     checks = [one.positional_bias for one in records_of(tmp_path / "twice")]
     rates = [
@@ -200,6 +202,7 @@ def test_the_order_stands_beside_its_noise_and_places_beside_what_they_may_be(
         assert one["rows"] == 32
         numbers = f"{one['value']:.3f} ({one['lower']:.3f}–{one['upper']:.3f})"
         assert f"<title>{numbers}</title>" in shown
+        assert f"<title>{numbers}</title>" in report
     assert (once["within"], once["excess"], once["detected"]) == (None, None, False)
     assert "How much of this is noise is not known" in told
     (board,) = data["leaderboards"]

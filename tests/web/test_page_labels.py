@@ -331,3 +331,34 @@ def test_markdown_is_drawn_and_a_row_without_an_id_has_its_number(page: Page, ro
     shown = page.get(desk(page, "drawn")).text
     assert "<h2>Row 1</h2>" in shown
     assert "<strong>one</strong>" in shown and "⟨U+202E⟩two" in shown
+
+
+def test_two_who_divide_rows_never_have_the_same_one(page: Page) -> None:
+    ann, bob = (f"{page.run('dates')}/label?annotator={who}&overlap=1" for who in ("ann", "bob"))
+    seen: dict[str, list[str]] = {ann: [], bob: []}
+    for _ in range(3):
+        rows = {who: str(next_row(page, who)["identity"]) for who in (ann, bob)}
+        assert rows == {who: str(next_row(page, who)["identity"]) for who in (ann, bob)}
+        for who, row in rows.items():
+            seen[who].append(row)
+            press(page, who, do="answer", row=row, choice="PASS")
+    shared = set(seen[ann]) & set(seen[bob])
+    assert shared == {seen[ann][0]} == {seen[bob][0]}
+    last = str(next_row(page, ann)["identity"])
+    waits = page.data(bob)["work"]
+    assert waits["row"] is None and waits["waiting"]
+    assert "with other annotators now" in page.get(bob).text
+    press(page, ann, do="skip", row=last)
+    assert next_row(page, bob)["identity"] == last
+
+
+def test_the_page_is_there_before_its_rows_are_drawn(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adjudge.web.library.SLOW", 0)
+    address = desk(page)
+    waiting = page.get(address).text
+    assert 'hx-trigger="load"' in waiting and 'id="work"' not in waiting
+    drawn = page.get(f"{address}&wait=1").text
+    assert 'id="work"' in drawn and "wait=1" not in drawn.partition("<main")[2]
+    assert 'id="work"' in page.get(address).text, "they are drawn once"

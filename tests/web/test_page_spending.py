@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.errors import BudgetSpent, SetupError
-from adjudge.web.spending import Spending, refuse_unpriced
+from adjudge.web.spending import Spending
 
 
 @given(st.lists(st.tuples(st.floats(0, 0.5), st.floats(0, 0.5)), max_size=20))
@@ -45,6 +45,6 @@ def test_more_than_is_left_is_refused_in_words() -> None:
 
 
 def test_a_model_whose_price_is_not_known_is_not_asked_from_the_page() -> None:
-    refuse_unpriced(["local/any", "openai/gpt-4o-mini"])
+    Spending().refuse_unpriced(["local/any", "openai/gpt-4o-mini"])
     with pytest.raises(SetupError, match="price of nobody/knows is not known"):
-        refuse_unpriced(["local/any", "nobody/knows"])
+        Spending().refuse_unpriced(["local/any", "nobody/knows"])

@@ -224,7 +224,7 @@ def test_the_files_below_the_folder_are_offered_and_no_others(
         ({"model": "openai/of-our-own"}, "price of openai/of-our-own is not known"),
         ({"question": ""}, "say what to judge by"),
         ({"question": "x" * 3000}, "at most 2000"),
-        ({"criteria": "no-such"}, "there are no criteria"),
+        ({"criteria": "no-such"}, "unknown criteria"),
         ({"name": "../out"}, "not a name for a run"),
         ({"name": "a/b"}, "not a name for a run"),
         ({"usd": "2"}, "more than the page has left"),

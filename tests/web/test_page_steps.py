@@ -218,3 +218,25 @@ def test_links_of_an_html_report_lead_to_steps_that_it_shows(root: Path, tmp_pat
         links = set(re.findall(r'href="#([^"]+)"', shown))
         assert any("-step-" in link for link in links)
         assert links <= set(re.findall(r' id="([^"]+)"', shown))
+
+
+def test_steps_lie_on_an_axis_of_time_where_the_trace_has_times(page: Page, root: Path) -> None:
+    run = page.run("agents")
+    times = page.data(f"{run}/row/3/steps")["steps"]["times"]
+    assert [(one["number"], one["started"]) for one in times] == [
+        (number, number - 2.0) for number in range(2, 9)
+    ]
+    whole = max(one["started"] + one["seconds"] for one in times)
+    shown = text(page, f"{run}/row/3")
+    for one in times:
+        left, width = (f"{100 * one[name] / whole:.2f}" for name in ("started", "seconds"))
+        sign = "✗ " if one["failed"] else ""
+        told = f"from {one['started']:.2f} s on, {one['seconds']:.2f} s"
+        assert re.search(
+            rf'<title>{sign}step {one["number"]}, \w+: {told}</title><rect class="\w+" '
+            rf'x="{left}%" y="1" width="{width}%"',
+            shown,
+        )
+    report = adjudge("report", root / "agents", "--to", "html", "-o", "-").stdout
+    assert 'class="lane"' in report and re.search(r'<a href="#j[^"]*step-3"><title>✗', report)
+    assert 'class="lane"' in text(page, f"{page.run('long')}/row/1/steps")

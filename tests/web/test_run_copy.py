@@ -132,7 +132,7 @@ def test_a_copy_appears_whole_or_not_at_all(
     ("words", "said"),
     [
         (["--export", "full"], "full is not empty: give a new folder for the copy"),
-        (["--export", "new", "--run", "nobody"], "there is no run 'nobody'; there are"),
+        (["--export", "new", "--run", "nobody"], "unknown run 'nobody'; known:"),
         (["--run", "dates"], "need --export FOLDER"),
         (["--export", "file"], "file is not empty"),
     ],

@@ -99,8 +99,7 @@ class RunContest(PairwiseJudge):
 
     def not_asked(self, item: Case) -> Sequence[tuple[Ballot, str]]:
         """The votes that will fail before anybody is asked: what is too long, with its size."""
-        found = [(one, self.budget.reason_against(one)) for one in self.ballots(item)]
-        return [(ballot, reason) for ballot, reason in found if reason is not None]
+        return self.budget.too_long(self.ballots(item))
 
     async def ask(self, ballot: Ballot) -> Vote:
         """One vote; what is too long to be shown is a failed one."""

@@ -158,8 +158,7 @@ class AgentEvaluator(AgentSettings, Judge[AgentItem, MeasureResult]):
 
     def not_asked(self, item: AgentItem) -> Sequence[tuple[Ballot, str]]:
         """The votes that will fail before anybody is asked: what is too long, with its size."""
-        found = [(one, self.budget.reason_against(one)) for one in self.measuring.plan_all(item)]
-        return [(ballot, reason) for ballot, reason in found if reason is not None]
+        return self.budget.too_long(self.measuring.plan_all(item))
 
     def pool(self, item: AgentItem, votes: Sequence[Vote]) -> MeasureResult:
         """The number of a rule, or what the votes come to."""

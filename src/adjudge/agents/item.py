@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from adjudge.domain.frozen import nonempty
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.steps import steps_identity
@@ -46,7 +47,7 @@ class AgentItem:
 
     @property
     def columns(self) -> JsonObject:
-        own = {"id": self.instance.id} if self.instance.id else {}
+        own = nonempty(id=self.instance.id)
         return {**own, **self.instance.input}
 
     def column(self, *names: str) -> str | None:
@@ -111,7 +112,7 @@ def as_instance(trajectory: Trajectory, number: int, columns: Mapping[str, objec
     return Instance(
         trajectory.fields or {"response": ""},
         str(number) if id is None else str(id),
-        {TRAJECTORY: trajectory, **({"row": columns} if columns else {})},
+        {TRAJECTORY: trajectory, **nonempty(row=columns)},
     )
 
 

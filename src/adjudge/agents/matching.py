@@ -224,7 +224,7 @@ class ValueComparison:
             text = self._text(part.value)
             return text is not None and self._fold(text) in self._fold(value)
         if isinstance(value, Mapping):
-            wanted = _keys(part)
+            wanted = keys_of(part)
             return wanted is not None and self.has_keys(wanted, value, path)
         items = _items(value)
         return items is not None and any(self.matches(part, item, path) for item in items)
@@ -278,7 +278,8 @@ def _numbered(items: Sequence[_T], path: str) -> list[tuple[str, _T]]:
     return [(_below(path, str(place)), item) for place, item in enumerate(items)]
 
 
-def _keys(part: Matcher) -> Mapping[str, Matcher] | None:
+def keys_of(part: Matcher) -> Mapping[str, Matcher] | None:
+    """What is wanted under each key of an object; None of anything else."""
     if isinstance(part, ObjectOf):
         return dict(part.keys)
     if isinstance(part, Is) and isinstance(part.value, Mapping):

@@ -50,7 +50,7 @@ def check_measures(names: Sequence[str]) -> None:
             raise SetupError("better compares two runs of a task: add compare: systems")
         if name not in MEASURES:
             raise SetupError(
-                "there is no measure {name!r}; {near}", name=name, near=nearest(name, MEASURES)
+                "unknown measure {name!r}; {near}", name=name, near=nearest(name, MEASURES)
             )
         if name in names[:place]:
             raise SetupError("the measure {name!r} is named twice", name=name)

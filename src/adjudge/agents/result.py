@@ -126,5 +126,4 @@ class TrajectoryResult:
         }
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {"id": self.id, "measures": {n: one.to_dict() for n, one in self.results.items()}}

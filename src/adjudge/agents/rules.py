@@ -15,15 +15,14 @@ from typing import Literal
 
 from adjudge.agents.alignment import assign_best, match_in_order, match_most
 from adjudge.agents.expected import Expectations, ExpectedCall
-from adjudge.agents.matching import Is, Matcher, ObjectOf, read_matcher
+from adjudge.agents.matching import Is, Matcher, keys_of, read_matcher
 from adjudge.agents.schemas import SchemaProblem, problem_with
 from adjudge.checks.patterns import TooLong
 from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
-from adjudge.domain.message import Usage
 from adjudge.domain.numbers import number_of
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
-from adjudge.errors import SetupError
+from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message, join
 from adjudge.reading.values import Place
 
@@ -68,49 +67,24 @@ class RulePart:
     @property
     def sentence(self) -> Message:
         """What is the matter, on one line."""
-        text = _SENTENCES[self.kind](self)
+        what = {"call": self.what, "path": self.what}
+        text = Message(_SENTENCES[self.kind], step=self.step, other=self.other, **what)
         return join(": ", (text, self.detail)) if self.detail else text
 
 
-_SENTENCES: Mapping[PartKind, Callable[[RulePart], Message]] = {
-    "missing": lambda part: Message("missing: {call}", call=part.what),
-    "extra": lambda part: Message(
-        "step {step} was not expected: {call}", step=part.step, call=part.what
-    ),
-    "out of order": lambda part: Message(
-        "step {step} is out of order: {call}", step=part.step, call=part.what
-    ),
-    "wrong": lambda part: Message(
-        "step {step} has other arguments: {call}", step=part.step, call=part.what
-    ),
-    "forbidden": lambda part: Message(
-        "step {step} is forbidden: {call}", step=part.step, call=part.what
-    ),
-    "too early": lambda part: Message(
-        "step {step} comes too early: {call}", step=part.step, call=part.what
-    ),
-    "repeated": lambda part: Message(
-        "step {step} repeats step {other}: {call}",
-        step=part.step,
-        other=part.other,
-        call=part.what,
-    ),
-    "looped": lambda part: Message(
-        "steps {step} to {other} are a loop of {call}",
-        step=part.step,
-        other=part.other,
-        call=part.what,
-    ),
-    "failed": lambda part: Message("step {step} failed: {call}", step=part.step, call=part.what),
-    "unknown": lambda part: Message(
-        "step {step} calls a tool that is not defined: {call}", step=part.step, call=part.what
-    ),
-    "invalid": lambda part: Message(
-        "step {step} has arguments that its tool does not take: {call}",
-        step=part.step,
-        call=part.what,
-    ),
-    "different": lambda part: Message("{path} differs", path=part.what),
+_SENTENCES: Mapping[PartKind, Message] = {
+    "missing": Message("missing: {call}"),
+    "extra": Message("step {step} was not expected: {call}"),
+    "out of order": Message("step {step} is out of order: {call}"),
+    "wrong": Message("step {step} has other arguments: {call}"),
+    "forbidden": Message("step {step} is forbidden: {call}"),
+    "too early": Message("step {step} comes too early: {call}"),
+    "repeated": Message("step {step} repeats step {other}: {call}"),
+    "looped": Message("steps {step} to {other} are a loop of {call}"),
+    "failed": Message("step {step} failed: {call}"),
+    "unknown": Message("step {step} calls a tool that is not defined: {call}"),
+    "invalid": Message("step {step} has arguments that its tool does not take: {call}"),
+    "different": Message("{path} differs"),
 }
 
 
@@ -126,12 +100,8 @@ class RuleResult:
     """Whether it may be a breach, and the trace does not tell: no gate passes over it."""
 
 
-class Unmeasurable(Exception):
+class Unmeasurable(AdjudgeError):
     """There is nothing to measure, or it cannot be told."""
-
-    def __init__(self, reason: Message) -> None:
-        self.reason = reason
-        super().__init__(reason)
 
 
 class Untold(Unmeasurable):
@@ -181,11 +151,11 @@ class RuleCase:
             expected = self.expectations.of(self.columns)
         except SetupError as error:
             raise Unmeasurable(
-                Message("the expected calls cannot be read: {reason}", reason=error)
+                "the expected calls cannot be read: {reason}", reason=error
             ) from error
         if expected is None:
             raise Unmeasurable(
-                Message("the row has no expected calls (expect, or the column reference_calls)")
+                "the row has no expected calls (expect, or the column reference_calls)"
             )
         return tuple(self._with_names(call) for call in expected)
 
@@ -199,11 +169,9 @@ class RuleCase:
             return call.with_names([*properties])
         except ValueError as error:
             raise Unmeasurable(
-                Message(
-                    "{call} is expected with arguments that have no names, and no schema in the "
-                    "trace names them",
-                    call=short(call.line, _LINE),
-                )
+                "{call} is expected with arguments that have no names, and no schema in the "
+                "trace names them",
+                call=short(call.line, _LINE),
             ) from error
 
     @cached_property
@@ -231,13 +199,13 @@ class RuleCase:
             for expected, key in zip(self.expected, keys, strict=True)
         ]
         if sum(map(len, candidates)) > _MOST_COMPARISONS:
-            raise Unmeasurable(_too_many(len(self.expected), len(self.made)))
+            raise _too_many(len(self.expected), len(self.made))
         found = [
             self._fitting(expected, groups) if key is None else alike.get(key, [])
             for expected, key, groups in zip(self.expected, keys, candidates, strict=True)
         ]
         if sum(map(len, found)) > _MOST_PAIRS:
-            raise Unmeasurable(_too_many(len(self.expected), len(self.made)))
+            raise _too_many(len(self.expected), len(self.made))
         return found
 
     def _fitting(self, expected: ExpectedCall, groups: Iterable[Sequence[int]]) -> list[int]:
@@ -304,8 +272,8 @@ class RuleCase:
         return (*missing, *extra)
 
 
-def _too_many(expected: int, made: int) -> Message:
-    return Message(
+def _too_many(expected: int, made: int) -> Unmeasurable:
+    return Unmeasurable(
         "too many to compare: {expected} expected calls, {made} made", expected=expected, made=made
     )
 
@@ -347,20 +315,20 @@ def _out_of_order(case: RuleCase, *kinds: Literal["missing", "extra"]) -> tuple[
 def _precision(case: RuleCase) -> Found:
     parts = case.unmatched(case.matching, "extra")
     if not case.made:
-        raise Unmeasurable(Message("no tool was called"))
+        raise Unmeasurable("no tool was called")
     return case.matched / len(case.made), parts
 
 
 def _recall(case: RuleCase) -> Found:
     if not case.expected:
-        raise Unmeasurable(Message("no call is expected"))
+        raise Unmeasurable("no call is expected")
     return case.matched / len(case.expected), case.unmatched(case.matching, "missing")
 
 
 def _f1(case: RuleCase) -> Found:
     total = len(case.expected) + len(case.made)
     if not total:
-        raise Unmeasurable(Message("no call is expected, and none was made"))
+        raise Unmeasurable("no call is expected, and none was made")
     return 2 * case.matched / total, case.unmatched(case.matching, "missing", "extra")
 
 
@@ -381,9 +349,7 @@ def _arguments(case: RuleCase) -> Found:
             if wrong:
                 parts.append(call.part("wrong", detail=", ".join(wrong)))
     if not total:
-        raise Unmeasurable(
-            Message("no expected call with arguments has a call of the same tool beside it")
-        )
+        raise Unmeasurable("no expected call with arguments has a call of the same tool beside it")
     return right / total, sorted(parts, key=lambda part: part.step or 0)
 
 
@@ -402,7 +368,7 @@ def _pair_best(
     those the ones in which the fewest are wrong.
     """
     if len(wanted) * len(calls) > _MOST_COMPARISONS:
-        raise Unmeasurable(_too_many(len(wanted), len(calls)))
+        raise _too_many(len(wanted), len(calls))
     counts = [len(case.comparison.kept(arguments)) for arguments in wanted]
     most = sum(counts) + 1
     columns: dict[tuple[int, ...], list[int]] = {}
@@ -415,7 +381,7 @@ def _pair_best(
     kept = [(worth, place) for worth, places in columns.items() for place in places[: len(wanted)]]
     small, large = sorted((len(wanted), len(kept)))
     if small * small * large > _MOST_EXCHANGES:
-        raise Unmeasurable(_too_many(len(wanted), len(calls)))
+        raise _too_many(len(wanted), len(calls))
     table = [[worth[row] for worth, _ in kept] for row in range(len(wanted))]
     for arguments, column in zip(wanted, assign_best(table), strict=True):
         if column is not None:
@@ -425,7 +391,7 @@ def _pair_best(
 def _required(case: RuleCase) -> Found:
     patterns = case.expectations.required
     if not patterns:
-        raise Unmeasurable(Message("no call is required"))
+        raise Unmeasurable("no call is required")
     return _verdict(
         [
             RulePart("missing", short(pattern.line, _LINE))
@@ -438,7 +404,7 @@ def _required(case: RuleCase) -> Found:
 def _forbidden(case: RuleCase) -> Found:
     patterns = case.expectations.forbidden
     if not patterns:
-        raise Unmeasurable(Message("no call is forbidden"))
+        raise Unmeasurable("no call is forbidden")
     parts = [
         made.part("forbidden")
         for made in case.made
@@ -456,19 +422,17 @@ def _check_read(calls: Iterable[MadeCall], pattern: ExpectedCall) -> None:
         may_be = pattern.arguments and fnmatchcase(made.call.name, pattern.name)
         if may_be and made.call.unparsed:
             raise Untold(
-                Message(
-                    "the arguments of step {step} cannot be read, so nobody can tell whether it is "
-                    "{call}",
-                    step=made.step.number,
-                    call=short(pattern.line, _LINE),
-                )
+                "the arguments of step {step} cannot be read, so nobody can tell whether it is "
+                "{call}",
+                step=made.step.number,
+                call=short(pattern.line, _LINE),
             )
 
 
 def _before(case: RuleCase) -> Found:
     pairs = case.expectations.before
     if not pairs:
-        raise Unmeasurable(Message("no call has to come before another"))
+        raise Unmeasurable("no call has to come before another")
     early = [(first, second, list(_until(case, first))) for first, second in pairs]
     parts = [
         made.part(
@@ -499,10 +463,8 @@ def _repeats(case: RuleCase) -> Found:
     for key, made in zip(case.keys, case.made, strict=True):
         if times[key] > 1 and not _has_outcome(made.call):
             raise Unmeasurable(
-                Message(
-                    "a call was made twice, and what came of it is not recorded each time, so "
-                    "nobody can tell whether it repeats another"
-                )
+                "a call was made twice, and what came of it is not recorded each time, so "
+                "nobody can tell whether it repeats another"
             )
         whole = (key, made.call.result, made.call.error)
         if whole in first:
@@ -528,7 +490,7 @@ def _loops(case: RuleCase) -> Found:
                 longest = (length, pattern, start)
     length, pattern, start = longest
     if not case.made:
-        raise Unmeasurable(Message("no tool was called"))
+        raise Unmeasurable("no tool was called")
     if not length:
         return 0.0, ()
     run = case.made[start : start + length]
@@ -590,17 +552,17 @@ def _unknown_tools(case: RuleCase) -> Found:
 def _invalid_arguments(case: RuleCase) -> Found:
     schemas = {tool.name: tool.schema for tool in _tools(case) if tool.schema is not None}
     if not schemas:
-        raise Unmeasurable(Message("the trace has no schemas of its tools"))
+        raise Unmeasurable("the trace has no schemas of its tools")
     checked = [made for made in case.made if made.call.name in schemas]
     if case.made and not checked:
-        raise Unmeasurable(Message("no tool that was called has a schema"))
+        raise Unmeasurable("no tool that was called has a schema")
     parts = []
     for made in checked:
         try:
             problem = problem_with(made.call.arguments, schemas[made.call.name])
         except SchemaProblem as error:
             raise Unmeasurable(
-                Message("the schema of {tool}: {reason}", tool=made.call.name, reason=error.reason)
+                "the schema of {tool}: {reason}", tool=made.call.name, reason=error.message
             ) from error
         if problem is not None:
             parts.append(made.part("invalid", detail=problem))
@@ -609,7 +571,7 @@ def _invalid_arguments(case: RuleCase) -> Found:
 
 def _tools(case: RuleCase) -> Sequence[ToolDefinition]:
     if not case.trajectory.tools:
-        raise Unmeasurable(Message("the trace does not say which tools there are"))
+        raise Unmeasurable("the trace does not say which tools there are")
     return case.trajectory.tools
 
 
@@ -626,14 +588,10 @@ def _model_calls(case: RuleCase) -> Found:
 
 def _tokens(case: RuleCase) -> Found:
     run = case.trajectory
-    counts = [_tokens_in(step.usage) for step in run.steps if step.usage]
-    total = _tokens_in(run.usage) if run.usage else 0
+    counts = [step.usage.tokens for step in run.steps if step.usage]
+    total = run.usage.tokens if run.usage else 0
     # no call takes no tokens: where there are none, nobody counted them
     return _recorded(case, "tokens", [one for one in counts if one], total or None)
-
-
-def _tokens_in(usage: Usage) -> int:
-    return usage.prompt_tokens + usage.completion_tokens
 
 
 def _usd(case: RuleCase) -> Found:
@@ -670,9 +628,7 @@ def _recorded(case: RuleCase, column: str, values: Sequence[float], total: float
         return float(sum(values)), ()
     if total is not None:
         return float(total), ()
-    raise Unmeasurable(
-        Message("the trace does not record it, and there is no column {name}", name=column)
-    )
+    raise Unmeasurable("the trace does not record it, and there is no column {name}", name=column)
 
 
 def _ended(case: RuleCase) -> Found:
@@ -686,7 +642,7 @@ def _final_state(case: RuleCase) -> Found:
             reference, Place(Message("the column {name}", name="reference_state"))
         )
     except SetupError as error:
-        raise Unmeasurable(Message("{reason}", reason=error)) from error
+        raise Unmeasurable(error.message) from error
     if case.comparison.matches(wanted, state):
         return True, ()
     return False, list(_differences(case, wanted, state))
@@ -695,7 +651,7 @@ def _final_state(case: RuleCase) -> Found:
 def _state(case: RuleCase, column: str) -> JsonValue:
     found = case.columns.get(column)
     if found is None:
-        raise Unmeasurable(Message("there is no column {name}", name=column))
+        raise Unmeasurable("there is no column {name}", name=column)
     if isinstance(found, str):
         try:
             read: JsonValue = json.loads(found)
@@ -707,11 +663,7 @@ def _state(case: RuleCase, column: str) -> JsonValue:
 
 def _differences(case: RuleCase, wanted: Matcher, state: JsonValue) -> Iterator[RulePart]:
     """The keys of the state that are not as expected."""
-    keys: Mapping[str, Matcher] = {}
-    if isinstance(wanted, ObjectOf):
-        keys = dict(wanted.keys)
-    elif isinstance(wanted, Is) and isinstance(wanted.value, Mapping):
-        keys = {name: Is(value) for name, value in wanted.value.items()}
+    keys = keys_of(wanted)
     if not keys or not isinstance(state, Mapping):
         yield RulePart("different", Message("the state"))
         return
@@ -788,7 +740,7 @@ def _measure(name: str, case: RuleCase) -> RuleResult:
     try:
         value, parts = RULES[name].find(case)
     except Unmeasurable as error:
-        return RuleResult(name, None, error.reason, untold=isinstance(error, Untold))
+        return RuleResult(name, None, error.message, untold=isinstance(error, Untold))
     except TooLong as error:
         return RuleResult(name, None, error.message)
     except RecursionError:

@@ -16,7 +16,7 @@ from adjudge.agents.matching import ValueComparison
 from adjudge.checks.patterns import TooLong, find_all
 from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue
-from adjudge.errors import SetupError
+from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message
 
 if TYPE_CHECKING:
@@ -30,12 +30,8 @@ _MOST_ERRORS = 100
 _LOOKED_AT = threading.local()
 
 
-class SchemaProblem(Exception):
+class SchemaProblem(AdjudgeError):
     """Arguments cannot be checked by this schema."""
-
-    def __init__(self, reason: Message) -> None:
-        self.reason = reason
-        super().__init__(reason)
 
 
 def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | None:
@@ -51,10 +47,10 @@ def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | N
         found = min(errors, key=lambda one: len(one.path), default=None)
     except Unresolvable as error:
         raise SchemaProblem(
-            Message("a reference leads nowhere: {reason}", reason=short(str(error), 120))
+            "a reference leads nowhere: {reason}", reason=short(str(error), 120)
         ) from error
     except RecursionError as error:
-        raise SchemaProblem(Message("it is nested too deep to be read")) from error
+        raise SchemaProblem("it is nested too deep to be read") from error
     except TooLong as error:
         raise SchemaProblem(error.message) from error
     if found is None:
@@ -72,16 +68,16 @@ def _validator(text: str) -> Validator:
 
     schema = json.loads(text)
     if _holds(schema, "patternProperties"):
-        raise SchemaProblem(Message("it uses patternProperties, which are not checked"))
+        raise SchemaProblem("it uses patternProperties, which are not checked")
     kind = validator_for(schema)
     try:
         kind.check_schema(schema)
     except SchemaError as error:
         raise SchemaProblem(
-            Message("it is not a JSON schema: {reason}", reason=short(error.message, 120))
+            "it is not a JSON schema: {reason}", reason=short(error.message, 120)
         ) from error
     except RecursionError as error:
-        raise SchemaProblem(Message("it is nested too deep to be read")) from error
+        raise SchemaProblem("it is nested too deep to be read") from error
     own: dict[str, Check] = {"pattern": _check_pattern, "uniqueItems": _check_unique}
     own = {name: _counted(check) for name, check in {**kind.VALIDATORS, **own}.items()}
     extended = extend(kind, own)  # type: ignore[no-untyped-call]
@@ -126,9 +122,7 @@ def _counted(check: Check) -> Check:
     def counted(*given: object) -> Iterator[ValidationError]:
         _LOOKED_AT.count += 1
         if _LOOKED_AT.count > _MOST_KEYWORDS:
-            raise SchemaProblem(
-                Message("it takes more than {count} steps to check", count=_MOST_KEYWORDS)
-            )
+            raise SchemaProblem("it takes more than {count} steps to check", count=_MOST_KEYWORDS)
         yield from check(*given) or ()
 
     return counted

@@ -38,6 +38,11 @@ class StepsBudget:
         left = _for_texts(min(known)) * 3 // 4 - sum(map(tokens_of, beside))
         return max(_LEAST_STEPS, left if self.limit is None else min(self.limit, left))
 
+    def too_long(self, ballots: Iterable[Ballot]) -> list[tuple[Ballot, Message]]:
+        """The ballots that are not asked, each with the reason."""
+        found = ((one, self.reason_against(one)) for one in ballots)
+        return [(ballot, reason) for ballot, reason in found if reason is not None]
+
     def reason_against(self, ballot: Ballot) -> Message | None:
         """Why a ballot is not asked, with its size: it is longer than its model takes."""
         sizes = {

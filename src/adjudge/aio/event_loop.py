@@ -275,11 +275,7 @@ def at_home() -> bool:
     """Whether the home loop runs in this thread; after a fork the parent's no
     longer runs anywhere.
     """
-    return (
-        _home is not None
-        and threading.get_ident() == _home.thread.ident
-        and _home.pid == os.getpid()
-    )
+    return _home is not None and asyncio._get_running_loop() is _home.loop
 
 
 def _submit(

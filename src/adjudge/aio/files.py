@@ -38,7 +38,7 @@ def written_whole(target: Path) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: object) -> Iterator[None]:
     """What cannot be written inside, on a full disk say, is a RunError that names the file."""
     try:
         yield

@@ -55,15 +55,11 @@ class Family:
         return self.texts[language][number]
 
 
-def _quotes(text: str) -> str:
-    return re.sub(r'"([^"\n]*)"', r"“\1”", text).replace("'", "’")
-
-
 CHANGES: Mapping[str, Callable[[str], str]] = {
     "trailing_space": lambda text: f"{text} \n",
     "double_spaces": lambda text: re.sub(r"([.!?]) (?=\S)", r"\1  ", text),
     "line_breaks": lambda text: re.sub(r"([.!?]) +(?=\S)", r"\1\n", text),
-    "quotes": _quotes,
+    "quotes": lambda text: re.sub(r'"([^"\n]*)"', r"“\1”", text).replace("'", "’"),
     "dashes": lambda text: re.sub(r" [-–—] ", " — ", text),
 }
 """What leaves the content of a text as it is."""
@@ -101,7 +97,7 @@ def chosen_families(names: Sequence[str]) -> list[Family]:
     for name in names:
         if name not in known:
             raise SetupError(
-                "there is no family of attacks {name!r}; there are {known}",
+                "unknown family of attacks {name!r}; known: {known}",
                 name=name,
                 known=", ".join(known),
             )

@@ -15,6 +15,7 @@ from adjudge.agents.rules import RULES
 from adjudge.attacks.judges import Defence
 from adjudge.attacks.rows import AttackMark, mark_in
 from adjudge.domain.agent_record import AgentDetail
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in, objects_in
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
@@ -43,10 +44,7 @@ class AttackedJudge:
 
     def to_dict(self) -> JsonDict:
         return {
-            "judge": self.judge,
-            "defence": self.defence,
-            "first": self.first,
-            "again": self.again,
+            **some_of(self, "judge", "defence", "first", "again"),
             "best": {name: list(each) for name, each in self.best.items()},
         }
 
@@ -98,10 +96,7 @@ class FamilyFinding:
 
     def to_dict(self) -> JsonDict:
         return {
-            "family": self.family,
-            "control": self.control,
-            "rows": self.rows,
-            "moved": self.moved,
+            **some_of(self, "family", "control", "rows", "moved"),
             "beyond_noise": self.beyond.to_dict(),
             "p_value": self.p_value,
             "shift": self.shift.to_dict(),
@@ -110,9 +105,7 @@ class FamilyFinding:
             "texts": [
                 {
                     "text": one.text + 1,
-                    "field": one.field,
-                    "asked": one.asked,
-                    "moved": one.moved,
+                    **some_of(one, "field", "asked", "moved"),
                     "example": one.example or None,
                 }
                 for one in self.texts
@@ -163,11 +156,7 @@ class JudgeFinding:
         return {
             "judge": self.judge,
             "criteria": self.criterion,
-            "defence": self.defence,
-            "rows": self.rows,
-            "room": self.room,
-            "noise": self.noise,
-            "unscored": self.unscored,
+            **some_of(self, "defence", "rows", "room", "noise", "unscored"),
             "fields": {
                 name: {"moved": moved, "asked": asked}
                 for name, (moved, asked) in self.fields.items()

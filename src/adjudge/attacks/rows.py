@@ -10,7 +10,7 @@ from adjudge.agents.rules import RULES
 from adjudge.attacks.channels import ANSWER, attack_through, channels_of, trajectory_of
 from adjudge.attacks.families import Family
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import content_hash
+from adjudge.domain.frozen import content_hash, some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.light import light_dataclass
@@ -40,7 +40,7 @@ class AttackMark:
         """``instance`` with this mark, which no model is shown."""
         kept: JsonDict = {
             **instance.input,
-            _KEY: {"of": self.of, "family": self.family, "text": self.text, "field": self.field},
+            _KEY: some_of(self, "of", "family", "text", "field"),
         }
         return replace(instance, metadata={**instance.metadata, "row": kept})
 

@@ -16,7 +16,7 @@ from adjudge.bench.proposal import Proposal
 from adjudge.catalog.criteria_file import as_file, read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import plain
+from adjudge.domain.frozen import plain, some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Account
@@ -122,7 +122,6 @@ class CriterionImprovement:
         )
 
     def to_dict(self, parts: Split, cases: Sequence[DisputedRow], written: Path | None) -> JsonDict:
-        """This as a JSON-ready dict."""
         one = self.gain.estimate
         return {
             "criteria": self.before.name,
@@ -145,9 +144,7 @@ class CriterionImprovement:
             "agreement_before": self.agreed_before,
             "agreement_after": self.agreed_after,
             "gain": {
-                "value": one.value,
-                "lower": one.lower,
-                "upper": one.upper,
+                **some_of(one, "value", "lower", "upper"),
                 "n": one.count,
                 "reason": one.reason,
             },
@@ -182,22 +179,18 @@ def improvement_of(
     )
 
 
-def left_of(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
+def left_of(budget: Budget | None, folders: Iterable[Path], prices: PriceTable) -> Budget | None:
     """What other runs under the same budget have left of it."""
     if budget is None:
         return None
     calls, tokens, usd = 0, 0, 0.0
-    prices = PriceTable.load()
     for folder in folders:
         kept = run_info(folder).facts.get("spending") if (folder / FILE).is_file() else None
         if not kept:
             continue
         account = Account.of(kept)
         calls += account.settled
-        tokens += (
-            sum(one.prompt_tokens + one.completion_tokens for one in account.used.values())
-            + account.lost.tokens
-        )
+        tokens += sum(one.tokens for one in account.used.values()) + account.lost.tokens
         usd += (
             sum(prices.cost(model, one) or 0.0 for model, one in account.used.items())
             + account.lost.usd

@@ -8,16 +8,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
-from adjudge.aio import event_loop
+from adjudge.aio.event_loop import sync_edge
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Prompt, Request
 from adjudge.engine.run import Run, everything_in
 from adjudge.engine.written import written
-from adjudge.errors import RunError
+from adjudge.errors import RunError, WrongData
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import OpenModel
-from adjudge.messages import Message
+from adjudge.gateway.prices import PriceTable
 from adjudge.prompts.criteria_writing import DisputedRow, render_criteria_improvement
 from adjudge.prompts.render import shown_fields
 from adjudge.verdicts.objects import find_objects
@@ -83,25 +83,17 @@ class Writer:
             compares=self.compares,
         )
 
-    def propose(
+    async def apropose(
         self,
         criteria: Criteria,
         cases: Sequence[DisputedRow],
         run: Run | None,
         budget: Budget | None,
+        prices: PriceTable | None = None,
     ) -> Proposal:
         """Ask, and ask again where the reply cannot be read; the replies are kept in ``run``, where
         there is one.
         """
-        return event_loop.run(self._propose(criteria, cases, run, budget))
-
-    async def _propose(
-        self,
-        criteria: Criteria,
-        cases: Sequence[DisputedRow],
-        run: Run | None,
-        budget: Budget | None,
-    ) -> Proposal:
         prompt, reason = self.prompt(criteria, cases), ""
         about: dict[str, JsonObject] = {
             "writer": {
@@ -109,7 +101,7 @@ class Writer:
                 "models": {self.model.name: {"identity": self.model.identity}},
             }
         }
-        async with everything_in(run, about, budget):
+        async with everything_in(run, about, budget, prices):
             for sample in range(TRIES):
                 vote = await written(
                     self.model,
@@ -129,11 +121,13 @@ class Writer:
             reason=reason,
         )
 
+    propose = sync_edge(apropose)
+
     def read(self, text: str, criteria: Criteria, cases: Sequence[DisputedRow]) -> Proposal:
         """The proposal that ``text`` says. A ValueError says why it says none."""
         said = next((one.data for one in reversed(find_objects(text)) if one.data), None)
         if said is None:
-            raise ValueError(Message("the reply holds no JSON object"))
+            raise WrongData("the reply holds no JSON object")
         made = criteria
         if self.wording:
             made = replace(made, description=_text(said.get("description")) or made.description)
@@ -147,7 +141,7 @@ class Writer:
                 ),
             )
         if made == criteria:
-            raise ValueError(Message("the reply changes nothing"))
+            raise WrongData("the reply changes nothing")
         return Proposal(made, _text(said.get("explanation")))
 
 
@@ -163,11 +157,9 @@ def _options(options: Sequence[CriteriaOption], said: object) -> tuple[CriteriaO
     )
     unknown = [name for name in given if name not in {one.name for one in options}]
     if unknown:
-        raise ValueError(
-            Message(
-                "the reply names the option {option!r}, which the criterion does not have",
-                option=unknown[0],
-            )
+        raise WrongData(
+            "the reply names the option {option!r}, which the criterion does not have",
+            option=unknown[0],
         )
     return tuple(
         replace(one, description=given.get(one.name) or one.description) for one in options

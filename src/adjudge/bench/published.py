@@ -49,7 +49,7 @@ class PublishedSet:
     source: str
     licence: str
     recorded: str
-    """When the recorded verdicts were published."""
+    """When the set and its recorded verdicts were published."""
     labels: int
     people: int
     """Who labelled the same rows; 0 where one truth is given."""

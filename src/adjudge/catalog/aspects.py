@@ -14,7 +14,7 @@ def aspect(name: str, language: str) -> str:
     known = aspects(language)
     if name not in known:
         raise SetupError(
-            "there is no ready-made aspect {name!r}; there are {known}",
+            "no ready-made aspect is called {name!r}; known: {known}",
             name=name,
             known=", ".join(known),
         )

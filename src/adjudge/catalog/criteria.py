@@ -66,7 +66,7 @@ def refuse_misspelt(text: str, known: Iterable[str]) -> None:
     near = get_close_matches(word, list(known), n=1, cutoff=0.8) if word.isidentifier() else ()
     if near and near[0] != word:
         raise SetupError(
-            "there is no ready-made criterion {text!r}; did you mean {near!r}? A question of your "
+            "no ready-made criterion is called {text!r}; did you mean {near!r}? A question of your "
             "own is a sentence",
             text=text,
             near=near[0],
@@ -114,7 +114,7 @@ def source(name: str, language: str = "en") -> str:
     known = all_names(language)
     if name not in known:
         raise SetupError(
-            "there is no ready-made criterion {name!r} in language {language!r}; {near}",
+            "no ready-made criterion is called {name!r} in language {language!r}; {near}",
             name=name,
             language=language,
             near=_near(name, known),
@@ -154,5 +154,5 @@ def _near(name: str, known: tuple[str, ...]) -> str:
     return (
         Message("did you mean {near}?", near=join(Message(" or "), near))
         if near
-        else Message("`adjudge criteria` lists those there are")
+        else Message("`adjudge criteria` lists them")
     )

@@ -13,7 +13,7 @@ from typing import Any
 
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
-from adjudge.domain.frozen import plain
+from adjudge.domain.frozen import nonempty, plain
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -280,8 +280,7 @@ def as_file(entry: CatalogEntry) -> JsonDict:
         "kind": entry.kind,
         "description": given.description,
     }
-    found |= {"version": entry.version} if entry.version else {}
-    found |= {"golden": plain(entry.golden)} if entry.golden else {}
+    found |= nonempty(version=entry.version, golden=plain(entry.golden))
     found["to_evaluate_field"] = given.to_evaluate_field
     if given.context_fields is not None:
         found["context_fields"] = list(given.context_fields)

@@ -8,10 +8,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from adjudge.aio.files import writing
 from adjudge.catalog.criteria import entry
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.domain.frozen import content_hash
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.messages import Message, reason_of
 
 Locked = dict[str, dict[str, str]]
@@ -60,14 +61,10 @@ def add_to_lock(file: str, path: Path, *, origin: str, licence: str) -> Locked:
 
 
 def _write(found: Locked, path: Path) -> None:
-    try:
+    with writing(path):
         path.write_text(
             json.dumps({"criteria": found}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
         )
-    except OSError as error:
-        raise RunError(
-            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
-        ) from error
 
 
 def lock_changes(sources: Sequence[str], path: Path) -> list[str]:

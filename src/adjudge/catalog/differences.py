@@ -36,21 +36,16 @@ def _changed(old: CatalogEntry, new: CatalogEntry) -> Iterator[str]:
     yield join(": ", (title, Message("changed") if wording or golden else Message("the same")))
     yield from (*wording, *golden)
     if wording and (old.version or new.version) and old.version == new.version:
-        yield (
-            Message(
-                "{name}: what is asked changed, and the version is still {version}: give it "
-                "another",
-                name=name,
-                version=new.version,
-            )
+        yield Message(
+            "{name}: what is asked changed, and the version is still {version}: give it another",
+            name=name,
+            version=new.version,
         )
     if wording:
-        yield (
-            Message(
-                "{name}: verdicts by the two are not comparable: judge the rows again before "
-                "you compare runs",
-                name=name,
-            )
+        yield Message(
+            "{name}: verdicts by the two are not comparable: judge the rows again before "
+            "you compare runs",
+            name=name,
         )
 
 

@@ -306,7 +306,7 @@ def _examples(criteria: Criteria) -> Iterator[_Remark]:
                 "error",
                 f"examples[{number}].option",
                 Message(
-                    "{option} is not an option; there are {options}",
+                    "{option} is not an option; the options are {options}",
                     option=_shown(example.option),
                     options=named,
                 ),

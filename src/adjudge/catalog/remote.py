@@ -12,9 +12,9 @@ from pathlib import Path, PurePosixPath
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+from adjudge.aio.files import writing
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.errors import RunError, SetupError
-from adjudge.messages import reason_of
 
 VARIABLE = "ADJUDGE_GITHUB_RAW"
 """Another server of raw files than GitHub's own, such as a company's."""
@@ -111,13 +111,10 @@ def keep_criteria(file: Path, content: bytes) -> None:
     """Put what was fetched into a file; what holds no criteria is not kept."""
     part = file.with_name(f".{file.stem}.fetched{file.suffix}")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        read_entries(part)
-        part.replace(file)
-    except OSError as error:
-        raise RunError(
-            "{file} cannot be written: {reason}", file=file, reason=reason_of(error)
-        ) from error
+        with writing(file):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            part.write_bytes(content)
+            read_entries(part)
+            part.replace(file)
     finally:
         part.unlink(missing_ok=True)

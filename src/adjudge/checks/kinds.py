@@ -115,7 +115,7 @@ class CheckType:
             kind = CHECKS.get(str(value))
             if kind is None or not kind.flag:
                 raise place.wrong(
-                    "there is no check {name!r} that needs nothing more; {hint}",
+                    "no check called {name!r} works without settings; {hint}",
                     name=str(value),
                     hint=nearest(str(value), [one for one, kind in CHECKS.items() if kind.flag]),
                 )
@@ -137,7 +137,7 @@ class CheckType:
                         "{name!r} stands below the check: {example}", name=name, example=example
                     )
                 raise at.wrong(
-                    "there is no check {name!r}; {hint}",
+                    "unknown check {name!r}; {hint}",
                     name=name,
                     hint=nearest(name, [*CHECKS, _NOT, *_COMMON]),
                 )

@@ -138,7 +138,7 @@ class IsJson(Check):
         try:
             value = value_at(found, path)
         except NotThere:
-            return Observation(False, Message("there is no {path} in it", path=path))
+            return Observation(False, Message("it has no {path}", path=path))
         if self.field is not None:
             texts = texts_in(row, self.field)
             if not texts:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import get_args
 
 import click
 from click import UsageError
 
+from adjudge.agents.expected import Order
+from adjudge.agents.matching import Texts, Types
+from adjudge.agents.measures import BlameMethod
+from adjudge.agents.steps_of import PER, Per
 from adjudge.cli.estimates import estimated, show_estimate
 from adjudge.cli.execute import (
     RunDisplay,
@@ -40,9 +44,6 @@ from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import instances
 from adjudge.runs.eval_file import AgentEntry, ArgumentsEntry, EvalFile
-
-if TYPE_CHECKING:
-    from adjudge.data.conversations import Per
 
 _OTHER = {
     "fail_under": gate(
@@ -76,9 +77,9 @@ class AgentOptions:
         type=PATH,
         help="The expected calls by task. Default: the column reference_calls.",
     )
-    order: Literal["exact", "in_order", "any_order", "only"] = option(
+    order: Order = option(
         "--order",
-        type=click.Choice(["exact", "in_order", "any_order", "only"]),
+        type=click.Choice(get_args(Order)),
         default="in_order",
         help="How expected calls must come.",
     )
@@ -93,15 +94,15 @@ class AgentOptions:
         multiple=True,
         help="An argument that does not count, such as request_id; repeatable.",
     )
-    types: Literal["strict", "loose"] = option(
+    types: Types = option(
         "--types",
-        type=click.Choice(["strict", "loose"]),
+        type=click.Choice(get_args(Types)),
         default="strict",
         help="Of arguments; loose: the text 1 is the number 1.",
     )
-    text: Literal["exact", "folded"] = option(
+    text: Texts = option(
         "--text",
-        type=click.Choice(["exact", "folded"]),
+        type=click.Choice(get_args(Texts)),
         default="exact",
         help="Of arguments; folded: case and white space are put aside.",
     )
@@ -121,7 +122,7 @@ class AgentOptions:
     )
     per: Per = option(
         "--per",
-        type=click.Choice(["trajectory", "turn", "step"]),
+        type=click.Choice(PER),
         default="trajectory",
         help="What is judged: all of a run, each turn, or the steps that --steps picks.",
     )
@@ -133,9 +134,9 @@ class AgentOptions:
         is_flag=True,
         help="Have the model write the checklist of a task, where a row has none.",
     )
-    blame: Literal["at once", "step by step", "halves"] = option(
+    blame: BlameMethod = option(
         "--blame",
-        type=click.Choice(["at once", "step by step", "halves"]),
+        type=click.Choice(get_args(BlameMethod)),
         default="at once",
         help="How blame looks for the first mistake.",
     )

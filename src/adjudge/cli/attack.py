@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -21,19 +21,31 @@ from adjudge.attacks.report import (
 from adjudge.attacks.rows import draw_rows
 from adjudge.attacks.run import attacked_run
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import check_resumed, follow_run, use_prices, with_weights
+from adjudge.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.cli.json_text import echo_json
 from adjudge.cli.kept import facts_to_keep
-from adjudge.cli.options import FROM_ONE, LEVEL, PATH, argument, as_json, command, given_as
+from adjudge.cli.options import (
+    FROM_ONE,
+    PATH,
+    as_json,
+    command,
+    confidence_of_intervals,
+    option,
+    options,
+    pages,
+    positional,
+    shared,
+)
 from adjudge.cli.output import echo, language
 from adjudge.cli.typed_values import SHARE
-from adjudge.cli.which_judge import NamedJudge, judge_options
+from adjudge.cli.which_judge import NamedJudge
 from adjudge.data.dataset import OddRows
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.exporters.page_files import check_page, envelope, pages_of, write_page
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
@@ -47,75 +59,62 @@ from adjudge.view.document import show_document
 from adjudge.view.terminal import Screen
 
 
-@light_dataclass(frozen=True)
+@light_dataclass(frozen=True, kw_only=True)
 class AttackOptions(NamedJudge):
     """What the command line says of an attack."""
 
-    eval_file: Path | None
-    rows: Path | None
-    family: tuple[str, ...]
-    defence: tuple[Defence, ...]
-    texts: int
-    sample: int
-    seed: int
-    fail_over: float | None
-    confidence: float
-    folder: Path | None
-    output: tuple[Path, ...]
-    as_json: bool
+    eval_file: Path | None = positional(
+        "An eval file with the judges to attack.", type=PATH, required=False
+    )
+    rows: Path | None = option(
+        "--rows",
+        "--data",
+        type=PATH,
+        help=(
+            "The rows to attack: a data file or a run folder; with an eval file, instead of its "
+            "own."
+        ),
+    )
+    family: tuple[str, ...] = option(
+        "--family",
+        multiple=True,
+        help=f"Only these families, and the controls: {', '.join(families())}. Repeatable.",
+    )
+    defence: tuple[Defence, ...] = option(
+        "--defence",
+        multiple=True,
+        type=click.Choice(DEFENCES),
+        help="How the judge is defended; repeat to compare. Default: fence, as everywhere.",
+    )
+    texts: int = option(
+        "--texts",
+        type=FROM_ONE,
+        default=1,
+        help="Texts of each family on each row; which ones changes from row to row.",
+    )
+    sample: int = option(
+        "--sample", type=FROM_ONE, default=50, help="Attack so many rows, drawn at random; 50."
+    )
+    seed: int = option("--seed", type=int, default=0, help="Of the draw of rows.")
+    fail_over: float | None = option(
+        "--fail-over",
+        type=SHARE,
+        help=(
+            "Exit with 4 if a family moves more than this share of rows beyond noise, e.g. 0.05, "
+            "and with 5 if too few rows can tell."
+        ),
+    )
+    confidence: float = shared(confidence_of_intervals)
+    folder: Path | None = option(
+        "--run", type=PATH, help="The run folder; by default runs/attack-NAME."
+    )
+    output: tuple[Path, ...] = shared(pages)
+    as_json: bool = shared(as_json)
 
 
 @command("attack")
-@argument("eval_file", "An eval file with the judges to attack.", type=PATH, required=False)
-@click.option(
-    "--rows",
-    "--data",
-    "rows",
-    type=PATH,
-    help="The rows to attack: a data file or a run folder; with an eval file, instead of its own.",
-)
-@click.option(
-    "--family",
-    multiple=True,
-    help=f"Only these families, and the controls: {', '.join(families())}. Repeatable.",
-)
-@click.option(
-    "--defence",
-    multiple=True,
-    type=click.Choice(DEFENCES),
-    help="How the judge is defended; repeat to compare. Default: fence, as everywhere.",
-)
-@click.option(
-    "--texts",
-    type=FROM_ONE,
-    default=1,
-    help="Texts of each family on each row; which ones changes from row to row.",
-)
-@click.option(
-    "--sample", type=FROM_ONE, default=50, help="Attack so many rows, drawn at random; 50."
-)
-@click.option("--seed", type=int, default=0, help="Of the draw of rows.")
-@click.option(
-    "--fail-over",
-    type=SHARE,
-    help=(
-        "Exit with 4 if a family moves more than this share of rows beyond noise, e.g. 0.05, and "
-        "with 5 if too few rows can tell."
-    ),
-)
-@click.option("--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals.")
-@click.option("--run", "folder", type=PATH, help="The run folder; by default runs/attack-NAME.")
-@judge_options
-@click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    multiple=True,
-    help="Also write the report: .md, .html or .json; repeatable.",
-)
-@as_json
-@given_as("wanted", AttackOptions, [one.name for one in fields(AttackOptions)])
-def attack(wanted: AttackOptions) -> int:
+@options(AttackOptions)
+def attack(options: AttackOptions) -> int:
     """Attack a judge with texts: who asks for a good verdict in the judged text, and gets it?
 
     Each row is asked twice as it is, which shows the judge's own noise, and once with a text of
@@ -123,29 +122,31 @@ def attack(wanted: AttackOptions) -> int:
     and the gate holds, 1 could not run or stopped before the end, 2 usage, 3 some rows have no
     verdict, 4 a family moves more than --fail-over, 5 it may, and these rows cannot tell.
     """
-    use_prices(wanted.prices)
-    for path in wanted.output:
+    prices = PriceTable.load(options.prices)
+    for path in options.output:
         check_page(path)
-    chosen = chosen_families(wanted.family)
-    file = wanted.file(wanted.eval_file, wanted.rows)
-    folder = wanted.folder or Path("runs") / f"attack-{_name(wanted, file)}"
+    chosen = chosen_families(options.family)
+    file = options.file(options.eval_file, options.rows)
+    folder = options.folder or Path("runs") / f"attack-{_name(options, file)}"
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(
             "{folder} holds a run that is not an attack: give --run another name", folder=folder
         )
-    check_resumed(folder, resume=wanted.resume)
-    rows = draw_rows(_read(file), wanted.sample, wanted.seed)
+    check_resumed(folder, resume=options.resume)
+    rows = draw_rows(_read(file), options.sample, options.seed)
     if not rows:
         raise SetupError("{path} has no rows to attack", path=file.data.path)
-    made = with_weights(lambda: EvalRun.of(file, cache=not wanted.no_cache, folder=folder))
-    defences = tuple(dict.fromkeys(wanted.defence)) or ("fence",)
-    attacked = attacked_run(made, rows, chosen, defences, wanted.texts)
-    if wanted.dry_run:
-        show_estimate(attacked.estimate(), as_json=wanted.as_json)
+    made = with_weights(
+        lambda: EvalRun.of(file, cache=not options.no_cache, folder=folder, prices=prices)
+    )
+    defences = tuple(dict.fromkeys(options.defence)) or ("fence",)
+    attacked = attacked_run(made, rows, chosen, defences, options.texts)
+    if options.dry_run:
+        show_estimate(attacked.estimate(), as_json=options.as_json)
         return ExitCode.OK
-    attacked = replace(attacked, facts={**attacked.facts, **facts_to_keep("attack")})
-    skipped = follow_run(attacked, wanted.budget(), quiet=wanted.quiet or wanted.as_json)
-    return _tell(attack_report(folder, wanted.confidence), wanted, skipped)
+    attacked = replace(attacked, facts={**attacked.facts, **facts_to_keep("attack", prices)})
+    skipped = follow_run(attacked, options.budget(), quiet=options.quiet or options.as_json)
+    return _tell(attack_report(folder, options.confidence), options, skipped)
 
 
 def _name(wanted: AttackOptions, file: EvalFile) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from typing import get_args
 
 import click
 from click import UsageError
@@ -12,7 +13,7 @@ from click import UsageError
 from adjudge.cli.options import FROM_ONE, given_as, together
 from adjudge.cli.output import echo
 from adjudge.domain.light import light_dataclass
-from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
+from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings, Orphans
 from adjudge.errors import BatchesOpen
 from adjudge.messages import Message
 from adjudge.results.counts import count_batches, count_requests
@@ -21,7 +22,7 @@ _APIS = click.Choice(
     ("openai", "azure", "anthropic", "openrouter", "mistral", "google", "groq", "together")
 )
 _ALWAYS_SAID = ("twice", "stopping", "cancelled", "note")
-ORPHANS = click.Choice(("adopt", "resubmit"))
+ORPHANS = click.Choice(get_args(Orphans))
 
 
 @light_dataclass(frozen=True)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import get_args
 
 import click
 from click import UsageError
@@ -23,39 +24,34 @@ from adjudge.bench.labelled import LabelledSet, LabelledSource, labelled_set
 from adjudge.catalog.entry import Kind
 from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows, use_prices
+from adjudge.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.json_text import print_results
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
-    LEVEL,
     PATH,
     PartChoice,
     SpendingOptions,
-    argument,
     as_json,
     at_once,
     bad_rows,
     command,
-    dry_run,
+    confidence_of_intervals,
     encoding,
-    given_as,
+    header_row,
     limit,
-    max_calls,
-    max_tokens,
-    max_usd,
     named,
-    no_cache,
-    prices,
+    option,
+    options,
+    positional,
     questions,
     quiet,
-    resume,
     row_names,
     server,
-    together,
-    workbook,
+    shared,
+    sheet,
 )
 from adjudge.cli.output import echo, language, use_language
 from adjudge.cli.typed_values import SHARE
@@ -68,6 +64,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.exporters.benchmark import benchmark_facts, write_benchmark
 from adjudge.exporters.page_files import check_page
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, import_file
 from adjudge.ledger.file import holds_run
@@ -99,82 +96,62 @@ def _meanings(
     return {label: option for label, _, option in pairs}
 
 
-labelled_options = together(
-    click.option(
+@dataclass(frozen=True, kw_only=True)
+class Labelled(SpendingOptions):
+    """What every command can be told that measures judges by labelled rows."""
+
+    human: tuple[str, ...] = option(
         "--human",
         multiple=True,
         metavar="COLUMN",
         help="The column with people's answers; repeat for several people.",
-    ),
-    click.option(
+    )
+    question: str | None = option(
         "--question", metavar="NAME", help="Of labels about several questions: which one."
-    ),
-    click.option(
+    )
+    meanings: Mapping[str, str] = option(
         "--map",
-        "meanings",
         multiple=True,
         callback=_meanings,
         metavar="LABEL=OPTION",
         help="What a label is called among the options; LABEL= leaves such labels out. Repeatable.",
-    ),
-    click.option(
+    )
+    kind: str | None = option(
         "--as",
-        "kind",
         type=PartChoice(FORMATS, sorted(FORMATS.ours)),
         help="The format of a labelled set, else found out.",
-    ),
-    click.option(
+    )
+    column: tuple[str, ...] = option(
         "--column",
         multiple=True,
         help="Which column is judged, or FIELD=COLUMN; for comparisons, each response.",
-    ),
-    click.option(
+    )
+    only: str | None = option(
         "--only", metavar="PATTERN", help="Only rows whose id fits, such as 'llmbar-Natural-*'."
-    ),
-    click.option(
+    )
+    sample: int | None = option(
         "--sample", type=FROM_ONE, help="Draw so many labelled rows at random, instead of all."
-    ),
-    limit,
-    click.option("--seed", type=int, default=0, help="Of the draw of rows and of the intervals."),
-    click.option(
+    )
+    limit: int | None = shared(limit)
+    seed: int = option(
+        "--seed", type=int, default=0, help="Of the draw of rows and of the intervals."
+    )
+    draws: int = option(
         "--draws",
         type=click.IntRange(min=100),
         default=2000,
         help="How often rows are drawn anew for intervals.",
-    ),
-    row_names,
-    encoding,
-    workbook,
-)
-"""Where labelled rows are and how they are read, for all commands that measure judges by them."""
-spending = together(resume, max_usd, max_calls, max_tokens, prices, no_cache, dry_run)
-
-
-@dataclass(frozen=True)
-class Labelled(SpendingOptions):
-    """What every command can be told that measures judges by labelled rows."""
-
-    human: tuple[str, ...]
-    question: str | None
-    meanings: Mapping[str, str]
-    kind: str | None
-    column: tuple[str, ...]
-    only: str | None
-    sample: int | None
-    limit: int | None
-    seed: int
-    draws: int
-    id: str | None
-    encoding: str | None
-    sheet: str | None
-    header_row: int | None
-    model: tuple[str, ...]
-    at: ServerEntry
-    max_concurrency: int | None
-    confidence: float
-    language: str | None
-    quiet: bool
-    as_json: bool
+    )
+    id: str | None = shared(row_names)
+    encoding: str | None = shared(encoding)
+    sheet: str | None = shared(sheet)
+    header_row: int | None = shared(header_row)
+    at: ServerEntry = shared(server)
+    max_concurrency: int | None = shared(at_once)
+    confidence: float = shared(confidence_of_intervals)
+    stop_at_bad_row: bool = shared(bad_rows)
+    quiet: bool = shared(quiet)
+    as_json: bool = shared(as_json)
 
     def source(
         self, path: Path, kinds: Sequence[Kind], needed: Sequence[str], told: BadRows
@@ -228,29 +205,100 @@ class BadRows:
             echo(Message("skipped {row}", row=str(bad)), err=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BenchOptions(Labelled):
     """What the command line says of a benchmark."""
 
-    named: tuple[str, ...]
-    criterion: tuple[str, ...]
-    strictness: tuple[int, ...]
-    temperature: tuple[float, ...]
-    mode: tuple[Mode, ...]
-    check_positional_bias: bool | None
-    tie: bool
-    missing: Missing
-    fail_under: float | None
-    folder: Path | None
-    show_disagreements: int
-    output: tuple[Path, ...]
-    stop_at_bad_row: bool
+    data: Path | None = positional(
+        "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder "
+        "with labels.",
+        type=PATH,
+        required=False,
+    )
+    published: bool = option(
+        "--published",
+        is_flag=True,
+        help=(
+            "Show how judges fared on public sets, from verdicts that were published; asks nobody."
+        ),
+    )
+    named: tuple[str, ...] = shared(named)
+    criterion: tuple[str, ...] = shared(questions)
+    model: tuple[str, ...] = option(
+        "-m",
+        "--model",
+        multiple=True,
+        help="A model to try; repeat for several: each is a judge by itself.",
+    )
+    strictness: tuple[int, ...] = option(
+        "--strictness",
+        type=FROM_ONE,
+        multiple=True,
+        default=(1,),
+        help="Votes per row (and order); repeat to try several.",
+    )
+    temperature: tuple[float, ...] = option(
+        "--temperature",
+        type=float,
+        multiple=True,
+        help="Default: 0 for one vote, 1 for several; repeat to try several.",
+    )
+    mode: tuple[Mode, ...] = option(
+        "--mode",
+        type=click.Choice(get_args(Mode)),
+        multiple=True,
+        help="How models are asked; repeatable.",
+    )
+    check_positional_bias: bool | None = option(
+        "--check-positional-bias/--one-order",
+        default=None,
+        help="Ask again in reversed order, for the order effect. On for comparisons.",
+    )
+    tie: bool = option(
+        "--tie/--no-tie", default=True, help="Whether a comparison may end in a tie."
+    )
+    missing: Missing = option(
+        "--missing",
+        type=click.Choice(get_args(Missing)),
+        default="drop",
+        help="What a judgment without a verdict counts as: left out, a tie, or wrong.",
+    )
+    fail_under: float | None = option(
+        "--fail-under", type=SHARE, help="Exit with 4 when the best judge agrees less than this."
+    )
+    folder: Path | None = option(
+        "--run", type=PATH, help="The run folder; by default runs/bench-NAME of the data."
+    )
+    language: str | None = option(
+        "--language",
+        type=LANGUAGE,
+        help="Language of prompts and ready-made criteria: en (default) or ru.",
+    )
+    show_disagreements: int = option(
+        "--show-disagreements",
+        type=click.IntRange(min=0),
+        is_flag=False,
+        flag_value=10,
+        default=0,
+        metavar="[N]",
+        help="List the rows on which a judge and people disagree, N per judge.",
+    )
+    output: tuple[Path, ...] = option(
+        "-o",
+        "--output",
+        type=PATH,
+        multiple=True,
+        help="Also write the ranking: .md, .html or .json; repeatable.",
+    )
 
     @property
     def settings(self) -> BenchSettings:
         """How judges are measured."""
         agreement = AgreementSettings(missing=self.missing, draws=Draws(self.draws, self.seed))
-        return BenchSettings(level=self.confidence, agreement=agreement, only=self.only)
+        prices = PriceTable.load(self.prices)
+        return BenchSettings(
+            level=self.confidence, agreement=agreement, only=self.only, prices=prices
+        )
 
     def matrix(self, criteria: Sequence[NamedCriteria], *, compares: bool) -> Matrix:
         """What is tried with what."""
@@ -267,94 +315,8 @@ class BenchOptions(Labelled):
 
 
 @command("bench")
-@argument(
-    "data",
-    "Rows with people's labels: a file with --human COLUMN, a labelled set, or a run folder "
-    "with labels.",
-    type=PATH,
-    required=False,
-)
-@click.option(
-    "--published",
-    is_flag=True,
-    help="Show how judges fared on public sets, from verdicts that were published; asks nobody.",
-)
-@named
-@questions
-@click.option(
-    "-m",
-    "--model",
-    multiple=True,
-    help="A model to try; repeat for several: each is a judge by itself.",
-)
-@click.option(
-    "--strictness",
-    type=FROM_ONE,
-    multiple=True,
-    default=(1,),
-    help="Votes per row (and order); repeat to try several.",
-)
-@click.option(
-    "--temperature",
-    type=float,
-    multiple=True,
-    help="Default: 0 for one vote, 1 for several; repeat to try several.",
-)
-@click.option(
-    "--mode",
-    type=click.Choice(("generate", "likelihood")),
-    multiple=True,
-    help="How models are asked; repeatable.",
-)
-@click.option(
-    "--check-positional-bias/--one-order",
-    default=None,
-    help="Ask again in reversed order, for the order effect. On for comparisons.",
-)
-@click.option("--tie/--no-tie", default=True, help="Whether a comparison may end in a tie.")
-@labelled_options
-@server
-@at_once
-@click.option(
-    "--missing",
-    type=click.Choice(("drop", "tie", "wrong")),
-    default="drop",
-    help="What a judgment without a verdict counts as: left out, a tie, or wrong.",
-)
-@click.option("--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals.")
-@click.option(
-    "--fail-under", type=SHARE, help="Exit with 4 when the best judge agrees less than this."
-)
-@click.option(
-    "--run", "folder", type=PATH, help="The run folder; by default runs/bench-NAME of the data."
-)
-@spending
-@bad_rows
-@click.option(
-    "--language",
-    type=LANGUAGE,
-    help="Language of prompts and ready-made criteria: en (default) or ru.",
-)
-@click.option(
-    "--show-disagreements",
-    type=click.IntRange(min=0),
-    is_flag=False,
-    flag_value=10,
-    default=0,
-    metavar="[N]",
-    help="List the rows on which a judge and people disagree, N per judge.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    multiple=True,
-    help="Also write the ranking: .md, .html or .json; repeatable.",
-)
-@as_json
-@quiet
-@given_as("wanted", BenchOptions, [one.name for one in fields(BenchOptions)])
-def bench(data: Path | None, wanted: BenchOptions, *, published: bool) -> int:
+@options(BenchOptions)
+def bench(options: BenchOptions) -> int:
     """Rank judges (model, criteria, settings, votes) by how well they agree with people, with their
     cost, time and failures.
 
@@ -364,25 +326,25 @@ def bench(data: Path | None, wanted: BenchOptions, *, published: bool) -> int:
     codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
     no verdict, 4 no judge reaches --fail-under.
     """
-    chosen = wanted.language or current_project().language or "en"
+    chosen = options.language or current_project().language or "en"
     use_language(chosen)
-    if published:
-        return _show_published(data, wanted)
+    data = options.data
+    if options.published:
+        return _show_published(data, options)
     if data is None:
         raise UsageError(Message("name rows with labels of people, or ask for --published results"))
-    use_prices(wanted.prices)
-    for path in wanted.output:
+    for path in options.output:
         check_page(path)
-    if wanted.model or wanted.named or wanted.criterion:
-        return _judge(data, wanted, chosen)
-    if wanted.human:
+    if options.model or options.named or options.criterion:
+        return _judge(data, options, chosen)
+    if options.human:
         raise UsageError(
             Message(
                 "say who judges by what: -m MODEL -c CRITERIA ('adjudge criteria' lists the "
                 "ready-made ones)"
             )
         )
-    return _tell(benchmark_of(_recorded(data, wanted), wanted.settings), wanted, skipped=0)
+    return _tell(benchmark_of(_recorded(data, options), options.settings), options, skipped=0)
 
 
 def _show_published(data: Path | None, wanted: BenchOptions) -> int:
@@ -442,11 +404,12 @@ def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
         folder,
         stop_at_bad_row=wanted.stop_at_bad_row,
     )
+    prices = wanted.settings.prices
     facts: JsonDict = {
-        **facts_to_keep("bench"),
+        **facts_to_keep("bench", prices),
         FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
     }
-    made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts)
+    made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts, prices=prices)
     if wanted.dry_run:
         show_estimate(made.estimate(), as_json=wanted.as_json)
         return ExitCode.OK

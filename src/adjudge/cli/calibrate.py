@@ -6,6 +6,7 @@ import shlex
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -88,7 +89,7 @@ class CalibrateOptions:
     )
     missing: Missing = option(
         "--missing",
-        type=click.Choice(("drop", "tie", "wrong")),
+        type=click.Choice(get_args(Missing)),
         default="drop",
         help="What a judgment without a verdict counts as in agreement figures.",
     )

@@ -15,10 +15,16 @@ from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
 
 
 def current_project() -> Project:
-    """The project's defaults; of a run that is resumed, those that held where it was begun."""
+    """The project's defaults, looked for once a command; of a run that is resumed, those that held
+    where it was begun.
+    """
     context = click.get_current_context(silent=True)
-    kept = context.find_object(Project) if context else None
-    return kept or find_project()
+    found = context.find_object(Project) if context else None
+    if found is None:
+        found = find_project()
+        if context and context.parent:  # the output is the first one's
+            context.obj = found
+    return found
 
 
 def model_entries(

@@ -22,13 +22,15 @@ from adjudge.view.terminal import clean
 def confirm_code(file: EvalFile, *, yes: bool) -> None:
     """Go on with the file only where this user knows what it runs."""
     code = code_in(file)
+    if not code:
+        return
     files = code_files(file)
     record: JsonDict = {
         "eval": str(Path(file.path).resolve()),
         "runs": [str(one) for one in code],
         "files": dict(files),
     }
-    if not code or is_known(record):
+    if is_known(record):
         return
     if not yes:
         echo(

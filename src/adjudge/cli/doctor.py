@@ -13,7 +13,6 @@ import click
 from rich.table import Table
 from rich.text import Text
 
-import adjudge
 from adjudge.aio import event_loop
 from adjudge.cli.chosen import model_entries
 from adjudge.cli.json_text import print_results
@@ -31,6 +30,7 @@ from adjudge.plugins import Part, installed
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEntry, find_project
+from adjudge.version import __version__
 from adjudge.view.terminal import Screen
 
 EXTRAS = {
@@ -86,7 +86,7 @@ def doctor(
     project = find_project()
     screen = Screen(language(), quiet=as_json)
     screen.say(
-        f"adjudge {adjudge.__version__}, Python {platform.python_version()}, "
+        f"adjudge {__version__}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.machine()}"
     )
     screen.say(_configuration(project), soft_wrap=True)
@@ -138,7 +138,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
         spec.key_variable: bool(key_for(spec)) for spec in load_providers() if spec.key_variable
     }
     more = {
-        "version": adjudge.__version__,
+        "version": __version__,
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
         "configuration": str(project.path) if project.path else None,

@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from adjudge.aio.files import writing
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import check_resumed, follow_run, use_prices, with_weights
+from adjudge.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.cli.json_text import echo_json
 from adjudge.cli.kept import facts_to_keep
-from adjudge.cli.options import FROM_ONE, PATH, CommandGroup, argument, as_json, given_as
+from adjudge.cli.options import (
+    FROM_ONE,
+    PATH,
+    CommandGroup,
+    argument,
+    as_json,
+    option,
+    options,
+    pages,
+    positional,
+    shared,
+)
 from adjudge.cli.output import echo, language
-from adjudge.cli.which_judge import NamedJudge, judge_options
+from adjudge.cli.which_judge import NamedJudge
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.drift.anchors import anchors_from, read_anchors
@@ -31,6 +42,7 @@ from adjudge.drift.history import (
 from adjudge.errors import RunError
 from adjudge.exporters.files import text_file
 from adjudge.exporters.page_files import check_page, envelope, pages_of, write_page
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
@@ -41,13 +53,6 @@ from adjudge.view.drift import drift_document, sentence, summary
 from adjudge.view.terminal import Screen
 
 _ANCHORS = "The file of anchors that 'adjudge drift init' wrote."
-_pages = click.option(
-    "-o",
-    "--output",
-    type=PATH,
-    multiple=True,
-    help="Also write the report: .md, .html or .json; repeatable.",
-)
 _looks = click.option(
     "--looks", type=PATH, help="The folder of the looks; by default NAME-looks beside the anchors."
 )
@@ -95,57 +100,50 @@ def init(run: Path, output: Path, count: int, seed: int) -> int:
     return ExitCode.OK
 
 
-@light_dataclass(frozen=True)
+@light_dataclass(frozen=True, kw_only=True)
 class DriftOptions(NamedJudge):
     """What the command line says of a look at anchors."""
 
-    anchors: Path
-    eval_file: Path | None
-    looks: Path | None
-    folder: Path | None
-    output: tuple[Path, ...]
-    as_json: bool
+    anchors: Path = positional(_ANCHORS, type=PATH)
+    eval_file: Path | None = positional("The eval file with the judge.", type=PATH, required=False)
+    looks: Path | None = shared(_looks)
+    folder: Path | None = option("--run", type=PATH, hidden=True, help="The look that is resumed.")
+    output: tuple[Path, ...] = shared(pages)
+    as_json: bool = shared(as_json)
 
 
 @drift.command("check")
-@argument("anchors", _ANCHORS, type=PATH)
-@argument("eval_file", "The eval file with the judge.", type=PATH, required=False)
-@_looks
-@click.option("--run", "folder", type=PATH, hidden=True, help="The look that is resumed.")
-@judge_options
-@_pages
-@as_json
-@given_as("wanted", DriftOptions, [one.name for one in fields(DriftOptions)])
-def check(wanted: DriftOptions) -> int:
+@options(DriftOptions)
+def check(options: DriftOptions) -> int:
     """Judge the anchors again, and say whether the judge has changed.
 
     Every look is a run in a folder of its own, asked anew, without the cache; one that was stopped
     is resumed by the same command. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some
     anchors have no verdict, 4 the judge changed, 5 cannot tell.
     """
-    use_prices(wanted.prices)
-    for path in wanted.output:
+    prices = PriceTable.load(options.prices)
+    for path in options.output:
         check_page(path)
-    known = read_anchors(wanted.anchors)
-    looks = wanted.folder.parent if wanted.folder else wanted.looks or looks_of(wanted.anchors)
+    known = read_anchors(options.anchors)
+    looks = options.folder.parent if options.folder else options.looks or looks_of(options.anchors)
     number = next_look(looks)
     folder = look_folder(looks, number)
-    if wanted.folder and folder.absolute() != wanted.folder.absolute():
-        raise RunError("{folder} is whole: there is nothing to resume", folder=wanted.folder)
-    check_resumed(folder, resume=wanted.resume)
-    file = wanted.file(wanted.eval_file, wanted.anchors)
-    made = with_weights(lambda: EvalRun.of(file, cache=False, folder=folder))
+    if options.folder and folder.absolute() != options.folder.absolute():
+        raise RunError("{folder} is whole: there is nothing to resume", folder=options.folder)
+    check_resumed(folder, resume=options.resume)
+    file = options.file(options.eval_file, options.anchors)
+    made = with_weights(lambda: EvalRun.of(file, cache=False, folder=folder, prices=prices))
     look = look_run(made, known, number)
     _check_questions(look, {name for one in known.anchors for name in one.said})
-    if wanted.dry_run:
-        show_estimate(look.estimate(), as_json=wanted.as_json)
+    if options.dry_run:
+        show_estimate(look.estimate(), as_json=options.as_json)
         return ExitCode.OK
-    look = replace(look, facts={**look.facts, **facts_to_keep("drift check")})
-    follow_run(look, wanted.budget(), quiet=wanted.quiet or wanted.as_json)
+    look = replace(look, facts={**look.facts, **facts_to_keep("drift check", prices)})
+    follow_run(look, options.budget(), quiet=options.quiet or options.as_json)
     report = drift_report(known, looks)
     if known.runs:
-        _note_changes(wanted.anchors, known.runs, report.changes(known))
-    return _tell(report, wanted.anchors, wanted.output, as_json=wanted.as_json)
+        _note_changes(options.anchors, known.runs, report.changes(known))
+    return _tell(report, options.anchors, options.output, as_json=options.as_json)
 
 
 def _note_changes(anchors: Path, beside: str, changes: Mapping[str, float]) -> None:
@@ -171,7 +169,7 @@ def _note_changes(anchors: Path, beside: str, changes: Mapping[str, float]) -> N
 @drift.command("history")
 @argument("anchors", _ANCHORS, type=PATH)
 @_looks
-@_pages
+@pages
 @as_json
 def history(anchors: Path, looks: Path | None, output: tuple[Path, ...], as_json: bool) -> int:
     """Show all looks at anchors; nothing is asked. Exit codes as of 'drift check'."""

@@ -145,7 +145,7 @@ def _cost(found: CostEstimate) -> Message:
         "${low} to ${high} (prices of {dated}, or your own)",
         low=figure(low, 4),
         high=figure(high, 4),
-        dated=PriceTable.load().dated,
+        dated=PriceTable.shipped().dated,
     )
     return join("; ", (known, *unknown))
 

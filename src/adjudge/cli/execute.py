@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import pickle
 import shlex
 from array import array
@@ -35,7 +34,7 @@ from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.errors import BatchesOpen, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.exporters.table import write_judgments
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.prices import VARIABLE
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, plural, reason_of
 from adjudge.reading.objects import ObjectFile
@@ -160,21 +159,23 @@ def prepare_run(
 
     ``outputs``: what a resumed run writes, where that is not what ``--output`` says.
     """
-    use_prices(flags.prices)
+    prices = PriceTable.load(flags.prices)
     check_resumed(file.run_folder, resume=flags.resume)
-    facts = _facts(file, outputs) if file.run else {}
+    facts = _facts(file, prices, outputs) if file.run else {}
     return with_weights(
-        lambda: EvalRun.of(file, cache=not flags.no_cache, api_key=api_key, facts=facts)
+        lambda: EvalRun.of(
+            file, cache=not flags.no_cache, api_key=api_key, facts=facts, prices=prices
+        )
     )
 
 
-def _facts(file: EvalFile, outputs: Sequence[Path] | None) -> JsonDict:
+def _facts(file: EvalFile, prices: PriceTable, outputs: Sequence[Path] | None) -> JsonDict:
     from adjudge.cli.kept import facts_to_keep  # loaded only where a run is kept
 
     if outputs is None:
-        return facts_to_keep(file)
+        return facts_to_keep(file, prices)
     paths = tuple(str(path.absolute()) for path in outputs)
-    return facts_to_keep(replace(file, outputs=paths), but=("output",))
+    return facts_to_keep(replace(file, outputs=paths), prices, but=("output",))
 
 
 def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
@@ -227,28 +228,12 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutco
     return outcome
 
 
-def use_prices(path: Path | None) -> None:
-    """Have everything count by the user's own prices until the command ends."""
-    if path is not None:
-        before = os.environ.get(VARIABLE)
-        os.environ[VARIABLE] = str(path.absolute())
-        click.get_current_context().call_on_close(lambda: _restore(before))
-
-
-def _restore(prices: str | None) -> None:
-    os.environ.pop(VARIABLE)
-    if prices is not None:
-        os.environ[VARIABLE] = prices
-
-
 def check_resumed(folder: Path | None, *, resume: bool) -> None:
     """What is only to be resumed must be there."""
     if resume and folder is None:
         raise UsageError(Message("--resume needs to know which run: add --run FOLDER"))
     if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
-        raise SetupError(
-            "there is no run in {folder} to resume: start one without --resume", folder=folder
-        )
+        raise SetupError("{folder} has no run to resume: start one without --resume", folder=folder)
 
 
 def _flag_of(halt: BudgetSpent | RunStopped) -> str:
@@ -321,7 +306,7 @@ class RunDisplay:
         self.traces = _traces(outcome.run) if otel else None
         self.keeps = keeps
         self.quiet = quiet
-        self.watch = Watch(outcome.run.total, quiet=quiet, language=language())
+        self.watch = Watch(outcome.run.total, outcome.run.prices, quiet=quiet, language=language())
         self.judged = JudgmentSpool()
 
     def __enter__(self) -> RunDisplay:
@@ -397,7 +382,7 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
     """Carry it out: the judgments in the order of the rows. ``prepare`` is called when the rows can
     be read.
 
-    Where it is stopped, those that there are: what was paid for is not lost.
+    Where it is stopped, those made so far: what was paid for is not lost.
     """
     outcome = display.outcome
     try:

@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import click
 
 from adjudge.cli.chosen import current_project
 from adjudge.cli.confirm_code import confirm_code
-from adjudge.cli.execute import use_prices
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
@@ -37,6 +37,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunStopped, SetupError
 from adjudge.exporters.json_version import SCHEMA
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.eval_file import load_eval
@@ -224,7 +225,7 @@ class FollowOptions:
     def follower(self) -> Follower:
         """The eval file with its source, sample and budget."""
         project = current_project()
-        use_prices(self.prices or project.prices_path)
+        prices = PriceTable.load(self.prices or project.prices_path)
         use_env_file(self.file.parent)
         folder = self.folder
         file = load_eval(self.file, project, folder / ROWS)
@@ -242,7 +243,8 @@ class FollowOptions:
             self.window,
             not self.no_cache,
             self._write_back(source),
-            facts_to_keep,
+            partial(facts_to_keep, prices=prices),
+            prices,
         )
 
 

@@ -14,7 +14,7 @@ from click import UsageError
 from adjudge.aio.event_loop import stopping_told
 from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import check_resumed, resumable, say_stopping, use_prices
+from adjudge.cli.execute import check_resumed, resumable, say_stopping
 from adjudge.cli.json_text import print_results
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
@@ -41,6 +41,7 @@ from adjudge.errors import NoValidCandidate, RunError
 from adjudge.exporters.files import text_file
 from adjudge.exporters.table import check_writable
 from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
 from adjudge.messages import Message, reason_of
@@ -158,12 +159,12 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     be used.
     """
     check_writable(options.output)
-    use_prices(flags.prices)
+    prices = PriceTable.load(flags.prices)
     check_resumed(flags.run, resume=flags.resume)
     project = current_project()
     language = options.language or project.language or "en"
     use_language(language)
-    opened = partial(open_entry, cache=not flags.no_cache)
+    opened = partial(open_entry, cache=not flags.no_cache, prices=prices)
     writers = [
         opened(one)
         for one in model_entries(options.model, options.at, options.max_concurrency, project)
@@ -191,12 +192,13 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
         language=language,
         temperature=options.temperature,
         seed=options.seed,
+        prices=prices,
     )
     agent = Agent(schema_from(options.output_schema), llm=writers, strategy=strategy)
     inputs = _inputs(options.given)
     if flags.dry_run:
         return _estimate(runtime, agent, options.task, inputs, flags.run, as_json=options.as_json)
-    selection = _select(runtime, agent, options.task, inputs, flags)
+    selection = _select(runtime, agent, options.task, inputs, flags, prices)
     if not options.as_json:
         show_selection(
             selection,
@@ -252,9 +254,14 @@ def _estimate(
 
 
 def _select(
-    runtime: Runtime, agent: Agent, task: str, inputs: JsonDict, flags: RunFlags
+    runtime: Runtime,
+    agent: Agent,
+    task: str,
+    inputs: JsonDict,
+    flags: RunFlags,
+    prices: PriceTable,
 ) -> Selection:
-    run = Run(flags.run, facts=facts_to_keep("generate")) if flags.run else None
+    run = Run(flags.run, facts=facts_to_keep("generate", prices)) if flags.run else None
     budget = flags.budget()
     try:
         with (

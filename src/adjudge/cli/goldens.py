@@ -14,7 +14,7 @@ from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.golden_update import update_golden
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.execute import use_prices, with_weights
+from adjudge.cli.execute import with_weights
 from adjudge.cli.options import (
     FROM_ONE,
     PATH,
@@ -88,9 +88,8 @@ def test(
     """
     if (file is None) != everything or (everything and update):
         raise UsageError(Message("give a file of criteria, or --all without a file and --update"))
-    use_prices(prices)
     asked = model_entries(model, at)
-    codes, allowed = list[ExitCode](), _Allowance(max_usd)
+    codes, allowed = list[ExitCode](), _Allowance(max_usd, PriceTable.load(prices))
     changed: dict[str, dict[int, str]] = {}
     named = file or Path("adjudge")
     entries = read_entries(file) if file else _ready_made()
@@ -136,8 +135,8 @@ def _summary(criteria: int, codes: list[ExitCode]) -> Message:
 class _Allowance:
     """What may be spent on all criteria of a file together."""
 
-    def __init__(self, max_usd: float | None) -> None:
-        self._left, self._prices = max_usd, PriceTable.load()
+    def __init__(self, max_usd: float | None, prices: PriceTable) -> None:
+        self._left, self.prices = max_usd, prices
 
     @property
     def left(self) -> Budget:
@@ -146,7 +145,7 @@ class _Allowance:
     def pay(self, call: Call) -> None:
         """Take off what a call cost."""
         if self._left is not None and call.reply is not None:
-            self._left -= self._prices.cost(call.model, call.reply.usage) or 0.0
+            self._left -= self.prices.cost(call.model, call.reply.usage) or 0.0
 
 
 def _tried(
@@ -167,7 +166,7 @@ def _tried(
     )
     found: dict[int, Result] = {}
 
-    run = with_weights(lambda: EvalRun.of(file, cache=cache))
+    run = with_weights(lambda: EvalRun.of(file, cache=cache, prices=allowed.prices))
     with run.execute(budget=allowed.left, calls=True) as events:
         for event in events:
             if isinstance(event, JudgmentDone):

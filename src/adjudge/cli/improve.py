@@ -5,7 +5,7 @@ writer has not seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
@@ -25,26 +25,20 @@ from adjudge.bench.improve import (
 from adjudge.bench.judges import Matrix, NamedCriteria, bench_file, needed_fields
 from adjudge.bench.labelled import LabelledSet, labelled_set
 from adjudge.bench.proposal import CHANGES, Change, Proposal, Writer
-from adjudge.cli.bench import BadRows, Labelled, execute_with_labels, labelled_options, spending
+from adjudge.cli.bench import BadRows, Labelled, execute_with_labels
 from adjudge.cli.chosen import current_project, model_entries
 from adjudge.cli.estimates import show_estimate
-from adjudge.cli.execute import check_resumed, resumable, use_prices
+from adjudge.cli.execute import check_resumed, resumable
 from adjudge.cli.json_text import print_results
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
-    LEVEL,
     PATH,
-    argument,
-    as_json,
-    at_once,
-    bad_rows,
     command,
-    given_as,
-    quiet,
-    server,
-    together,
+    option,
+    options,
+    positional,
 )
 from adjudge.cli.output import echo, language, use_language
 from adjudge.domain.criteria import Criteria
@@ -52,6 +46,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.engine.run import Run
 from adjudge.errors import RunError
 from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.prompts.criteria_writing import DisputedRow
 from adjudge.results.exit_code import ExitCode
@@ -67,22 +62,67 @@ WRITER, AFTER = "writer", "after"
 """Folders inside the run: the writer's replies, and the held-out rows judged by its proposal."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ImproveOptions(Labelled):
     """What the command line says of an improvement."""
 
-    file: Path
-    labels: Path
-    criteria: str | None
-    writer: str
-    change: Change
-    strictness: int
-    held_out: float
-    cases: int
-    tries: int
-    folder: Path | None
-    write: str | None
-    stop_at_bad_row: bool
+    file: Path = positional("A YAML or JSON file with the criteria.", type=PATH)
+    labels: Path = option(
+        "--labels",
+        type=PATH,
+        required=True,
+        help="Labelled rows: a file with --human, a labelled set, or a run folder.",
+    )
+    criteria: str | None = option(
+        "--criteria", help="Which criteria of the file, where it has several."
+    )
+    model: tuple[str, ...] = option(
+        "-m", "--model", multiple=True, help="The judge: one model, or a panel of several."
+    )
+    writer: str = option("--writer", required=True, help="The model that proposes better criteria.")
+    change: Change = option(
+        "--propose",
+        type=click.Choice(CHANGES),
+        default="both",
+        help="Other words, examples, or both.",
+    )
+    strictness: int = option("--strictness", type=FROM_ONE, default=1, help="Votes per row.")
+    held_out: float = option(
+        "--held-out",
+        type=click.FloatRange(0.1, 0.9),
+        default=0.5,
+        help="The part of the rows that the writer never sees.",
+    )
+    cases: int = option(
+        "--cases", type=FROM_ONE, default=12, help="Disagreements that the writer is shown at most."
+    )
+    tries: int = option(
+        "--tries",
+        type=FROM_ONE,
+        default=1,
+        help=(
+            "Proposals that were tried on these held-out rows, this one included: the interval of "
+            "the gain then holds for the best of them."
+        ),
+    )
+    folder: Path | None = option(
+        "--run",
+        type=PATH,
+        help="The run folder; by default runs/improve-NAME of the file of criteria.",
+    )
+    write: str | None = option(
+        "--write",
+        is_flag=False,
+        flag_value="",
+        metavar="[FILE]",
+        help=(
+            "Write the proposal to a new file, by default NAME.improved.yaml; nothing is "
+            "overwritten."
+        ),
+    )
+    language: str | None = option(
+        "--language", type=LANGUAGE, help="Language of prompts: en (default) or ru."
+    )
 
     @property
     def run(self) -> Path:
@@ -101,79 +141,9 @@ class ImproveOptions(Labelled):
         )
 
 
-improve_options = together(
-    argument("file", "A YAML or JSON file with the criteria.", type=PATH),
-    click.option(
-        "--labels",
-        type=PATH,
-        required=True,
-        help="Labelled rows: a file with --human, a labelled set, or a run folder.",
-    ),
-    click.option("--criteria", help="Which criteria of the file, where it has several."),
-    click.option(
-        "-m", "--model", multiple=True, help="The judge: one model, or a panel of several."
-    ),
-    click.option("--writer", required=True, help="The model that proposes better criteria."),
-    click.option(
-        "--propose",
-        "change",
-        type=click.Choice(CHANGES),
-        default="both",
-        help="Other words, examples, or both.",
-    ),
-    click.option("--strictness", type=FROM_ONE, default=1, help="Votes per row."),
-    click.option(
-        "--held-out",
-        type=click.FloatRange(0.1, 0.9),
-        default=0.5,
-        help="The part of the rows that the writer never sees.",
-    ),
-    click.option(
-        "--cases", type=FROM_ONE, default=12, help="Disagreements that the writer is shown at most."
-    ),
-    click.option(
-        "--tries",
-        type=FROM_ONE,
-        default=1,
-        help=(
-            "Proposals that were tried on these held-out rows, this one included: the interval of "
-            "the gain then holds for the best of them."
-        ),
-    ),
-    labelled_options,
-    server,
-    at_once,
-    click.option(
-        "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
-    ),
-    click.option(
-        "--run",
-        "folder",
-        type=PATH,
-        help="The run folder; by default runs/improve-NAME of the file of criteria.",
-    ),
-    click.option(
-        "--write",
-        is_flag=False,
-        flag_value="",
-        metavar="[FILE]",
-        help=(
-            "Write the proposal to a new file, by default NAME.improved.yaml; nothing is "
-            "overwritten."
-        ),
-    ),
-    spending,
-    bad_rows,
-    click.option("--language", type=LANGUAGE, help="Language of prompts: en (default) or ru."),
-    as_json,
-    quiet,
-    given_as("wanted", ImproveOptions, [one.name for one in fields(ImproveOptions)]),
-)
-
-
 @command("improve")
-@improve_options
-def improve(wanted: ImproveOptions) -> int:
+@options(ImproveOptions)
+def improve(options: ImproveOptions) -> int:
     """Propose better criteria by the rows on which a judge and people disagree, and say whether
     they are better.
 
@@ -183,47 +153,50 @@ def improve(wanted: ImproveOptions) -> int:
     resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
     held-out rows have no verdict.
     """
-    chosen = wanted.language or current_project().language or "en"
+    chosen = options.language or current_project().language or "en"
     use_language(chosen)
-    use_prices(wanted.prices)
-    check_resumed(wanted.run, resume=wanted.resume)
-    if wanted.target:
-        refuse_existing(wanted.target)
-    entries, place = entry_of(wanted.file, wanted.criteria)
+    check_resumed(options.run, resume=options.resume)
+    if options.target:
+        refuse_existing(options.target)
+    entries, place = entry_of(options.file, options.criteria)
     entry = entries[place]
-    rows = _rows(wanted, entry.criteria, compares=entry.kind == "pairwise")
-    parts = split(rows, wanted.held_out, wanted.seed)
-    before = _run_of(wanted, rows, entry.criteria, "before", wanted.run, chosen)
-    if wanted.dry_run:
-        after = _run_of(wanted, parts.held_out, entry.criteria, "after", wanted.run / AFTER, chosen)
-        show_estimate(before.estimate() + after.estimate(), as_json=wanted.as_json)
+    rows = _rows(options, entry.criteria, compares=entry.kind == "pairwise")
+    parts = split(rows, options.held_out, options.seed)
+    before = _run_of(options, rows, entry.criteria, "before", options.run, chosen)
+    if options.dry_run:
+        after = _run_of(
+            options, parts.held_out, entry.criteria, "after", options.run / AFTER, chosen
+        )
+        show_estimate(before.estimate() + after.estimate(), as_json=options.as_json)
         echo(
             Message(
                 "and a request to the writer; asked again at most twice where its reply cannot be "
                 "read"
             ),
-            err=wanted.as_json,
+            err=options.as_json,
         )
         return ExitCode.OK
-    old = _judged(before, rows, entry.criteria, wanted, ())
-    cases = cases_of(old, parts.seen, wanted.cases)
+    old = _judged(before, rows, entry.criteria, options, ())
+    cases = cases_of(old, parts.seen, options.cases)
     if not cases:
-        return _nothing(wanted, old, parts)
-    writer = Writer(_model(wanted), wanted.change, chosen, rows.compares)
-    proposal = _proposal(wanted, writer, entry.criteria, cases)
-    after = _run_of(wanted, parts.held_out, proposal.criteria, "after", wanted.run / AFTER, chosen)
-    new = _judged(
-        after, parts.held_out, proposal.criteria, wanted, (wanted.run, wanted.run / WRITER)
+        return _nothing(options, old, parts)
+    writer = Writer(_model(options), options.change, chosen, rows.compares)
+    proposal = _proposal(options, writer, entry.criteria, cases)
+    after = _run_of(
+        options, parts.held_out, proposal.criteria, "after", options.run / AFTER, chosen
     )
-    level = 1 - (1 - wanted.confidence) / wanted.tries
+    new = _judged(
+        after, parts.held_out, proposal.criteria, options, (options.run, options.run / WRITER)
+    )
+    level = 1 - (1 - options.confidence) / options.tries
     found = improvement_of(entry.criteria, proposal, old, new, parts.held_out, level)
-    if wanted.target:
+    if options.target:
         changed = [
             replace(one, criteria=proposal.criteria) if number == place else one
             for number, one in enumerate(entries)
         ]
-        write_criteria(wanted.target, changed)
-    return _tell(found, parts, cases, wanted)
+        write_criteria(options.target, changed)
+    return _tell(found, parts, cases, options)
 
 
 def _rows(wanted: ImproveOptions, criteria: Criteria, *, compares: bool) -> LabelledSet:
@@ -256,11 +229,14 @@ def _run_of(
     matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
+    prices = PriceTable.load(wanted.prices)
     facts: JsonDict = {
-        **facts_to_keep("criteria improve"),
+        **facts_to_keep("criteria improve", prices),
         FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
     }
-    return EvalRun.of(replace(file, judges=(judge,)), cache=not wanted.no_cache, facts=facts)
+    return EvalRun.of(
+        replace(file, judges=(judge,)), cache=not wanted.no_cache, facts=facts, prices=prices
+    )
 
 
 def _judged(
@@ -270,10 +246,12 @@ def _judged(
     wanted: ImproveOptions,
     beside: Sequence[Path],
 ) -> BenchedJudge:
-    limited = left_of(wanted.budget(), beside)
+    limited = left_of(wanted.budget(), beside, made.prices)
     execute_with_labels(made, Answers(wanted.meanings).labels(rows, criteria), wanted, limited)
     settings = BenchSettings(
-        level=wanted.confidence, agreement=AgreementSettings(draws=Draws(wanted.draws, wanted.seed))
+        level=wanted.confidence,
+        agreement=AgreementSettings(draws=Draws(wanted.draws, wanted.seed)),
+        prices=made.prices,
     )
     (ranking,) = benchmark_of(made.folder or Path(), settings).rankings
     (judge,) = ranking.judges
@@ -294,9 +272,11 @@ def _model(wanted: ImproveOptions) -> OpenModel:
 def _proposal(
     wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[DisputedRow]
 ) -> Proposal:
-    run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve"))
+    prices = PriceTable.load(wanted.prices)
+    run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve", prices))
+    left = left_of(wanted.budget(), (wanted.run,), prices)
     with resumable(wanted.run):
-        return writer.propose(criteria, cases, run, left_of(wanted.budget(), (wanted.run,)))
+        return writer.propose(criteria, cases, run, left, prices)
 
 
 def _nothing(wanted: ImproveOptions, old: BenchedJudge, parts: Split) -> int:

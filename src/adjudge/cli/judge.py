@@ -4,7 +4,7 @@ each other.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from itertools import groupby
 from pathlib import Path
@@ -261,7 +261,7 @@ def _ready_made(name: str, kind: Kind, language: str) -> Criteria:
         return ready_made(name, kind, language)
 
 
-def _judged_field(wanted: Sequence[Criteria], given: Mapping[str, object]) -> str:
+def _judged_field(wanted: Sequence[Criteria], given: Collection[str]) -> str:
     """What the text is, or the column that is named without a field."""
     judged = wanted[0].to_evaluate_field
     if judged in given:
@@ -276,7 +276,7 @@ def _judged_field(wanted: Sequence[Criteria], given: Mapping[str, object]) -> st
 
 
 def _complete(
-    texts: list[Instance], given: Mapping[str, object], wanted: Sequence[Criteria]
+    texts: list[Instance], given: Collection[str], wanted: Sequence[Criteria]
 ) -> list[Instance]:
     """Say which option gives what the criteria read and a text alone does not have."""
     for instance in texts:

@@ -24,7 +24,7 @@ from adjudge.data.dataset import STDIN
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.prices import VARIABLE as PRICES
+from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.redact import without_secrets
 from adjudge.reading.objects import ObjectFile
 from adjudge.reading.toml_text import with_lines
@@ -105,15 +105,15 @@ class Kept:
     """The defaults that held where the run was begun."""
 
 
-def facts_to_keep(what: EvalFile | str, *, but: Sequence[str] = ()) -> JsonDict:
+def facts_to_keep(what: EvalFile | str, prices: PriceTable, *, but: Sequence[str] = ()) -> JsonDict:
     """What the run folder keeps of the command under way, which this user has given. ``but``:
     options that mean something else in ``adjudge run``.
     """
     context, project = click.get_current_context(), current_project()
     given = _given_options(context, as_run=isinstance(what, EvalFile))
     options = {name: value for name, value in given if name not in but}
-    if prices := os.environ.get(PRICES) or project.prices_path:
-        options.setdefault("prices", str(Path(prices).absolute()))
+    if prices.path:
+        options["prices"] = str(prices.path)
     record = {
         "options": options,
         "project": written(replace(project, prices=None)),
@@ -199,16 +199,6 @@ def without_password(text: str) -> str:
     if _POSTGRES.match(text):
         return _PASSWORD.sub("", text)
     return without_secrets(text) if _ADDRESS.fullmatch(text) else text
-
-
-def kept_prices(facts: Mapping[str, JsonValue]) -> Path | None:
-    """The user's own prices that held for a run; None where there were none, or the file is
-    gone.
-    """
-    match facts:
-        case {"resume": {"options": {"prices": str(path)}}} if Path(path).is_file():
-            return Path(path)
-    return None
 
 
 def is_known(record: object) -> bool:

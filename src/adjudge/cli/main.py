@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import adjudge
 from adjudge.cli.help import HelpfulGroup, write_commands
 from adjudge.cli.output import Output, output_of
 from adjudge.cli.shell_names import COMPLETE_VARIABLE
@@ -21,6 +20,7 @@ from adjudge.errors import AdjudgeError
 from adjudge.messages import Message, join, reason_of, render
 from adjudge.plugins import Parts
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
+from adjudge.version import __version__
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -168,7 +168,7 @@ def _unknown_command(name: str) -> Message:
     context_settings={"show_default": True},
 )
 @click.version_option(
-    adjudge.__version__, message="adjudge %(version)s", help="Print the version and stop."
+    __version__, message="adjudge %(version)s", help="Print the version and stop."
 )
 @click.pass_context
 def app(context: click.Context) -> None:

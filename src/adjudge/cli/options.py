@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, fields, replace
 from functools import wraps
-from inspect import cleandoc
+from inspect import cleandoc, get_annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -172,12 +172,13 @@ def _field(make: Callable[[str], Decorator[Any]]) -> Any:
 
 
 def options(kind: type) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """The options that the fields of ``kind`` describe, in their order, for a command that is given
-    them as one value, ``options``.
+    """The options that the fields of ``kind`` describe, its own before those it inherits, for a
+    command that is given them as one value, ``options``.
     """
-    known = fields(kind)
-    made = [one.metadata[_MAKES](one.name) for one in known]
-    return given_as("options", kind, [one.name for one in known], *made)
+    known = {one.name: one for one in fields(kind)}
+    names = dict.fromkeys(name for cls in kind.__mro__ for name in get_annotations(cls))
+    made = [known[name].metadata[_MAKES](name) for name in names if name in known]
+    return given_as("options", kind, list(known), *made)
 
 
 def given_as(
@@ -426,6 +427,13 @@ LEVEL = click.FloatRange(0.5, 1, min_open=True, max_open=True)
 confidence_of_intervals = click.option(
     "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
 )
+pages = click.option(
+    "-o",
+    "--output",
+    type=PATH,
+    multiple=True,
+    help="Also write the report: .md, .html or .json; repeatable.",
+)
 cluster = click.option(
     "--cluster",
     metavar="COLUMN",
@@ -458,17 +466,17 @@ dry_run = click.option(
 )
 
 
-@light_dataclass(frozen=True)
+@light_dataclass(frozen=True, kw_only=True)
 class SpendingOptions:
     """What every command that asks models can be told."""
 
-    resume: bool
-    max_usd: float | None
-    max_calls: int | None
-    max_tokens: int | None
-    prices: Path | None
-    no_cache: bool
-    dry_run: bool
+    resume: bool = shared(resume)
+    max_usd: float | None = shared(max_usd)
+    max_calls: int | None = shared(max_calls)
+    max_tokens: int | None = shared(max_tokens)
+    prices: Path | None = shared(prices)
+    no_cache: bool = shared(no_cache)
+    dry_run: bool = shared(dry_run)
 
     def budget(self) -> Budget | None:
         """The limits that were set, or None where none was."""
@@ -478,14 +486,14 @@ class SpendingOptions:
         return None if limits == (None, None, None) else Budget(*limits)
 
 
-@light_dataclass(frozen=True)
+@light_dataclass(frozen=True, kw_only=True)
 class RunFlags(SpendingOptions):
     """What a command can be told that asks models, and judges no rows."""
 
     run: Path | None
 
 
-@light_dataclass(frozen=True)
+@light_dataclass(frozen=True, kw_only=True)
 class RowFlags(SpendingOptions):
     """What every command that judges rows can be told, with an eval file or without."""
 
@@ -507,7 +515,7 @@ class RowFlags(SpendingOptions):
     quiet: bool
 
 
-@light_dataclass(frozen=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Flags(RowFlags):
     """What every command that judges without an eval file can be told."""
 

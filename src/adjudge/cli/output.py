@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import click
 
+from adjudge.domain.light import light_dataclass
 from adjudge.messages import render
 
 
-@dataclass
+@light_dataclass()
 class Output:
     """How a command prints: the ``obj`` of its click context."""
 

@@ -15,7 +15,6 @@ from adjudge.cli.options import (
     PATH,
     as_json,
     command,
-    confidence_of_intervals,
     option,
     options,
     shared,
@@ -32,8 +31,8 @@ _ROWS = 2000
 """Judged rows of a judge that is described by its shares alone."""
 
 
-@dataclass(frozen=True)
-class PlanOptions:
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions(PlanSettings):
     """What the command line says of a plan."""
 
     rate: float = option("--rate", type=float, required=True, help="The rate that you expect.")
@@ -64,7 +63,9 @@ class PlanOptions:
     power: float = option(
         "--power", type=LEVEL, default=0.8, help="How often it must be decided, such as 0.8."
     )
-    confidence: float = shared(confidence_of_intervals)
+    level: float = option(
+        "--confidence", type=LEVEL, default=0.95, help="Confidence level of all intervals."
+    )
     sequential: bool = option(
         "--sequential", is_flag=True, help="Of a gate that is looked at again and again."
     )
@@ -81,21 +82,9 @@ def plan_sample(options: PlanOptions) -> int:
     last line says how sure the answer is. Exit codes: 0 planned, 1 could not run, 2 usage, 5 out of
     reach.
     """
-    settings = PlanSettings(
-        rate=options.rate,
-        width=options.width,
-        difference=options.difference,
-        bar=options.bar,
-        discordant=options.discordant,
-        rows=options.rows,
-        power=options.power,
-        level=options.confidence,
-        sequential=options.sequential,
-        seed=options.seed,
-    )
     judge = _judge(options)
     with as_usage_error():
-        found = plan(settings, judge)
+        found = plan(options, judge)
     if options.as_json:
         print_results("plans", {"plans": 1}, [found.to_dict()])
     else:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import get_args
 
 import click
 from click import UsageError
@@ -48,6 +48,7 @@ from adjudge.errors import SetupError
 from adjudge.exporters.pages import report_paths, write_reports
 from adjudge.gateway.registry import MISTRAL, key_for
 from adjudge.messages import Message, reason_of
+from adjudge.rag.joint import Checks
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.report import ENTRIES
 from adjudge.runs.eval_file import Method, RagEntry
@@ -125,9 +126,9 @@ class RagOptions:
         default="row",
         help="Judge each turn of logged conversations.",
     )
-    checks: Literal["each", "joint"] = option(
+    checks: Checks = option(
         "--checks",
-        type=click.Choice(["each", "joint"]),
+        type=click.Choice(get_args(Checks)),
         default="each",
         help="How measures ask: part by part, or many in one call.",
     )

@@ -5,7 +5,7 @@ have put there is shown first.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -143,7 +143,7 @@ def _command(name: str) -> click.Command:
     return found.get_command(click.Context(found), second) or found
 
 
-def _confirm(folder: Path, kept: Kept, given: Mapping[str, object], *, yes: bool) -> None:
+def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
     """Show what would be read, written and sent, and have the user agree to it."""
     if given.get("sandbox") == "none":
         raise RunError(
@@ -178,7 +178,7 @@ def _confirm(folder: Path, kept: Kept, given: Mapping[str, object], *, yes: bool
         raise RunError("it is not resumed")
 
 
-def _what_it_does(kept: Kept, given: Mapping[str, object]) -> Iterator[tuple[Message, str]]:
+def _what_it_does(kept: Kept, given: JsonObject) -> Iterator[tuple[Message, str]]:
     """(reads, writes, asks, sends, runs, spends; what), of the eval file and of the options."""
     if isinstance(kept.what, EvalFile):
         yield from _what_file_does(kept.what)

@@ -26,11 +26,10 @@ from adjudge.cli.execute import (
     outcome_for,
     resumable,
     show_end,
-    use_prices,
     with_weights,
 )
 from adjudge.cli.inputs import as_usage_error
-from adjudge.cli.kept import facts_to_keep, kept_prices
+from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     LANGUAGE,
     LOCATION,
@@ -63,11 +62,12 @@ from adjudge.cli.overwriting import refuse_overwriting
 from adjudge.cli.run_data import print_run
 from adjudge.cli.show import warn
 from adjudge.cli.show_diff import show_comparison
+from adjudge.domain.json_types import JsonObject
 from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
 from adjudge.exporters.export import check_export, export, export_format
-from adjudge.gateway.prices import VARIABLE
+from adjudge.gateway.prices import VARIABLE, PriceTable
 from adjudge.ledger.file import holds_run, read_meta
 from adjudge.messages import Message, reason_of
 from adjudge.reading.objects import ObjectFile
@@ -76,7 +76,7 @@ from adjudge.results.outcome import RunOutcome
 from adjudge.runs.continued import EARLIER, ContinuedRun, data_fact, find_place
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import prices_of, reading
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.rows_again import may_be_reused
 from adjudge.runs.variables import use_env_file
@@ -92,7 +92,7 @@ gates: {fail_under: 0.8}
 """
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunOptions(RowFlags):
     """What the command line says of a run."""
 
@@ -117,7 +117,6 @@ class RunOptions(RowFlags):
         ``source``: where it is, or the one that is resumed.
         """
         project = current_project()
-        use_prices(self.prices or project.prices_path)
         if isinstance(source, EvalFile):
             use_env_file(source.path.parent)
             file = source
@@ -384,25 +383,31 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
     """The run, and where it is kept: there by the prices that held before, unless others are
     given.
     """
+    prices = PriceTable.load(wanted.prices or current_project().prices_path)
     made = with_weights(
         lambda: EvalRun.of(
-            file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit
+            file,
+            cache=not wanted.no_cache,
+            folder=wanted.folder,
+            limit=wanted.limit,
+            prices=prices,
         )
     )
-    place = _find_place(made, wanted)
+    data = data_fact(file)
+    place = _find_place(made, wanted, data)
     if not wanted.prices and VARIABLE not in os.environ and holds_run(place.folder):
         with reading(place.folder) as ledger:
-            use_prices(kept_prices(read_meta(ledger)))
-    facts = {**facts_to_keep(file), **data_fact(file)}
+            prices = prices_of(read_meta(ledger))
+    facts = {**facts_to_keep(file, prices), **data}
     facts |= {EARLIER: place.earlier.name} if place.earlier else {}
-    return replace(made, folder=place.folder, facts=facts), place
+    return replace(made, folder=place.folder, facts=facts, prices=prices), place
 
 
-def _find_place(made: EvalRun, wanted: RunOptions) -> ContinuedRun:
+def _find_place(made: EvalRun, wanted: RunOptions, data: JsonObject) -> ContinuedRun:
     """Where it is kept; after a change of the file not where it was, unless that was asked for."""
     if wanted.folder or wanted.on:
         return ContinuedRun(made.folder or Path(), reused=wanted.reused())
-    place = find_place(made)
+    place = find_place(made, data)
     if place.earlier:
         values = {"file": made.file.path.name, "earlier": place.earlier, "folder": place.folder}
         told = (

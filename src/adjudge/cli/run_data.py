@@ -43,7 +43,7 @@ def run_data(info: RunInfo | tuple[Path, RunError]) -> JsonDict:
         "excluded_models": info.excluded,
         **some_of(info, "votes", "failed_votes", "failed_calls"),
         "calls": {model: usage.calls for model, usage in info.usage.items()},
-        **cost_of(info.usage).to_dict(),
+        **cost_of(info.usage, info.prices).to_dict(),
         **({"batches": [_batch(one) for one in info.batches]} if info.batches else {}),
     }
 

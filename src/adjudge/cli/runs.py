@@ -10,10 +10,8 @@ from pathlib import Path
 import click
 from rich.text import Text
 
-from adjudge.cli.execute import use_prices
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.json_text import print_results
-from adjudge.cli.kept import kept_prices
 from adjudge.cli.options import (
     LOCATION,
     PATH,
@@ -36,7 +34,6 @@ from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, FORMATS, export, export_format
 from adjudge.exporters.files import STDOUT
 from adjudge.gateway.open import user_cache
-from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import Batch
 from adjudge.messages import Message
 from adjudge.reading.objects import ObjectFile
@@ -115,7 +112,6 @@ def list_runs(parent: Path, as_json: bool) -> int:
 @as_json
 def show_run(folder: Path, config: bool, as_json: bool) -> int:
     """Show what a run came to, what it cost and who judged."""
-    use_prices(kept_prices(run_info(folder).facts))
     if as_json:
         print_run(report_of_run(folder, shown=0), folder)
         return 0
@@ -164,7 +160,7 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
             model=model,
             calls=count_calls(usage.calls),
             tokens=count_tokens(usage.prompt_tokens + usage.completion_tokens),
-            cost=cost_message({model: usage}),
+            cost=cost_message({model: usage}, info.prices),
         )
     yield from map(_batch, info.batches)
     yield votes_message(info)
@@ -396,6 +392,6 @@ def _cells(info: RunInfo | tuple[Path, RunError]) -> tuple[object, ...]:
         for status, count in statuses.items()
         if status not in ("scored", "skipped")
     )
-    usd = cost_of(info.usage, PriceTable.load(kept_prices(info.facts))).cost_usd
+    usd = cost_of(info.usage, info.prices).cost_usd
     cost = "–" if usd is None else dollars(usd)
     return info.folder, when, info.rows, missing, cost, run_state(info.state)

@@ -12,7 +12,6 @@ from pathlib import Path
 import click
 
 from adjudge.cli.chosen import model_entries
-from adjudge.cli.execute import use_prices
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -33,6 +32,7 @@ from adjudge.cli.options import (
 )
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.project import ModelEntry, ServerEntry, find_project
 
@@ -97,7 +97,7 @@ def serve(options: ServeOptions) -> int:
 
         click.echo(json.dumps(openapi(), ensure_ascii=False, indent=2))
         return ExitCode.OK
-    use_prices(options.prices or find_project().prices_path)
+    prices = PriceTable.load(options.prices or find_project().prices_path)
     key = _key(options.host)
     entries = model_entries(options.model, options.at, options.max_concurrency)
     budget = Budget(options.max_usd, options.max_calls, options.max_tokens)
@@ -105,6 +105,7 @@ def serve(options: ServeOptions) -> int:
         options.folder,
         entries,
         budget,
+        prices,
         key,
         (options.host, options.port, options.name),
         options.judgments_at_once,
@@ -118,6 +119,7 @@ def _serve(
     folder: Path,
     models: tuple[ModelEntry, ...],
     budget: Budget,
+    prices: PriceTable,
     key: str,
     place: tuple[str, int, tuple[str, ...]],
     at_once: int,
@@ -132,7 +134,7 @@ def _serve(
     from adjudge.web.loopback import Listening
 
     service, index = (
-        JudgingService(models, budget=budget, cache=cache, language=language),
+        JudgingService(models, budget=budget, prices=prices, cache=cache, language=language),
         RunIndex(folder),
     )
     host, port, names = place

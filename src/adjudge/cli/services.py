@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from adjudge.cli.execute import use_prices
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
 from adjudge.runs.project import ModelEntry, find_project
 from adjudge.service.judging import JudgingService, paid_for
 
@@ -23,12 +23,16 @@ def judging_service(
     language: str,
 ) -> JudgingService:
     """Asks ``models``; refused where they cost money and none may be spent."""
-    use_prices(prices or find_project().prices_path)
-    if allow_spend is None and (paid := paid_for(models)):
+    table = PriceTable.load(prices or find_project().prices_path)
+    if allow_spend is None and (paid := paid_for(models, table)):
         raise SetupError(
             "{paid} may cost money: --allow-spend USD says how much may be spent",
             paid=", ".join(paid),
         )
     return JudgingService(
-        models, budget=Budget(max_usd=allow_spend or 0.0), cache=cache, language=language
+        models,
+        budget=Budget(max_usd=allow_spend or 0.0),
+        prices=table,
+        cache=cache,
+        language=language,
     )

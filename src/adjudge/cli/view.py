@@ -15,6 +15,7 @@ from adjudge.cli.options import LANGUAGE, PATH, command, option, options, positi
 from adjudge.cli.output import echo
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
+from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.project import find_project
@@ -144,10 +145,8 @@ def _export(options: ViewOptions, target: Path) -> int:
 
 
 def _serve(options: ViewOptions) -> int:
-    from adjudge.cli.execute import use_prices
     from adjudge.web.server import PageServer
 
-    use_prices(find_project().prices_path)
     server = PageServer(
         options.folder,
         port=options.port,
@@ -155,6 +154,7 @@ def _serve(options: ViewOptions) -> int:
         language=options.language,
         max_usd=options.max_usd,
         models=options.model,
+        prices=PriceTable.load(find_project().prices_path),
     )
     with suppress(KeyboardInterrupt):  # that is how it ends
         if options.no_open:

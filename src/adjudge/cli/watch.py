@@ -31,15 +31,15 @@ class Watch:
     def __init__(
         self,
         total: Callable[[], int | None],
+        prices: PriceTable,
         *,
         quiet: bool,
-        prices: PriceTable | None = None,
         language: str = "en",
     ) -> None:
         self._count = total
         self.language = language
         self._votes = 0
-        self._own_prices = prices
+        self._prices = prices
         self._done = self._failed = 0
         self._there = self._failed_there = self._votes_there = 0
         self._spent: Spent | None = None
@@ -103,10 +103,6 @@ class Watch:
                 err=True,
             )
 
-    @cached_property
-    def _prices(self) -> PriceTable:
-        return self._own_prices or PriceTable.load()
-
     def _money(self) -> tuple[float, bool]:
         """What it cost so far in dollars, and whether the price of some of it is not known."""
         if self._spent is not None:
@@ -119,7 +115,9 @@ class Watch:
         rate = max(self._done, self._there) / max(time.monotonic() - self._started, 1e-6)
         votes, failed = self._votes + self._votes_there, max(self._failed, self._failed_there)
         parts = [render(count_votes(votes), self.language)] if votes else []
-        parts.append(f"{rate:.1f}/s" if rate < 100 else f"{rate:.0f}/s")
+        if rate:
+            slow, fast = Message("{rate:.1f}/s", rate=rate), Message("{rate:.0f}/s", rate=rate)
+            parts.append(render(slow if rate < 100 else fast, self.language))
         usd, unpriced = self._money()
         if usd:
             parts.append(f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import click
 from click import UsageError
@@ -18,20 +19,14 @@ from adjudge.cli.options import (
     SpendingOptions,
     at_once,
     columns,
-    dry_run,
-    max_calls,
-    max_tokens,
-    max_usd,
     models,
     named,
-    no_cache,
-    prices,
+    option,
     questions,
     quiet,
-    resume,
     server,
+    shared,
     temperature,
-    together,
 )
 from adjudge.cli.output import use_language
 from adjudge.domain.light import light_dataclass
@@ -54,62 +49,40 @@ from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import ServerEntry
 from adjudge.runs.variables import use_env_file
 
-judge_options = together(
-    named,
-    questions,
-    click.option(
-        "--aspect",
-        multiple=True,
-        help="What a response must meet to pass, or the name of a ready-made aspect; repeatable.",
-    ),
-    models,
-    server,
-    at_once,
-    click.option("--strictness", type=FROM_ONE, default=1, help="Votes per model and row."),
-    temperature,
-    click.option(
-        "--mode", type=click.Choice(("generate", "likelihood")), help="How models are asked."
-    ),
-    columns,
-    click.option(
-        "--language",
-        type=LANGUAGE,
-        help="Language of prompts, ready-made criteria, texts and reports: en (default) or ru.",
-    ),
-    click.option(
-        "--yes",
-        is_flag=True,
-        help="Run the commands and the code that the file names without asking, as in CI.",
-    ),
-    resume,
-    max_usd,
-    max_calls,
-    max_tokens,
-    prices,
-    no_cache,
-    dry_run,
-    quiet,
-)
-"""Who judges and by what, where there is no eval file; what it may cost."""
 
-
-@light_dataclass(frozen=True)
+@light_dataclass(frozen=True, kw_only=True)
 class NamedJudge(SpendingOptions):
     """What every command can be told that tries a judge out."""
 
-    named: tuple[str, ...]
-    criterion: tuple[str, ...]
-    aspect: tuple[str, ...]
-    model: tuple[str, ...]
-    at: ServerEntry
-    max_concurrency: int | None
-    strictness: int
-    temperature: float | None
-    mode: Mode | None
-    column: tuple[str, ...]
-    language: str | None
-    yes: bool
-    quiet: bool
+    named: tuple[str, ...] = shared(named)
+    criterion: tuple[str, ...] = shared(questions)
+    aspect: tuple[str, ...] = option(
+        "--aspect",
+        multiple=True,
+        help="What a response must meet to pass, or the name of a ready-made aspect; repeatable.",
+    )
+    model: tuple[str, ...] = shared(models)
+    at: ServerEntry = shared(server)
+    max_concurrency: int | None = shared(at_once)
+    strictness: int = option(
+        "--strictness", type=FROM_ONE, default=1, help="Votes per model and row."
+    )
+    temperature: float | None = shared(temperature)
+    mode: Mode | None = option(
+        "--mode", type=click.Choice(get_args(Mode)), help="How models are asked."
+    )
+    column: tuple[str, ...] = shared(columns)
+    language: str | None = option(
+        "--language",
+        type=LANGUAGE,
+        help="Language of prompts, ready-made criteria, texts and reports: en (default) or ru.",
+    )
+    yes: bool = option(
+        "--yes",
+        is_flag=True,
+        help="Run the commands and the code that the file names without asking, as in CI.",
+    )
+    quiet: bool = shared(quiet)
 
     def file(self, path: Path | None, rows: Path | None) -> EvalFile:
         """The eval file at ``path``, or the one that the options stand for, without gates, outputs

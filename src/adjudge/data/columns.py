@@ -354,15 +354,13 @@ class Columns:
                 raise ValueError(nothing_in(self.chosen.get(field, field), cells))
         for field in self._may_be_empty:
             if not has_cell(cells, column := self.chosen.get(field, field)):
-                raise ValueError(
-                    Message(
-                        "the row has no {column!r}; it has: {cells}. Name its column with "
-                        "--column {field}=COLUMN (columns={{{field!r}: 'COLUMN'}}), or write "
-                        "{column!r}: [] where there is nothing",
-                        column=column,
-                        field=field,
-                        cells=", ".join(cells),
-                    )
+                raise WrongData(
+                    "the row has no {column!r}; it has: {cells}. Name its column with "
+                    "--column {field}=COLUMN (columns={{{field!r}: 'COLUMN'}}), or write "
+                    "{column!r}: [] where there is nothing",
+                    column=column,
+                    field=field,
+                    cells=", ".join(cells),
                 )
         return given
 
@@ -443,13 +441,11 @@ def chat_fields(value: object, column: str) -> dict[str, str]:
     A ValueError says what the cell holds instead.
     """
     if not holds_chat(value):
-        raise ValueError(
-            Message(
-                'column {column!r} holds no chat to find the answer in, such as [{{"role": '
-                '"assistant", "content": "…"}}]: name the answer\'s column with --column '
-                "COLUMN",
-                column=column,
-            )
+        raise WrongData(
+            'column {column!r} holds no chat to find the answer in, such as [{{"role": '
+            '"assistant", "content": "…"}}]: name the answer\'s column with --column '
+            "COLUMN",
+            column=column,
         )
     return _read_chat(value, column, chat_parts)
 
@@ -460,12 +456,10 @@ def call_fields(value: object, column: str) -> dict[str, str]:
     A ValueError says what the cell holds instead.
     """
     if not holds_chat(value):
-        raise ValueError(
-            Message(
-                "column {column!r} holds no chat to find the call of a tool in: name the "
-                "call's column with --column tool_call=COLUMN",
-                column=column,
-            )
+        raise WrongData(
+            "column {column!r} holds no chat to find the call of a tool in: name the "
+            "call's column with --column tool_call=COLUMN",
+            column=column,
         )
     return _read_chat(value, column, chat_call)
 
@@ -479,9 +473,7 @@ def _read_chat(value: object, column: str, read: Callable[[object], T]) -> T:
     try:
         return read(_nested(value))
     except ValueError as error:
-        raise ValueError(
-            Message("column {column!r}: {error}", column=column, error=error)
-        ) from None
+        raise WrongData("column {column!r}: {error}", column=column, error=error) from None
 
 
 def whole_chat(value: object) -> str:
@@ -535,15 +527,15 @@ def _shown(value: object, column: str) -> str:
     try:
         return shown(value) if isinstance(value, dict | list | tuple) else _written(value, column)
     except RecursionError:
-        raise ValueError(Message("column {column!r} is nested too deep", column=column)) from None
+        raise WrongData("column {column!r} is nested too deep", column=column) from None
 
 
 def _written(value: object, column: str) -> str:
     if isinstance(value, bytes | bytearray):
-        raise ValueError(Message("column {column!r} holds bytes, not text", column=column))
+        raise WrongData("column {column!r} holds bytes, not text", column=column)
     if isinstance(value, float) and math.isinf(value):
-        raise ValueError(
-            Message("column {column!r} holds a number that is too large (Infinity)", column=column)
+        raise WrongData(
+            "column {column!r} holds a number that is too large (Infinity)", column=column
         )
     if not isinstance(value, dict | list | bool | int | float | str | None):
         return str(value)

@@ -373,11 +373,9 @@ def comparison_of(
     about = {"place": place, "row": cells, **({"systems": tuple(responses)} if responses else {})}
     instance = PairwiseInstance({**beside, **own, **compared} or {"response": ""}, name, about)
     if isinstance(instance.value("response") or "", str):
-        raise ValueError(
-            Message(
-                "no two responses found; name their columns with --column. It has: {cells}",
-                cells=", ".join(cells),
-            )
+        raise WrongData(
+            "no two responses found; name their columns with --column. It has: {cells}",
+            cells=", ".join(cells),
         )
     return instance
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.data.rendered import parsed
-from adjudge.messages import Message
+from adjudge.errors import WrongData
 
 ID_ALIASES: Mapping[str, tuple[str, ...]] = {
     "retrieved_ids": (
@@ -99,11 +99,9 @@ def _item(item: object) -> Iterator[tuple[str, float]]:
     if isinstance(read, Mapping):
         yield _document(read)
     elif isinstance(read, list):
-        raise ValueError(
-            Message(
-                "{item} is a list within a list, not an id",
-                item=json.dumps(read, ensure_ascii=False)[:100],
-            )
+        raise WrongData(
+            "{item} is a list within a list, not an id",
+            item=json.dumps(read, ensure_ascii=False)[:100],
         )
     elif read is not None and str(read).strip():
         yield _name(read), 1.0
@@ -117,10 +115,8 @@ def _name(read: object) -> str:
 def _document(read: Mapping[str, object]) -> tuple[str, float]:
     name = next((read[key] for key in _IDS if read.get(key) not in (None, "")), None)
     if name is None:
-        raise ValueError(
-            Message(
-                "{item} has no id", item=json.dumps(read, ensure_ascii=False, default=str)[:100]
-            )
+        raise WrongData(
+            "{item} has no id", item=json.dumps(read, ensure_ascii=False, default=str)[:100]
         )
     return _name(name), next((_grade(read[key], name) for key in _GRADES if key in read), 1.0)
 
@@ -131,7 +127,5 @@ def _grade(value: object, name: object) -> float:
     except (TypeError, ValueError):
         grade = math.nan
     if not math.isfinite(grade):
-        raise ValueError(
-            Message("the grade of {name!r} is {value!r}, not a number", name=name, value=value)
-        )
+        raise WrongData("the grade of {name!r} is {value!r}, not a number", name=name, value=value)
     return grade

@@ -9,7 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 
-from adjudge.messages import Message
+from adjudge.errors import WrongData
 
 _ROLES = (("role", "content"), ("from", "value"))
 """How chats say who speaks, and what is said."""
@@ -70,11 +70,9 @@ def chat_parts(value: object) -> dict[str, str]:
     answers = [place for place, (role, _) in enumerate(messages) if role.casefold() in _ASSISTANT]
     spoken = [place for place in answers if messages[place][1]] or answers
     if not spoken:
-        raise ValueError(
-            Message(
-                "nobody answers: the roles are {roles}",
-                roles=", ".join(dict.fromkeys(role for role, _ in messages)),
-            )
+        raise WrongData(
+            "nobody answers: the roles are {roles}",
+            roles=", ".join(dict.fromkeys(role for role, _ in messages)),
         )
     before = messages[: spoken[-1]]
     asked = [place for place, (role, _) in enumerate(before) if role.casefold() in _USER]
@@ -95,7 +93,7 @@ def chat_call(value: object) -> dict[str, str]:
     messages = list(value) if isinstance(value, list | tuple) else [value]
     calling = [place for place, one in enumerate(messages) if _calls_of(one)]
     if not calling:
-        raise ValueError(Message("nobody calls a tool, so that there is no call to judge"))
+        raise WrongData("the conversation has no tool call to judge")
     last = messages[calling[-1]]
     said = "\n".join(_part(part) for part in _parts_of(last) if part and not _is_call(part))
     before = [found for one in messages[: calling[-1]] if (found := _message(one))]
@@ -132,7 +130,7 @@ def chat_turns(value: object) -> list[dict[str, str]]:
         elif role in _USER and _in_words(one):
             answering = False
     if not ends:
-        raise ValueError(Message("the conversation has no assistant message with text"))
+        raise WrongData("the conversation has no assistant message with text")
     return [chat_parts(messages[: end + 1]) for end in ends]
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Protocol, runtime_checkable
 
 from adjudge.domain.frozen import content_hash
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import GivenFields, Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.verdict import TIE, letter
 from adjudge.errors import SetupError
@@ -21,7 +21,7 @@ _SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！")
 _WORDS_OF_A_SENTENCE = 3
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class CriteriaOption:
     """One answer a judge may give: ``CriteriaOption("Yes", 1.0)``, or with a description before the
     score.
@@ -69,7 +69,7 @@ class CriteriaOption:
 class CriteriaExample:
     """A text that was judged, and how: shown to the judge before the one it is asked about."""
 
-    fields: Mapping[str, str | Sequence[str]]
+    fields: GivenFields
     option: str
     """The option it got; of compared responses, the label of the better one (A, B, …) or "tie"."""
     explanation: str = ""

@@ -11,10 +11,11 @@ from enum import Enum
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
 from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.domain.json_writer import json_writer
 
 V = TypeVar("V")
-_encode = json.JSONEncoder(separators=(",", ":")).encode
-_encode_finite = json.JSONEncoder(allow_nan=False).encode
+_encode = json_writer(separators=(",", ":"))
+_encode_finite = json_writer(allow_nan=False)
 
 
 class FrozenDict(dict[str, V], Generic[V]):
@@ -62,6 +63,11 @@ def plain(value: object) -> JsonValue:
 def some_of(value: object, *names: str) -> JsonDict:
     """These attributes of ``value`` by their names, as JSON-ready data."""
     return {name: plain(getattr(value, name)) for name in names}
+
+
+def nonempty(**values: V) -> dict[str, V]:
+    """Those of the values that hold anything, by their names."""
+    return {name: value for name, value in values.items() if value}
 
 
 def json_text(value: object) -> str:

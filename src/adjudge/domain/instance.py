@@ -22,6 +22,8 @@ NUMBERED = re.compile(
 )
 """How tools name the responses they compare: response_1, Answer A, …"""
 FieldValue = str | tuple[str, ...]
+GivenFields = Mapping[str, str | Sequence[str]]
+"""Texts by their names: a text, or a list of texts."""
 Metadata: TypeAlias = Mapping[str, object]
 """What is kept beside a thing: anything that whoever made it put there."""
 STEPS = "steps"
@@ -56,7 +58,7 @@ def cell_of(value: object) -> JsonValue:
 class Instance:
     """Named text fields. A value is a text or a list of texts (contexts, compared responses)."""
 
-    fields: Mapping[str, str | Sequence[str]]
+    fields: GivenFields
     """The texts by name; which of them is judged and which are context is for
     the criteria to say.
     """
@@ -116,7 +118,7 @@ class DirectInstance(Instance):
 
     def __init__(
         self,
-        fields: Mapping[str, str | Sequence[str]] | None = None,
+        fields: GivenFields | None = None,
         id: str | None = None,
         metadata: Metadata | None = None,
         *,
@@ -136,7 +138,7 @@ class PairwiseInstance(Instance):
 
     def __init__(
         self,
-        fields: Mapping[str, str | Sequence[str]] | None = None,
+        fields: GivenFields | None = None,
         id: str | None = None,
         metadata: Metadata | None = None,
         *,
@@ -172,7 +174,7 @@ def _numbered(fields: Iterable[str]) -> list[str]:
     return [several[0][place] for place in sorted(several[0])] if len(several) == 1 else []
 
 
-def _together(fields: Mapping[str, str | Sequence[str]]) -> dict[str, str | Sequence[str]]:
+def _together(fields: GivenFields) -> dict[str, str | Sequence[str]]:
     """``response_1, response_2`` (Answer A, Answer B; …) → ``response: [.., ..]``; ``responses`` is
     the same as ``response``.
     """

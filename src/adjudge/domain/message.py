@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quoted
-from operator import add, attrgetter, sub
+from operator import add, sub
 from typing import TYPE_CHECKING, Literal, Self
 
 from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
@@ -28,7 +28,7 @@ class ChatMessage:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Prompt:
     """A rendered ballot: the messages that the model is shown."""
 
@@ -112,7 +112,7 @@ class Capabilities:
     """Tokens that a prompt and its answer may have together; None: it does not say."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Request:
     """One call: a prompt and how it is to be answered."""
 
@@ -140,30 +140,23 @@ class Request:
         )  # as it was when several could be asked for: caches are found by it
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Amounts:
     """Counts that are added up field by field."""
 
     calls: int = 0
 
     def __add__(self, other: Self) -> Self:
-        counts = _counts(self.__match_args__)
-        return type(self)(*map(add, counts(self), counts(other)))
+        return type(self)(*map(add, vars(self).values(), vars(other).values()))
 
     def __sub__(self, other: Self) -> Self:
-        counts = _counts(self.__match_args__)
-        return type(self)(*map(sub, counts(self), counts(other)))
+        return type(self)(*map(sub, vars(self).values(), vars(other).values()))
 
     def __mul__(self, times: int) -> Self:
-        return type(self)(*[count * times for count in _counts(self.__match_args__)(self)])
+        return type(self)(*[count * times for count in vars(self).values()])
 
 
-@cache
-def _counts(names: tuple[str, ...]) -> Callable[[Amounts], tuple[int, ...]]:
-    return attrgetter(*names)
-
-
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Usage(Amounts):
     """Tokens, seconds and dollars that a reply took."""
 
@@ -179,6 +172,10 @@ class Usage(Amounts):
     """Prompt tokens that went through a provider's batches, at their price."""
     batch_completion_tokens: int = 0
 
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
     def in_batch(self) -> Usage:
         """The same, asked in a batch."""
         return replace(
@@ -188,7 +185,7 @@ class Usage(Amounts):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Reply:
     """What a model returned: text, usage, latency and log-probabilities or none."""
 

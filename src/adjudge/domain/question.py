@@ -131,6 +131,8 @@ class Choice(_Asked):
 
         ``certain``: it can be nothing else, so that "2: clear" is the option "2".
         """
+        if isinstance(value, str) and self.labels.count(value) == 1:
+            return self.put_back(value)  # as most replies say it
         option = self._option(value)
         if option is None and certain and self.numeric and isinstance(value, str):
             option = self._option(without_note(value))

@@ -13,7 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast, get_args
 
 from adjudge.domain.frozen import NOTHING
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import GivenFields, Instance
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -39,7 +39,6 @@ _STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 """What a reader of a list may look for."""
 Fields = Mapping[str, str | tuple[str, ...]]
-GivenFields = Mapping[str, str | Sequence[str]]
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -151,11 +151,6 @@ def steps_identity(texts: Sequence[str]) -> str:
     return hashlib.sha256(said).hexdigest()[:16]
 
 
-def evidence_of(verdict: object) -> Sequence[StepCitation]:
-    """The evidence of a verdict; none of one that has none."""
-    return verdict.evidence if isinstance(verdict, Cited) else ()
-
-
 _NULLABLE_TEXT: Schema = {"type": ["string", "null"]}
 _NULLABLE_NUMBER: Schema = {"type": ["integer", "null"]}
 _EVIDENCE: Schema = {

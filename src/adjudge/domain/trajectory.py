@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
-from adjudge.domain.json_types import JsonObject, JsonValue
+from adjudge.domain.instance import GivenFields
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.lazy import loader
 
@@ -23,6 +24,12 @@ class ToolDefinition:
     description: str = ""
     schema: JsonObject | None = None
     """The JSON schema of its arguments; None where the trace does not hold it."""
+
+    @property
+    def text(self) -> str:
+        """The tool as it is shown: its name and what it is for, its schema below."""
+        schema = "" if self.schema is None else f"\n{compact_json(self.schema)}"
+        return f"{self.name}: {self.description}{schema}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +52,9 @@ class ToolCall:
     @property
     def line(self) -> str:
         """The call as it is shown: keys sorted, without blanks."""
-        arguments = self.arguments if isinstance(self.arguments, str) else _compact(self.arguments)
+        arguments = (
+            self.arguments if isinstance(self.arguments, str) else compact_json(self.arguments)
+        )
         return f"{self.name}({arguments})"
 
 
@@ -69,6 +78,8 @@ class Step:
     usd: float | None = None
     source: str | None = None
     """The id of the span or message it was read from."""
+    started: float | None = None
+    """When it began, or was recorded where no more is said, in seconds since 1970."""
 
     @property
     def header(self) -> str:
@@ -127,7 +138,7 @@ class Trajectory:
         return tuple(step for step in self.steps if step.call is not None)
 
     @property
-    def fields(self) -> Mapping[str, str | Sequence[str]]:
+    def fields(self) -> GivenFields:
         """What judges read: the fields of an instance. What the trace lacks is left out."""
         named: dict[str, str | Sequence[str]] = {
             "user_input": self.goal,
@@ -135,7 +146,7 @@ class Trajectory:
             "steps": [step.canonical for step in self.steps],
             "contexts": [step.text for step in self.steps if step.kind == "retrieved"],
             "system": self.system,
-            "tools": [_described(tool) for tool in self.tools],
+            "tools": [tool.text for tool in self.tools],
         }
         return {name: value for name, value in named.items() if value}
 
@@ -143,10 +154,6 @@ class Trajectory:
 _load = loader(__name__, {"trajectory_of": "traces.read"})
 
 
-def _described(tool: ToolDefinition) -> str:
-    schema = "" if tool.schema is None else f"\n{_compact(tool.schema)}"
-    return f"{tool.name}: {tool.description}{schema}"
-
-
-def _compact(value: JsonValue) -> str:
+def compact_json(value: object) -> str:
+    """Keys sorted, without blanks."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

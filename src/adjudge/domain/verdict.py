@@ -7,7 +7,6 @@ keeps beside it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from string import ascii_uppercase
 from typing import Literal, TypedDict
 
@@ -107,7 +106,7 @@ class Details(TypedDict, total=False):
     place: KeptPlace | None
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Chosen:
     """One of the offered options; where a text was asked for, that text."""
 
@@ -123,7 +122,7 @@ class Chosen:
         return {"feedback": self.feedback, "score": self.score}
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Compared:
     """The best of the compared responses."""
 
@@ -144,7 +143,7 @@ class Compared:
         return {"feedback": self.feedback, "ranking": self.ranking}
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Rated:
     """A verdict that is a number."""
 

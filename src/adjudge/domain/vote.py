@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Literal, TypeVar, cast
@@ -14,6 +14,7 @@ from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance, Metadata
 from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.question import Question
 from adjudge.domain.record import VoteRecord
@@ -25,7 +26,7 @@ Mode = Literal["generate", "likelihood"]
 _DIRECT, _ASPECT = "direct", "aspect"
 
 
-@dataclass(frozen=True)
+@light_dataclass(frozen=True)
 class Ballot:
     """Everything that decides what is asked; its identity is what it asks."""
 
@@ -99,7 +100,7 @@ _FAILURES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Vote(HtmlRepr):
     """One asked ballot, whatever came of it."""
 

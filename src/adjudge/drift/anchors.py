@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 
-from adjudge.domain.frozen import content_hash
+from adjudge.domain.frozen import content_hash, some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import (
     JsonDict,
@@ -74,11 +74,7 @@ class AnchorSet:
     def to_lines(self) -> Iterator[str]:
         head: JsonDict = {
             "schema": SCHEMA,
-            "run": self.run,
-            "runs": self.runs,
-            "made": self.made,
-            "identities": dict(self.identities),
-            "models": dict(self.models),
+            **some_of(self, "run", "runs", "made", "identities", "models"),
             "scales": {name: list(each) for name, each in self.scales.items()},
         }
         for one in (head, *(anchor.to_dict() for anchor in self.anchors)):

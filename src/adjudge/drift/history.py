@@ -9,6 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from statistics import fmean
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.drift.anchors import AnchorSet, answer_of, models_in, question_names
@@ -22,6 +23,8 @@ from adjudge.stats.change import AnchorAnswer, change_evidence
 
 FACT = "drift"
 """Under which a run folder keeps that it is a look at anchors."""
+_RISK = 0.05
+"""Of calling any question drifted that did not."""
 
 
 class DriftOutcome(StrEnum):
@@ -83,15 +86,8 @@ class QuestionDrift:
         return {
             "criteria": self.question,
             "outcome": self.outcome.value,
-            "evidence": list(self.evidence),
-            "bar": self.bar,
-            "since": self.since,
-            "compared": self.compared,
-            "differ": self.differ,
-            "means": list(self.means),
-            "first": dict(self.first),
-            "last": dict(self.last),
-            "reconfigured": self.reconfigured,
+            **some_of(self, "evidence", "bar", "since", "compared", "differ"),
+            **some_of(self, "means", "first", "last", "reconfigured"),
         }
 
 
@@ -169,7 +165,7 @@ def look_run(made: EvalRun, anchors: AnchorSet, number: int) -> EvalRun:
     )
 
 
-def drift_report(anchors: AnchorSet, looks: Path, risk: float = 0.05) -> DriftReport:
+def drift_report(anchors: AnchorSet, looks: Path) -> DriftReport:
     """What all looks that are whole say."""
     intact = {one.hash: one for one in anchors.anchors if one.is_intact}
     names = list(dict.fromkeys(name for one in anchors.anchors for name in one.said))
@@ -185,7 +181,7 @@ def drift_report(anchors: AnchorSet, looks: Path, risk: float = 0.05) -> DriftRe
     )
     history = [first, *_looks(anchors, looks)]
     last = history[-1]
-    questions = [_question(name, history, len(names) / risk) for name in names]
+    questions = [_question(name, history, len(names) / _RISK) for name in names]
     return DriftReport(
         anchors=len(anchors.anchors),
         edited=tuple(one.instance.id or one.hash for one in anchors.anchors if not one.is_intact),

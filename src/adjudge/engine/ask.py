@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from functools import partial
 from weakref import WeakKeyDictionary
@@ -41,7 +41,7 @@ from adjudge.verdicts.reading import Reading
 def ask(ballot: Ballot, model: Model, max_repairs: int) -> Coroutine[object, object, Vote]:
     """The model's vote, in writing or by log-probability, as the ballot says."""
     if ballot.mode == "likelihood":
-        return _or_failed(ballot, _by_likelihood(ballot, model))
+        return _by_likelihood(ballot, model)
     return _in_writing(ballot, model, max_repairs)
 
 
@@ -52,13 +52,13 @@ async def ask_with(
 
     A reply that ``read`` can make nothing of is not asked for again.
     """
-    request = _request(ballot, prompt, None)
-    return await _or_failed(ballot, _complete_and_read(ballot, model, request, read))
+    return await _cast(ballot, model, _request(ballot, prompt, None), read)
 
 
 async def write(ballot: Ballot, model: Model, request: Request) -> Vote:
     """A text, as the model writes it. There is nothing to pool it with, so what fails is raised."""
-    return await _complete_and_read(ballot, model, request, read_written)
+    reply = await _complete(request, model, ballot)
+    return _vote(ballot, model, request, reply, read_written(reply))
 
 
 def prompt_for(ballot: Ballot) -> Prompt:
@@ -80,23 +80,16 @@ def requests_for(ballot: Ballot) -> list[Request]:
 async def _in_writing(ballot: Ballot, model: Model, max_repairs: int) -> Vote:
     """An unreadable reply is asked for again, with the reason, up to ``max_repairs`` times."""
     prompt, schema = render(ballot), ballot.question.schema(feedback=ballot.feedback)
-
-    def cast(prompt: Prompt) -> Awaitable[Vote]:
-        request = _request(ballot, prompt, schema)
-        return _or_failed(ballot, _complete_and_read(ballot, model, request, read))
-
-    def read(reply: Reply) -> Reading:
-        return read_ballot(reply, ballot)
-
+    read = partial(read_ballot, ballot=ballot)
     asked = session().partial
     vote = asked.vote if asked else None
     if vote is None:
-        vote = await cast(prompt)
+        vote = await _cast(ballot, model, _request(ballot, prompt, schema), read)
     while vote.outcome is Outcome.UNREADABLE and vote.repairs < max_repairs:
         again = render_repair(ballot, prompt, vote.text or "", vote.reason or "")
         if asked:
             asked.vote = vote
-        repaired = await cast(again)
+        repaired = await _cast(ballot, model, _request(ballot, again, schema), read)
         if asked and repaired.outcome is not Outcome.MODEL_ERROR:
             asked.vote = None
         vote = _after(vote, repaired)
@@ -117,11 +110,20 @@ def _without_wrong_quotes(vote: Vote) -> Vote:
     )
 
 
-async def _complete_and_read(
+async def _cast(
     ballot: Ballot, model: Model, request: Request, read: Callable[[Reply], Reading]
 ) -> Vote:
-    reply = await _complete(request, model, ballot)
-    reading = read(reply)
+    """The vote, or the failure as a vote."""
+    try:
+        reply = await _complete(request, model, ballot)
+    except HALTS:
+        raise  # the run ends here: nobody was asked, so nobody failed
+    except ModelError as error:
+        return _failed(ballot, error)
+    return _vote(ballot, model, request, reply, read(reply))
+
+
+def _vote(ballot: Ballot, model: Model, request: Request, reply: Reply, reading: Reading) -> Vote:
     if reading.outcome in (Outcome.UNREADABLE, Outcome.REFUSED) and isinstance(model, OpenModel):
         model.forget(request)
     return Vote(
@@ -140,15 +142,9 @@ async def _complete_and_read(
     )
 
 
-async def _or_failed(ballot: Ballot, asking: Awaitable[Vote]) -> Vote:
-    """The vote, or the failure as a vote."""
-    try:
-        return await asking
-    except HALTS:
-        raise  # the run ends here: nobody was asked, so nobody failed
-    except ModelError as error:
-        outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
-        return Vote(ballot=ballot, outcome=outcome, reason=str(error))
+def _failed(ballot: Ballot, error: ModelError) -> Vote:
+    outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
+    return Vote(ballot=ballot, outcome=outcome, reason=str(error))
 
 
 def _request(ballot: Ballot, prompt: Prompt, schema: Schema | None) -> Request:
@@ -194,8 +190,14 @@ _priors: WeakKeyDictionary[Model, dict[str, asyncio.Task[Mapping[str, float]]]] 
 
 
 async def _by_likelihood(ballot: Ballot, model: Model) -> Vote:
-    read = await _read(ballot, model)
-    prior = await _prior(ballot, model) if read.logprobs and takes_prior(ballot, model) else None
+    try:
+        read = await _read(ballot, model)
+        takes = read.logprobs and takes_prior(ballot, model)
+        prior = await _prior(ballot, model) if takes else None
+    except HALTS:
+        raise
+    except ModelError as error:
+        return _failed(ballot, error)
     return likelihood_vote(ballot, read, prior, model)
 
 
@@ -226,16 +228,16 @@ def _broken(task: asyncio.Task[Mapping[str, float]]) -> bool:
     return task.done() and (task.cancelled() or task.exception() is not None)
 
 
-# -- the one way a model is asked, and who is told of it -----------------------
+# -- the one way a model is asked, and who hears of it -----------------------
 
 
 def _complete(request: Request, model: Model, ballot: Ballot | None = None) -> Replying:
     """What the model answers, or the backend in its place."""
-    backend, on_call = session().backend, session().on_call
-    complete = partial(backend.complete, model=model) if backend else model.complete
-    return (
-        complete(request) if on_call is None else _tell(on_call, complete, request, model, ballot)
-    )
+    now = session()
+    complete = partial(now.backend.complete, model=model) if now.backend else model.complete
+    if now.on_call is None:
+        return complete(request)
+    return _tell(now.on_call, complete, request, model, ballot)
 
 
 async def _tell(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar, Generic, Literal, TypeVar
 from weakref import finalize
 
@@ -65,7 +65,7 @@ class Known:
         )
 
 
-@dataclass
+@light_dataclass()
 class _Share:
     """What one model would be asked."""
 

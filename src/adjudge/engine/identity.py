@@ -1,7 +1,7 @@
 """Who judged: one hash over everything that decides a verdict.
 
 Calibrations are bound to it. It is made of what a run stores about its judges, so that it can be
-told of any run folder.
+computed for any run folder.
 """
 
 from __future__ import annotations

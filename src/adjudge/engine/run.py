@@ -189,7 +189,7 @@ class RecordedVotes(LiveVotes):
         earlier, now = self._unfinished.pop(key, None), session()
         begun = replace(earlier, usage=Usage(), unfinished=False) if earlier else None
         partial = PartialAsk(key, begun)
-        with opened_session(replace(now, partial=partial)):
+        with opened_session(now.asking(partial)):
             try:
                 vote = await self._judge.ask(ballot)
             except (*HALTS, NoRoom):
@@ -273,13 +273,16 @@ async def vote_source(
 
 @asynccontextmanager
 async def open_run(
-    run: RunFolder | None, judges: Mapping[str, JsonObject], budget: Budget | None
+    run: RunFolder | None,
+    judges: Mapping[str, JsonObject],
+    budget: Budget | None,
+    prices: PriceTable | None = None,
 ) -> AsyncIterator[OpenRun | None]:
     """Where every run begins, of a command or a program: kept where ``run`` says, else only
     counted.
 
     ``judges``: label → configuration; it need not be known where neither a run nor a budget is
-    given.
+    given. ``prices``: by default those of ``PriceTable.load()``.
     """
     if budget is not None and not isinstance(budget, Budget):
         raise SetupError(
@@ -287,10 +290,10 @@ async def open_run(
             budget=budget,
         )
     if run is not None:
-        async with opened(Run.of(run), judges, budget) as under_way:
+        async with opened(Run.of(run), judges, budget, prices) as under_way:
             yield under_way
         return
-    open_budget = _unkept(budget)
+    open_budget = _unkept(budget, prices)
     if budget and open_budget:
         check_prices(budget, open_budget.prices, *judges.values())
     with calling(open_budget):
@@ -299,10 +302,13 @@ async def open_run(
 
 @asynccontextmanager
 async def everything_in(
-    run: RunFolder | None, judges: Mapping[str, JsonObject], budget: Budget | None
+    run: RunFolder | None,
+    judges: Mapping[str, JsonObject],
+    budget: Budget | None,
+    prices: PriceTable | None = None,
 ) -> AsyncIterator[OpenRun | None]:
     """The same for many who ask: all that is asked inside, by whomever, is kept in the run."""
-    async with open_run(run, judges, budget) as under_way:
+    async with open_run(run, judges, budget, prices) as under_way:
         if under_way is None:
             yield None
             return
@@ -310,13 +316,13 @@ async def everything_in(
             yield under_way
 
 
-def _unkept(budget: Budget | None) -> OpenBudget | None:
+def _unkept(budget: Budget | None, prices: PriceTable | None) -> OpenBudget | None:
     """For a judgment that is kept nowhere.
 
     Without limits it belongs to the run around it, if there is one.
     """
     if budget:
-        return OpenBudget(budget)
+        return OpenBudget(budget, prices)
     return OpenBudget(prices=_NO_PRICES) if caller().budget is None else None
 
 

@@ -211,12 +211,14 @@ class _Work(Generic[I, R]):
 async def _votes_on(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[Vote]:
     known = answers.recall(ballots)
     unknown = [ballot for ballot, vote in zip(ballots, known, strict=True) if vote is None]
-    new = iter(
-        await _answer_all(answers, unknown)
-        if len(unknown) != 1
-        else [await answers.answer(unknown[0])]
-    )
-    return [vote if vote is not None else next(new) for vote in known]
+    if len(unknown) == 1:
+        new: Sequence[Vote] = [await answers.answer(unknown[0])]
+    else:
+        new = await _answer_all(answers, unknown)
+    if len(unknown) == len(ballots):
+        return new
+    rest = iter(new)
+    return [vote if vote is not None else next(rest) for vote in known]
 
 
 async def _answer_all(answers: VoteSource, ballots: Sequence[Ballot]) -> Sequence[Vote]:

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from adjudge.domain.light import light_dataclass
@@ -70,7 +70,7 @@ class Call:
 OnCall = Callable[[Call], None]
 
 
-@dataclass
+@light_dataclass()
 class PartialAsk:
     """A ballot that a run asks, and how far that has come."""
 
@@ -133,10 +133,14 @@ class Session:
     backend: Backend | None = None
     """Who answers in place of the models."""
     on_call: OnCall | None = None
-    """Is told of every call to a model."""
+    """Called with every call to a model."""
     partial: PartialAsk | None = None
     """The ballot that is being asked, where a run keeps its votes."""
     sampling: SampleNumbers = SampleNumbers()
+
+    def asking(self, partial: PartialAsk) -> Session:
+        """The same for one ballot; quicker than ``replace``."""
+        return Session(**{**vars(self), "partial": partial})
 
 
 # it is frozen

@@ -7,14 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from adjudge.domain.frozen import NOTHING
+from adjudge.domain.frozen import NOTHING, nonempty, some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
-from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.errors import SetupError
 from adjudge.exporters.files import text_file
 from adjudge.results.trajectories import trajectory_of
 from adjudge.runs.rows_again import places_of_run
+from adjudge.traces.row import present
 
 VERSION = "ATIF-v1.7"
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -26,7 +26,8 @@ def to_atif(run: Path, target: Path) -> int:
         raise SetupError("{target} is a file: ATIF is written to a folder", target=target)
     said: dict[tuple[str, int], list[JsonValue]] = {}
     for record, place in places_of_run(run):
-        said.setdefault(place, []).append(_judgment(record))
+        shown = some_of(record, "judge", "criterion", "score", "explanation")
+        said.setdefault(place, []).append(shown)
     written: set[tuple[str, int]] = set()
     for record, place in places_of_run(run):
         if place in written or (trajectory := trajectory_of(record)) is None:
@@ -45,15 +46,6 @@ def to_atif(run: Path, target: Path) -> int:
     return len(written)
 
 
-def _judgment(record: JudgmentRecord) -> JsonValue:
-    return {
-        "judge": record.judge,
-        "criterion": record.criterion,
-        "score": record.score,
-        "explanation": record.explanation,
-    }
-
-
 def atif_of(
     trajectory: Trajectory,
     name: str,
@@ -68,26 +60,21 @@ def atif_of(
     agent: JsonDict = {"name": agents[0] if agents else "unknown", "version": "unknown"}
     if trajectory.tools:
         agent["tool_definitions"] = [_definition(tool) for tool in trajectory.tools]
-    kept: JsonDict = {"judgments": list(judgments)} if judgments else {}
-    kept |= {"ended": trajectory.ended} if trajectory.ended is not None else {}
-    kept |= {"seconds": trajectory.seconds} if trajectory.seconds is not None else {}
-    extra: JsonDict = {"adjudge": kept} if kept else {}
+    kept = present(ended=trajectory.ended, seconds=trajectory.seconds)
+    extra = {**row, **nonempty(adjudge={**nonempty(judgments=list(judgments)), **kept})}
     metrics = _totals(trajectory, len(steps))
     return {
         "schema_version": VERSION,
         "session_id": name,
         "agent": agent,
         "steps": steps,
-        **({"final_metrics": metrics} if metrics else {}),
-        **({"extra": {**row, **extra}} if row or extra else {}),
+        **nonempty(final_metrics=metrics, extra=extra),
     }
 
 
 def _definition(tool: ToolDefinition) -> JsonDict:
-    function: JsonDict = {"name": tool.name}
-    function |= {"description": tool.description} if tool.description else {}
-    function |= {"parameters": tool.schema} if tool.schema is not None else {}
-    return {"type": "function", "function": function}
+    about = {**nonempty(description=tool.description), **present(parameters=tool.schema)}
+    return {"type": "function", "function": {"name": tool.name, **about}}
 
 
 def _steps(trajectory: Trajectory, agent: str) -> Iterator[JsonDict]:
@@ -104,17 +91,16 @@ def _steps(trajectory: Trajectory, agent: str) -> Iterator[JsonDict]:
             extra["actor"] = step.actor
         if step.kind not in ("said", "thought", "called"):
             extra["kind"] = step.kind
-        extra |= {"depth": step.depth} if step.depth else {}
-        extra |= {"seconds": step.seconds} if step.seconds is not None else {}
-        extra |= {"missing": step.missing} if step.missing is not None else {}
+        extra |= nonempty(depth=step.depth)
+        extra |= present(seconds=step.seconds, started=step.started, missing=step.missing)
         if step.call is not None:
             said |= {"source": "agent", "message": ""} | _call(step.call, step.number)
             extra |= {"actor": step.actor} if not by_agent else {}
-            extra |= {"error": step.call.error} if step.call.error is not None else {}
-            extra |= {"unparsed": True} if step.call.unparsed else {}
+            extra |= present(error=step.call.error)
+            extra |= nonempty(unparsed=step.call.unparsed)
         if metrics := _metrics(step):
             said["metrics"] = metrics
-        yield {**said, **({"extra": extra} if extra else {})}
+        yield {**said, **nonempty(extra=extra)}
 
 
 def _call(call: ToolCall, number: int) -> JsonDict:
@@ -136,9 +122,9 @@ def _metrics(step: Step) -> JsonDict:
         found = {
             "prompt_tokens": usage.prompt_tokens,
             "completion_tokens": usage.completion_tokens,
-            **({"cached_tokens": usage.cached_tokens} if usage.cached_tokens else {}),
+            **nonempty(cached_tokens=usage.cached_tokens),
         }
-    return {**found, **({"cost_usd": step.usd} if step.usd is not None else {})}
+    return {**found, **present(cost_usd=step.usd)}
 
 
 def _totals(trajectory: Trajectory, steps: int) -> JsonDict:
@@ -149,5 +135,5 @@ def _totals(trajectory: Trajectory, steps: int) -> JsonDict:
             "total_prompt_tokens": usage.prompt_tokens,
             "total_completion_tokens": usage.completion_tokens,
         }
-    found |= {"total_cost_usd": trajectory.usd} if trajectory.usd is not None else {}
+    found |= present(total_cost_usd=trajectory.usd)
     return {**found, "total_steps": steps} if found else {}

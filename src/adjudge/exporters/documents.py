@@ -12,11 +12,11 @@ from typing import Annotated, Literal, NotRequired, TypedDict
 
 from adjudge.bench.published import PublishedSet
 from adjudge.domain.record import JudgmentRecord
-from adjudge.exporters.attack_shapes import AttackShape
-from adjudge.exporters.bench_shapes import ImprovementShape, RankingShape
-from adjudge.exporters.drift_shapes import AnchorLookShape, DriftShape, RenamedShape
 from adjudge.exporters.shapes import (
     AggregateShape,
+    AlarmShape,
+    AnchorLookShape,
+    AttackShape,
     CalibrationShape,
     CameShape,
     ChangeShape,
@@ -24,25 +24,30 @@ from adjudge.exporters.shapes import (
     ConflictShape,
     Count,
     CriteriaShape,
+    DriftShape,
     EntryShape,
     EstimateShape,
     FindingShape,
     GateShape,
     GuidelineShape,
     ImportShape,
+    ImprovementShape,
     LeaderboardShape,
     ModelShape,
     PlanShape,
     PluginShape,
+    RankingShape,
     ReachedShape,
+    RenamedShape,
+    RoundShape,
     RunShape,
     SelectionShape,
     SkippedShape,
     SummaryShape,
     SystemDifferenceShape,
     ThresholdsShape,
+    TrafficRateShape,
 )
-from adjudge.exporters.traffic_shapes import AlarmShape, RoundShape, TrafficRateShape
 
 
 class Envelope(TypedDict):

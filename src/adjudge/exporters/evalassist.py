@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.frozen import nonempty, some_of
+from adjudge.domain.instance import GivenFields
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.verdict import TIE, letter
 
-Fields = Mapping[str, str | Sequence[str]]
 VERSION = 2
 OWN = "adjudge"
 """Under this key stands what EvalAssist has no place for, so that it comes back."""
@@ -42,10 +43,7 @@ def case_out(name: str, content: JsonObject) -> JsonDict:
 
 def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) -> JsonDict:
     """Ours that name no context read all of it; EvalAssist's would read none."""
-    options = [
-        {"name": one.name, "description": one.description, "score": one.score}
-        for one in criteria.options
-    ]
+    options = [some_of(one, "name", "description", "score") for one in criteria.options]
     return {
         "name": criteria.name,
         "description": criteria.definition,
@@ -58,7 +56,7 @@ def criteria_out(criteria: Criteria, context: Sequence[str], *, compares: bool) 
     }
 
 
-def instance_out(id: str, fields: Fields, judged: str, *, compares: bool) -> JsonDict:
+def instance_out(id: str, fields: GivenFields, judged: str, *, compares: bool) -> JsonDict:
     """A row that nobody judged and of which nobody expects anything.
 
     Texts in a list stand in one, and beside it as they are.
@@ -77,7 +75,11 @@ def instance_out(id: str, fields: Fields, judged: str, *, compares: bool) -> Jso
             if name != judged
         ],
         "expectedResult": "",
-        **({"responses": _apart(answer)} if compares else {"response": in_one(answer)}),
+        **(
+            {"responses": [answer] if isinstance(answer, str) else list(answer)}
+            if compares
+            else {"response": in_one(answer)}
+        ),
         "result": None,
         **({"metadata": {OWN: {"lists": lists}}} if lists else {}),
     }
@@ -93,7 +95,7 @@ def examples_out(criteria: Criteria, *, compares: bool) -> list[JsonDict]:
         about = shown.get("metadata")
         own = {
             **object_in(object_in(about).get(OWN)),
-            **({"explanation": one.explanation} if one.explanation else {}),
+            **nonempty(explanation=one.explanation),
         }
         expected = _place(one.option) if compares else one.option
         found.append(
@@ -131,7 +133,7 @@ def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
             "generate_synthetic_persona": bool(settings.get("generate_synthetic_persona")),
             "generate_feedback": bool(settings.get("generate_feedback")),
             "on_generation_failure": "raise",  # never a random option
-            **({"judge_description_prompt": persona} if persona else {}),
+            **nonempty(judge_description_prompt=persona),
         }
     own = {
         "temperature": settings.get("temperature"),
@@ -146,10 +148,6 @@ def judge_out(settings: JsonObject, *, compares: bool) -> JsonDict:
 def in_one(value: str | Sequence[str]) -> str:
     """A text, or several as one."""
     return value if isinstance(value, str) else "\n\n".join(value)
-
-
-def _apart(value: str | Sequence[str]) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
 
 
 def _place(label: str) -> int | str:

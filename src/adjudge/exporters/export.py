@@ -14,18 +14,19 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from adjudge.aio.files import writing
 from adjudge.data.cells import cell
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.label import Label
 from adjudge.domain.record import JudgmentRecord
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.exporters.files import text_file, whole_file
 from adjudge.exporters.table import check_writable, flat
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.codec import exported_judgment
 from adjudge.ledger.records import records
 from adjudge.ledger.rows import LABELS
-from adjudge.messages import Message, reason_of
+from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.reading.objects import ObjectFile, location_of
 from adjudge.results.run_report import report_of_run
@@ -49,13 +50,9 @@ def export(run: str | Path, path: str | Path | ObjectFile, to: str | None = None
     target = location_of(path, Path()) if isinstance(path, str) else path
     format_ = check_export(target, to)
     part = FORMATS.find(format_)
-    try:
-        with part.blamed() if part else nullcontext(), _on_this_machine(target) as file:
-            return FORMATS[format_](Path(run), file)
-    except OSError as error:
-        raise RunError(
-            "{target} cannot be written: {reason}", target=target, reason=reason_of(error)
-        ) from error
+    blamed = part.blamed() if part else nullcontext()
+    with writing(target), blamed, _on_this_machine(target) as file:
+        return FORMATS[format_](Path(run), file)
 
 
 @contextmanager

@@ -13,9 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, render
-from adjudge.results.cost import cost_of
 from adjudge.results.gate import GateResult
 from adjudge.results.paired_gate import against_baseline, paired_gates
 from adjudge.results.report import Report
@@ -49,11 +47,10 @@ class GithubReport:
     @cached_property
     def gates(self) -> tuple[GateResult, ...]:
         """The run's own, then how it compares with the baseline."""
-        if self.baseline is None or not holds_run(self.baseline):
-            return self.report.gates
         setup = against_baseline(self.report.setup, self.baseline)
-        own = tuple(gate for gate in self.report.gates if gate.measure != "difference")
-        return (*own, *paired_gates(setup, self.run))
+        if setup == self.report.setup:
+            return self.report.gates
+        return (*self.report.gates, *paired_gates(setup, self.run))
 
     @property
     def verdict(self) -> str:
@@ -80,7 +77,7 @@ class GithubReport:
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,
         }
-        cost = cost_of(self.report.used).cost_usd
+        cost = self.report.cost.cost_usd
         told = {name: "" if value is None else f"{value:.4f}" for name, value in figures.items()}
         return {**told, "verdict": self.verdict, "cost": "" if cost is None else f"{cost:.6f}"}
 
@@ -99,7 +96,7 @@ class GithubReport:
             gates=self.gates,
             changes=dict(enumerate(befores)) if any(one is not None for one in befores) else {},
             worst=report.entries[:_WORST],
-            cost=cost_of(report.used).cost_usd,
+            cost=report.cost.cost_usd,
         )
         return _within(page.strip() + "\n", int(most_kib * 1024))
 

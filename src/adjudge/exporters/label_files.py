@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from adjudge.aio.files import writing
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Label
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.exporters.table import check_writable, write_rows
 from adjudge.labels.files import ANSWERS, NAMES
-from adjudge.messages import reason_of
 
 ENDINGS = (".csv", ".jsonl")
 
@@ -28,12 +29,8 @@ def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> 
         )
     check_writable(path)
     found = list(labels)
-    try:
+    with writing(path):
         write_rows(path, _wide(found) if wide else [label.to_dict() for label in found])
-    except OSError as error:
-        raise RunError(
-            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
-        ) from error
     return len(found)
 
 
@@ -47,7 +44,7 @@ def _wide(labels: list[Label]) -> list[JsonDict]:
             taken=taken[0],
         )
     for label in labels:
-        about = {"row": label.row, "id": label.id, "criteria": label.criteria}
+        about = some_of(label, "row", "id", "criteria")
         row = rows.setdefault((label.criteria, label.row), {**about, **dict.fromkeys(annotators)})
         row[label.annotator] = label.answer
     return list(rows.values())

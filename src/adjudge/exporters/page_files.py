@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from adjudge.aio.files import writing
 from adjudge.domain.json_types import JsonObject
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.exporters.files import text_file
 from adjudge.exporters.json_version import SCHEMA
-from adjudge.messages import reason_of
 from adjudge.view.document import Document, document_html, document_markdown
 
 ENDINGS = (".md", ".html", ".json")
@@ -31,14 +31,10 @@ def write_page(path: Path, pages: Mapping[str, Callable[[], str]]) -> None:
     """What the page for the ending of ``path`` says."""
     ending = path.suffix.lower()
     text = pages[ending]()
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         with text_file(path, is_page=ending == ".html") as file:
             file.write(text)
-    except OSError as error:
-        raise RunError(
-            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
-        ) from error
 
 
 def pages_of(

@@ -122,7 +122,7 @@ def _labelled(row: JudgmentRecord, labels: dict[str, list[Label]]) -> Iterator[_
             label.note,
             label.annotator,
             True,
-            {**about, "at": _time(label.at)},
+            {**about, "at": datetime.fromtimestamp(label.at, UTC).isoformat()},
         )
 
 
@@ -199,7 +199,3 @@ _ON_TRACES = {
     "langsmith": _langsmith,
     "mlflow": _mlflow,
 }
-
-
-def _time(at: float) -> str:
-    return datetime.fromtimestamp(at, UTC).isoformat()

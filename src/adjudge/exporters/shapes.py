@@ -447,16 +447,6 @@ class PooledShape(TypedDict):
     from_whole: Annotated[float, "how much of it is the whole's, from 0 to 1"]
 
 
-class SliceFigureShape(TypedDict):
-    """A figure with its limits of confidence."""
-
-    value: float | None
-    lower: float | None
-    upper: float | None
-    n: int
-    reason: str
-
-
 class CorrectedSliceShape(TypedDict):
     """The corrected number of one slice."""
 
@@ -464,7 +454,7 @@ class CorrectedSliceShape(TypedDict):
     rows: int
     labels: int
     naive: float | None
-    corrected: SliceFigureShape
+    corrected: FigureShape
     more: Annotated[int, "labels that it lacks for a number of its own"]
     pooled: PooledShape | None
 
@@ -612,3 +602,227 @@ class ImportShape(TypedDict):
     left: Annotated[Mapping[str, int], "fields that were kept as they are, and how often"]
     notes: Sequence[str]
     bad_rows: Sequence[str]
+
+
+class FigureShape(TypedDict):
+    """A figure with its interval."""
+
+    value: Annotated[float | None, "null where it is not defined: see the reason"]
+    lower: float | None
+    upper: float | None
+    n: Annotated[int, "rows that it stands on"]
+    reason: str
+
+
+class BehindShape(FigureShape):
+    """By how much the best judge is better."""
+
+    p_value: float | None
+    smallest: Annotated[float | None, "the smallest difference that these rows could show"]
+
+
+class CeilingShape(TypedDict):
+    """How well people agree among themselves."""
+
+    people: int
+    pairs: Annotated[int, "rows that two people labelled, added up over all pairs of them"]
+    agreement: float | None
+    kappa: float | None
+
+
+class DisagreementShape(TypedDict):
+    """A row of which judge and people say different things."""
+
+    row: int
+    id: str | None
+    judge_says: str | float
+    people_say: str | float
+    labels: Annotated[Mapping[str, str | float | None], "annotator: what they say"]
+    explanation: str
+    text: str
+
+
+class BenchedJudgeShape(TypedDict):
+    """How one judge fared on the labelled rows."""
+
+    rank: int
+    judge: str
+    criteria: str
+    identity: str
+    models: Sequence[str]
+    rows: Annotated[int, "labelled rows that it was asked about"]
+    failed: Annotated[int, "of these, without a verdict"]
+    reasons: Mapping[str, int]
+    figure: Literal["accuracy", "Spearman"]
+    agreement: FigureShape
+    kappa: FigureShape
+    single_vote: FigureShape
+    consistency: FigureShape
+    order_effect: FigureShape
+    confidence_error: Annotated[FigureShape, "less what chance makes of it"]
+    confidence_error_by_chance: FigureShape
+    brier: FigureShape
+    calls: int
+    tokens: int
+    cost_usd: float | None
+    cost_usd_per_1000_rows: float | None
+    unpriced_models: Sequence[str]
+    seconds_per_row: float | None
+    behind_best: BehindShape | None
+    told_apart_from_best: Annotated[
+        bool | None, "whether the best judge is better; null for the best itself"
+    ]
+    details: Annotated[Mapping[str, object], "every agreement figure, as calibrate prints it"]
+    disagreements: Sequence[DisagreementShape]
+
+
+class RankingShape(TypedDict):
+    """Judges that answer one question."""
+
+    question: str
+    ceiling: CeilingShape | None
+    baselines: Annotated[Mapping[str, FigureShape], "what judges would reach that read nothing"]
+    chosen: Annotated[
+        FigureShape | None, "the judge that ranks first, on rows that had no part in choosing it"
+    ]
+    cannot_be_told_apart: Annotated[Sequence[str], "the best judge and those as good as it"]
+    judges: Annotated[Sequence[BenchedJudgeShape], "the best first"]
+
+
+class ImprovementShape(TypedDict):
+    """A proposal for criteria, and what it comes to on rows that its writer has not seen."""
+
+    criteria: str
+    before: Mapping[str, object]
+    proposal: Mapping[str, object]
+    explanation: str
+    changes: Sequence[Mapping[str, str]]
+    split: Annotated[Mapping[str, int], "seed, rows that the writer may see, rows held out"]
+    shown: Sequence[Mapping[str, object]]
+    agreement_before: float
+    agreement_after: float
+    gain: FigureShape
+    p_value: float | None
+    smallest: Annotated[float | None, "the smallest difference that these rows could show"]
+    outcome: Literal["better", "worse", "cannot tell"]
+    failed: int
+    written: Annotated[str | None, "the new file of criteria"]
+
+
+class AttackTextShape(TypedDict):
+    """What one text of a family did."""
+
+    text: Annotated[int, "which one of the family, from 1"]
+    field: Annotated[str, "the field that it was put into"]
+    asked: int
+    moved: int
+    example: Annotated[str | None, "a row that it moved"]
+
+
+class AttackFamilyShape(TypedDict):
+    """What the texts of one family did."""
+
+    family: str
+    control: Annotated[bool, "whether it changes nothing of substance"]
+    rows: Annotated[int, "rows that could be moved"]
+    moved: Annotated[float, "rows with a better verdict under attack; of controls another"]
+    beyond_noise: Annotated[FigureShape, "the share moved, less the share that asking again moves"]
+    p_value: Annotated[float | None, "one-sided, held for all families of the run (Holm)"]
+    shift: Annotated[FigureShape, "the mean score under attack, less that without"]
+    unscored: Annotated[int, "attacked rows without a verdict"]
+    failed: Annotated[int, "those of them whose judgment failed: they are left out"]
+    texts: Sequence[AttackTextShape]
+
+
+class ThroughShape(TypedDict):
+    """What came through one field."""
+
+    moved: int
+    asked: int
+
+
+class AttackShape(TypedDict):
+    """One judge by one criterion with one defence."""
+
+    judge: str
+    criteria: str
+    defence: Literal["fence", "sandwich", "two-pass"]
+    rows: int
+    room: Annotated[int, "rows without the best verdict"]
+    noise: Annotated[int, "rows with another verdict when they are asked again"]
+    unscored: Annotated[int, "rows without a verdict when not attacked"]
+    fields: Mapping[str, ThroughShape]
+    families: Sequence[AttackFamilyShape]
+    grade: Annotated[str, "how far the judge can be moved, in a sentence"]
+
+
+class DriftShape(TypedDict):
+    """One question at all looks."""
+
+    criteria: str
+    outcome: Literal["changed", "noise", "cannot tell"]
+    evidence: Annotated[Sequence[float], "after each look but the first: the e-value"]
+    bar: Annotated[float, "from which on the judge is said to have changed"]
+    since: Annotated[int | None, "the look at which the bar was reached first"]
+    compared: Annotated[int, "anchors with a verdict at first and at the last look"]
+    differ: Annotated[int, "those of them whose verdict is another one"]
+    means: Annotated[Sequence[float | None], "of the scores, from 0 to 1, at each look"]
+    first: Annotated[Mapping[str, int], "option: anchors, at first"]
+    last: Mapping[str, int]
+    reconfigured: Annotated[bool, "whether the judge is set up otherwise than at first"]
+    sentence: str
+
+
+class AnchorLookShape(TypedDict):
+    """The anchors judged once."""
+
+    number: Annotated[int, "0: when they were chosen"]
+    at: float
+    models: Annotated[Mapping[str, str], "model that was asked: what its replies name"]
+
+
+class RenamedShape(TypedDict):
+    """A model whose replies name another one than at first."""
+
+    model: str
+    before: str
+    now: str
+
+
+class RoundShape(TypedDict):
+    """What one round of follow came to."""
+
+    day: str
+    events: Annotated[int, "new ones"]
+    duplicates: Annotated[int, "events that were known"]
+    chosen: int
+    late: Annotated[int, "spans of traces that had been taken for whole"]
+    bad: Annotated[Sequence[str], "what could not be read: where, and why"]
+    judged: int
+    waiting: Annotated[int, "chosen rows that are not judged, since the budget is spent"]
+    away: Annotated[str | None, "why the source gave or took nothing, where it should have"]
+    sent: Annotated[int, "verdicts that were written back"]
+
+
+class TrafficRateShape(TypedDict):
+    """The mean score of the traffic by one criterion."""
+
+    judge: str
+    criteria: str
+    rows: Annotated[int, "judged, with a score"]
+    unscored: int
+    events: Annotated[int, "of the same days, judged or not"]
+    mean: float | None
+    lower: float | None
+    upper: float | None
+
+
+class AlarmShape(TypedDict):
+    """Whether a rate has fallen below its bar, or a mean count has risen above it."""
+
+    judge: str
+    criteria: str
+    bar: float
+    evidence: Annotated[float, "from 20 on it is an alarm"]
+    raised: bool
+    above: Annotated[bool, "true: a mean count that must not be above its bar"]

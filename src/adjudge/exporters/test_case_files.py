@@ -14,6 +14,7 @@ from pprint import pformat
 from adjudge.catalog.criteria_file import as_file
 from adjudge.data.cells import cell
 from adjudge.domain.criteria import CriteriaExample
+from adjudge.domain.frozen import nonempty
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.verdict import TIE
 from adjudge.exporters.evalassist import (
@@ -57,7 +58,7 @@ def _eval(case: TestCase, name: str) -> Files:
         "data": {"path": rows, **columns},
         "language": case.settings.language,
     }
-    found |= {"models": list(case.settings.models)} if case.settings.models else {}
+    found |= nonempty(models=list(case.settings.models))
     lines = [
         json.dumps(_record(row, number, case), ensure_ascii=False)
         for number, row in enumerate(case.rows, 1)
@@ -185,7 +186,7 @@ def _criteria_arguments(case: TestCase) -> JsonDict:
         ]
     found["to_evaluate_field"] = one.to_evaluate_field
     found |= {} if one.context_fields is None else {"context_fields": list(one.context_fields)}
-    found |= {"examples": [_Code(_example(each)) for each in one.examples]} if one.examples else {}
+    found |= nonempty(examples=[_Code(_example(each)) for each in one.examples])
     return found | ({} if one.higher_is_better else {"higher_is_better": False})
 
 

@@ -10,13 +10,14 @@ import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Coroutine, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 from adjudge.aio.event_loop import before_leaving
 from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_writer import json_writer
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import (
     AdjudgeError,
@@ -69,9 +70,7 @@ helps.
 _ACCOUNT_HEADERS = ("openai-organization", "openai-project", "anthropic-organization-id")
 _WIDE = re.compile(rb"[\xf0-\xf4]|\\u[dD][89abAB]")
 """A character that makes every other one of its text take four bytes."""
-_encoded = json.JSONEncoder(
-    check_circular=False
-).encode  # bodies are made by us, and hold no circles
+_encoded = json_writer()  # bodies are made by us, and hold no circles
 
 
 class Encoded(str):
@@ -248,11 +247,9 @@ async def _answer(
         if account := " ".join(filter(None, map(response.headers.get, _ACCOUNT_HEADERS))):
             client.accounts[endpoint.host, endpoint.secret.reveal()] = account
         secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
-        return (
-            response.status,
-            retry_after(response.headers.get("Retry-After")),
-            redact.struck_out(raw, secrets),
-        )
+        status = response.status
+        wait = None if status in _GOOD else retry_after(response.headers.get("Retry-After"))
+        return status, wait, redact.struck_out(raw, secrets)
 
 
 async def _body(
@@ -427,7 +424,7 @@ def _seconds_until(date: str) -> float:
         return float("nan")
 
 
-@dataclass
+@light_dataclass()
 class _Client:
     """What belongs to one event loop."""
 

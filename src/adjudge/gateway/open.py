@@ -21,7 +21,7 @@ from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
 from adjudge.gateway.layers.limit import Allowed, Guarded, GuardedPlugin, Limited, Rate, Timed
 from adjudge.gateway.layers.reply_store import ReplyStore
-from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying, WithoutRejected
+from adjudge.gateway.layers.retry import Circuit, Paused, Reached, Retrying
 from adjudge.gateway.model import Identified, Layer, Model, Noted, Presence, Replying
 from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.providers.base import Connection, HttpProvider, shown_address
@@ -59,9 +59,11 @@ class OpenModel(Layer):
         temperature: float | None,
         seed: int | None,
         window: int | None = None,
+        prices: PriceTable | None = None,
     ) -> None:
         super().__init__(chain)
         self._window = window
+        self._prices = prices
         self.max_concurrency = max_concurrency
         self.temperature = temperature
         self.seed = seed
@@ -80,7 +82,7 @@ class OpenModel(Layer):
         says, or as the table of prices does; None where nobody knows.
         """
         known = self._window or self.capabilities.window
-        price = None if known else PriceTable.load().of(self.name)
+        price = None if known else (self._prices or PriceTable.load()).of(self.name)
         return known or (price.window if price else None)
 
     def seed_for(self, sample: int, wanted: int | None = None) -> int | None:
@@ -169,6 +171,7 @@ def open_model(
     requests_per_minute: float | None = None,
     tokens_per_minute: float | None = None,
     window: int | None = None,
+    prices: PriceTable | None = None,
 ) -> OpenModel:
     """The model that ``id`` names: ``provider/model``, ``http://host:port/v1#model``,
     ``replay/PATH``, ``scripted``, a function ``prompt -> text``, or any object with ``complete``.
@@ -176,7 +179,7 @@ def open_model(
     ``headers`` go with every request; ``$VARIABLE`` in a value is that environment variable, ``$$``
     a dollar sign. ``cache`` is True for the user's cache of replies, a JSONL file to record them
     in, or an object with ``get`` and ``put``. ``window``: tokens that a prompt and its answer may
-    have together, where the table of prices does not know.
+    have together, where the table of ``prices`` does not know.
     """
     rate = Rate(requests_per_minute, tokens_per_minute)
     _check_limits(
@@ -198,7 +201,7 @@ def open_model(
         limited = Limited(
             Reached(Allowed(Timed(provider, timeout)), circuit), max_concurrency, rate
         )
-        reached = Paused(Retrying(WithoutRejected(limited), max_retries, circuit), circuit)
+        reached = Paused(Retrying(limited, max_retries, circuit), circuit)
     kept = _cache(cache, provider)
     chain = Cached(reached, kept) if kept is not None else reached
     return OpenModel(
@@ -207,6 +210,7 @@ def open_model(
         temperature=temperature,
         seed=seed,
         window=window,
+        prices=prices,
     )
 
 

@@ -29,6 +29,7 @@ _OWN_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.a
 """How the names end of hosts that nobody else can reach."""
 VARIABLE = "ADJUDGE_PRICES"
 _NUMBERED = re.compile(r" \d+$")
+_WILD = re.compile(r"[*?\[]")
 """How a panel tells models of one name apart."""
 
 
@@ -76,6 +77,8 @@ class PriceTable:
     """When the shipped prices were looked up."""
     own: frozenset[str] = field(default_factory=frozenset)
     """Ids whose price the user gave."""
+    path: Path | None = None
+    """The user's file of prices, where there is one."""
     _found: dict[str, Price | None] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -85,19 +88,27 @@ class PriceTable:
         """The shipped table under the user's own: ``path``, else the file that ADJUDGE_PRICES
         names.
         """
-        table = cls(*_shipped())
-        chosen = path or os.environ.get(VARIABLE)
-        return table.with_own(_read(Path(chosen))) if chosen else table
+        shipped, chosen = cls.shipped(), path or os.environ.get(VARIABLE)
+        if not chosen:
+            return shipped
+        file = Path(chosen)
+        own = _read(file)
+        return cls({**shipped.prices, **own}, shipped.dated, frozenset(own), file.absolute())
 
-    def with_own(self, prices: Mapping[str, Price]) -> PriceTable:
-        """These prices over the table's."""
-        return PriceTable({**self.prices, **prices}, self.dated, self.own | set(prices))
+    @classmethod
+    def shipped(cls) -> PriceTable:
+        """What comes with adjudge."""
+        return cls(*_shipped())
 
     def of(self, model: str) -> Price | None:
         """The price of a model, or None where it is not known."""
         if model not in self._found:
             name = _NUMBERED.sub("", model)
-            fitting = [id for id in self.prices if fnmatchcase(name, id)]
+            fitting = [
+                id
+                for id in self.prices
+                if name.startswith(_WILD.split(id)[0]) and fnmatchcase(name, id)
+            ]
             best = max(fitting, key=lambda id: (id in self.own, len(id)), default="")
             self._found[model] = (
                 self.prices[best]

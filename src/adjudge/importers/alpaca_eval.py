@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adjudge.domain.verdict import TIE
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -20,15 +19,11 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.messages import Message
 
 _BETTER = RecordedQuestion("better output", "Which output would people prefer?", "comparison")
 _PAIR = ("instruction", "output_1", "output_2")
-
-
-def _matches(head: Head) -> bool:
-    return head.has(*_PAIR) and head.record.has_any("preference", "annotator")
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -101,5 +96,9 @@ def _shares(preference: float | None) -> dict[str, float] | None:
 
 
 ALPACA_EVAL = Format(
-    "alpaca-eval", Message("AlpacaEval annotations"), "tatsu-lab/alpaca_eval", _matches, _read
+    "alpaca-eval",
+    Message("AlpacaEval annotations"),
+    "tatsu-lab/alpaca_eval",
+    lambda head: head.has(*_PAIR) and head.record.has_any("preference", "annotator"),
+    _read,
 )

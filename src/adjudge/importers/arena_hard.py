@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import (
     BETTER_ANSWER,
@@ -17,14 +16,10 @@ from adjudge.importers.pairs import (
     shown_question,
 )
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import seconds, text
 from adjudge.messages import Message
 from adjudge.verdicts.styles import margin, put_back
-
-
-def _matches(head: Head) -> bool:
-    return head.has("games") and head.record.has_any("uid", "question_id")
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -67,5 +62,9 @@ def _prompt(game: ForeignRecord) -> str:
 
 
 ARENA_HARD = Format(
-    "arena-hard", Message("Arena-Hard judgments"), "lmarena/arena-hard-auto v2", _matches, _read
+    "arena-hard",
+    Message("Arena-Hard judgments"),
+    "lmarena/arena-hard-auto v2",
+    lambda head: head.has("games") and head.record.has_any("uid", "question_id"),
+    _read,
 )

@@ -14,11 +14,10 @@ from adjudge.domain.verdict import Selection
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.beside import SeparateVerdicts
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold_marks
 from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.messages import Message
 from adjudge.verdicts.styles import decision, put_back
 
@@ -26,10 +25,6 @@ _PLACES: Mapping[str, Selection] = {"0": 0, "1": 1, "2": "tie"}
 _RESPONSES = ("response 1", "response 2")
 _TEXTS = ("output", "judgment", "pairwise_output")
 _EXCHANGED = "exchange"
-
-
-def _matches(head: Head) -> bool:
-    return head.has(*_RESPONSES) or _is_outputs(head)
 
 
 def _is_outputs(head: Head) -> bool:
@@ -98,4 +93,11 @@ def _votes(record: ForeignRecord) -> Iterator[RecordedVote]:
         yield vote.said_or_failed(chosen, unread, Outcome.UNREADABLE)
 
 
-AUTO_J = Format("auto-j", Message("Auto-J pairs"), "GAIR-NLP/auto-j", _matches, _read, join=_join)
+AUTO_J = Format(
+    "auto-j",
+    Message("Auto-J pairs"),
+    "GAIR-NLP/auto-j",
+    lambda head: head.has(*_RESPONSES) or _is_outputs(head),
+    _read,
+    join=_join,
+)

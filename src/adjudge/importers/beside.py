@@ -40,11 +40,9 @@ class SeparateVerdicts:
             judged = {
                 judge: votes for key in keys for judge, votes in self.said.pop(key, {}).items()
             }
-            if row.votes or not judged:
+            if row.votes and judged:
                 yield row
-            yield from (
-                replace(row, judge=judge, votes=tuple(votes)) for judge, votes in judged.items()
-            )
+            yield from row.judged_by(judged)
         self._check(count)
         if self.said:
             log.skip(Message("verdict about a row that no file holds"), len(self.said))
@@ -56,8 +54,7 @@ class SeparateVerdicts:
             response = (f"{key}, response 1", f"{key}, response 2")
             fields = {"instruction": f"{key}", "response": response}
             row = RecordedRow(question=BETTER, fields=fields, id=f"{key}", named_only=True)
-            for judge, votes in judged.items():
-                yield replace(row, judge=judge, votes=tuple(votes))
+            yield from row.judged_by(judged)
 
     def _check(self, rows: int) -> None:
         for file, count in self.by_place.items():

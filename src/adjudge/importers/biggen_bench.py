@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import NO_REPLY_VERDICT
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import Json, fields_of, number, text
 
 _HUMAN = "human_score"
@@ -30,10 +28,6 @@ _SCORE = RecordedQuestion(
 _KEYS = ("capability", "task", "instance_idx", "score_rubric")
 _READ = ("id", "system_prompt", "input", "reference_answer", "score_rubric", "response", _HUMAN)
 _OWN = ("score", "feedback", "eval_model_name")
-
-
-def _matches(head: Head) -> bool:
-    return head.has(*_KEYS) or _by_id(head)
 
 
 def _by_id(head: Head) -> bool:
@@ -53,11 +47,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         }
     )
     for record in _records(file):
-        row, judges = _row(record), dict(_judges(record))
-        for place, (judge, votes) in enumerate(judges.items()):
-            yield replace(row, judge=judge, votes=votes, marks=() if place else row.marks)
-        if not judges:
-            yield row
+        yield from _row(record).judged_by(dict(_judges(record)))
 
 
 def _records(file: ForeignFile) -> Iterator[ForeignRecord]:
@@ -125,5 +115,9 @@ def _points(value: Json) -> float | None:
 
 
 BIGGEN_BENCH = Format(
-    "biggen-bench", "BiGGen-Bench", "prometheus-eval/BiGGen-Bench-Results", _matches, _read
+    "biggen-bench",
+    "BiGGen-Bench",
+    "prometheus-eval/BiGGen-Bench-Results",
+    lambda head: head.has(*_KEYS) or _by_id(head),
+    _read,
 )

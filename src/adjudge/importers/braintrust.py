@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote, by_model, rate
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import fields_of, number, parse_cell, seconds, with_response
 from adjudge.messages import Message
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.errors import RunError, SetupError
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.pool import criteria_of
 from adjudge.importers.record import Mark, RecordedQuestion, RecordedRow
 from adjudge.importers.run import read_foreign
+from adjudge.importers.source import ForeignRecord
 from adjudge.prompts.render import LANGUAGES
 from adjudge.runs.build import INVENTED
 from adjudge.runs.case_file import MOST_VOTES, CaseSettings, ExpectedRow, TestCase, letter_of

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from adjudge.errors import RunError
-from adjudge.importers.foreign import ForeignRecord, usage_in
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     NOT_SAID,
@@ -19,7 +18,7 @@ from adjudge.importers.record import (
     passed,
     rate,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head, usage_in
 from adjudge.importers.values import fields_of
 from adjudge.messages import Message
 

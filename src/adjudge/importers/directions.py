@@ -1,5 +1,5 @@
-"""Scores of which less is better, in files that do not say so: what sounds like one is told of, and
-turned round on request.
+"""Scores of which less is better, in files that do not say so: what sounds like one is
+reported, and turned round on request.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def direction_notes(
     for name in less_is_better:
         if name not in questions:
             raise RunError(
-                "there is no question {name!r}; it has {questions}",
+                "no question is called {name!r}; the data has {questions}",
                 name=name,
                 questions=", ".join(questions),
             )
@@ -41,12 +41,10 @@ def direction_notes(
             and any(one.score is not None for one in question.options)
         )
         if scored and question.higher_is_better and _SOUNDS_BAD.search(name):
-            yield (
-                Message(
-                    "{name}: more counts as better, as the file does not say otherwise; "
-                    "--less-is-better {name!r} turns it round",
-                    name=name,
-                )
+            yield Message(
+                "{name}: more counts as better, as the file does not say otherwise; "
+                "--less-is-better {name!r} turns it round",
+                name=name,
             )
 
 

@@ -12,7 +12,6 @@ from adjudge.domain.criteria import CriteriaExample, CriteriaOption
 from adjudge.domain.verdict import TIE, letter
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     NOT_SAID,
@@ -23,7 +22,7 @@ from adjudge.importers.record import (
     RecordedVote,
     by_model,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import Json, Texts, fields_of, number, text
 from adjudge.messages import Message
 

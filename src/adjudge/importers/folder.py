@@ -34,7 +34,7 @@ from adjudge.labels.store import Draw, LabelStore
 from adjudge.ledger.bulk import BulkLedger, bulk_ledger
 from adjudge.messages import reason_of
 from adjudge.runs.folder import UNFINISHED
-from adjudge.verdicts.styles import UnreadablePolicy, with_policy
+from adjudge.verdicts.styles import UnreadablePolicy, unreadable_as
 
 IMPORTED = "imported"
 """How an imported run ended, and where it says what it was imported from."""
@@ -158,7 +158,7 @@ class ImportedRun:
         answer = vote.stand_in  # as the file counts it
         if self._unreadable != "recorded":
             counts = vote.outcome is Outcome.UNREADABLE and not unknown
-            answer = with_policy(None, self._unreadable, right or 0) if counts else None
+            answer = unreadable_as(self._unreadable, right or 0) if counts else None
         if answer is None:
             return vote
         self.tally.recounted += 1

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
-from adjudge.importers.foreign import EMPTY, ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     NOT_SAID,
@@ -26,7 +25,7 @@ from adjudge.importers.record import (
     question_for,
     rate,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, named_objects
 from adjudge.importers.values import Json, fields_of, is_missing, number, seconds, text
 from adjudge.messages import Message
 from adjudge.reading.archive import entries

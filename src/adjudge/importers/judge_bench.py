@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.label import Kind
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import NO_REPLY_VERDICT, winner
 from adjudge.importers.record import (
@@ -25,7 +24,7 @@ from adjudge.importers.record import (
     RecordedVote,
     by_model,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head, named_objects
 from adjudge.importers.values import Json, Texts, fields_of, number, text
 
 _PEOPLE = ("individual_human_scores", "mean_human", "majority_human")
@@ -118,16 +117,14 @@ def _rows(
         marks=tuple(_marks(asked, said, kind)),
         more=record.rest("id", "instance", "annotations"),
     )
-    models = [name for name in said if name not in _PEOPLE]
-    for place, model in enumerate(models):
+    judges: dict[str, tuple[RecordedVote]] = {}
+    for model in (name for name in said if name not in _PEOPLE):
         reply = said.text(model)
         vote = RecordedVote(model=model, text=reply).said_or_failed(
             asked.read(reply), NO_REPLY_VERDICT, Outcome.UNREADABLE
         )
-        judge = by_model(asked.question.name, model)
-        yield replace(row, judge=judge, votes=(vote,), marks=() if place else row.marks)
-    if not models:
-        yield row
+        judges[by_model(asked.question.name, model)] = (vote,)
+    return row.judged_by(judges)
 
 
 def _fields(record: ForeignRecord, compared: bool) -> Texts:

@@ -7,19 +7,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.messages import Message
 
 _TASK = re.compile("mmlu-pro|livebench-reasoning|livebench-math|livecodebench")
 """The parts of the data set that figures are published of: a source says the subject as well."""
-
-
-def _matches(head: Head) -> bool:
-    return head.has("pair_id", "response_A", "response_B", "label")
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -64,4 +59,10 @@ def _vote(found: ForeignRecord, swapped: bool, judge: str) -> RecordedVote:
     return pair_vote(found.value("decision"), vote, relabelled=True)
 
 
-JUDGEBENCH = Format("judgebench", "JudgeBench", "ScalerLab/JudgeBench", _matches, _read)
+JUDGEBENCH = Format(
+    "judgebench",
+    "JudgeBench",
+    "ScalerLab/JudgeBench",
+    lambda head: head.has("pair_id", "response_A", "response_B", "label"),
+    _read,
+)

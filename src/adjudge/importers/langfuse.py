@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -16,7 +15,7 @@ from adjudge.importers.record import (
     RecordedVote,
 )
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import Json, seconds, truth
 from adjudge.messages import Message
 

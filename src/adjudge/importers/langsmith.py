@@ -4,11 +4,10 @@ rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -18,7 +17,7 @@ from adjudge.importers.record import (
     RecordedVote,
 )
 from adjudge.importers.scores import SubjectScore, ValueKinds, join_scores, subject_fields
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import (
     Json,
     JsonObject,
@@ -54,7 +53,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
                 "the texts that were scored are not in feedback rows: rows are named by their run"
             )
         )
-        yield from join_scores(partial(_feedback_rows, file), log)
+        yield from join_scores(partial(_scores, file, "feedback", _feedback), log)
     elif "evaluation_results" in record:
         log.use(
             {
@@ -63,19 +62,19 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
                 "evaluation_results": "votes and labels",
             }
         )
-        yield from join_scores(partial(_evaluated_rows, file), log)
+        yield from join_scores(partial(_scores, file, "results", _evaluated), log)
     else:
         yield from _experiment(file, log)
 
 
-def _feedback_rows(file: ForeignFile, log: ImportLog) -> Iterator[SubjectScore]:
-    for record in file.records(("data",), ("feedback",)):
-        yield from _feedback(record, log)
-
-
-def _evaluated_rows(file: ForeignFile, log: ImportLog) -> Iterator[SubjectScore]:
-    for record in file.records(("data",), ("results",)):
-        yield from _evaluated(record, log)
+def _scores(
+    file: ForeignFile,
+    key: str,
+    read: Callable[[ForeignRecord, ImportLog], Iterator[SubjectScore]],
+    log: ImportLog,
+) -> Iterator[SubjectScore]:
+    for record in file.records(("data",), (key,)):
+        yield from read(record, log)
 
 
 def _experiment(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:

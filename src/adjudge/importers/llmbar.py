@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from adjudge.importers.foreign import EMPTY, ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
 from adjudge.importers.record import (
@@ -21,7 +20,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord
 from adjudge.importers.values import Json, text
 
 _ORDERS = ("swap = False", "swap = True")
@@ -29,10 +28,6 @@ _SUBSET = re.compile(r"(?:^|[-_/ ])(Natural|Neighbor|GPTInst|GPTOut|Manual)(?=$|
 """The parts of the data set, as ids and folders name them."""
 _FLAT = ("raw_swap_False", "winner_swap_False", "raw_swap_True", "winner_swap_True")
 _PAIR = ("input", "output_1", "output_2")
-
-
-def _matches(head: Head) -> bool:
-    return head.has(*_PAIR, "label") or head.has(*_FLAT)
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -110,4 +105,10 @@ def _flat(record: ForeignRecord) -> RecordedRow:
     )
 
 
-LLMBAR = Format("llmbar", "LLMBar", "princeton-nlp/LLMBar", _matches, _read)
+LLMBAR = Format(
+    "llmbar",
+    "LLMBar",
+    "princeton-nlp/LLMBar",
+    lambda head: head.has(*_PAIR, "label") or head.has(*_FLAT),
+    _read,
+)

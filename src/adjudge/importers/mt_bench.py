@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from adjudge.domain.label import Kind
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import (
     BETTER_ANSWER,
@@ -25,7 +24,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import seconds, text
 from adjudge.messages import Message
 from adjudge.verdicts.styles import put_back, rating

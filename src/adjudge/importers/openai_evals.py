@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import EMPTY, ForeignRecord, usage_in
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -18,7 +17,7 @@ from adjudge.importers.record import (
     passed,
     rate,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, usage_in
 from adjudge.importers.values import fields_of, number, seconds, text, with_response
 from adjudge.messages import Message, join
 

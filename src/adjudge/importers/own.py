@@ -19,7 +19,6 @@ from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError, SetupError
 from adjudge.importers.folder import ImportedRun
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     PASS_OR_FAIL,
@@ -29,7 +28,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import JsonObject
 from adjudge.ledger.codec import read_exported_judgment, read_exported_vote
 from adjudge.ledger.rows import LABELS

@@ -10,11 +10,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.importers.beside import SeparateVerdicts
-from adjudge.importers.foreign import ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote, winner
 from adjudge.importers.record import ImportLog, Mark, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head, named_objects
 from adjudge.importers.values import fields_of
 
 _ANNOTATOR = re.compile(r"annotator_?\d+")
@@ -74,11 +73,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         }
     )
     for record in file.records():
-        row, judges = _row(record), dict(_judges(record))
-        for place, (judge, vote) in enumerate(judges.items()):
-            yield replace(row, judge=judge, votes=(vote,), marks=() if place else row.marks)
-        if not judges:
-            yield row
+        yield from _row(record).judged_by({name: (vote,) for name, vote in _judges(record)})
 
 
 def _judges(record: ForeignRecord) -> Iterator[tuple[str, RecordedVote]]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.domain.criteria import CriteriaOption
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -19,7 +18,7 @@ from adjudge.importers.record import (
     rate,
 )
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import Json, fields_of, only_value, parse_cell, seconds, text
 from adjudge.messages import Message
 

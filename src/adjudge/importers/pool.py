@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.frozen import FrozenDict, nonempty
 from adjudge.domain.instance import NAMED_ONLY, Instance
 from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
@@ -62,9 +62,9 @@ class UnjudgedComparison(PairwiseInstanceResult):
 
 def instance_of(row: RecordedRow) -> Instance:
     """The row, with whatever else the file says of it as the row that was read."""
-    known = {"systems": row.systems} if row.systems else {}
+    known = nonempty(systems=row.systems)
     more = {**row.more, **(NAMED_ONLY if row.named_only else {})}
-    return Instance(row.fields, row.id, FrozenDict({**known, **({"row": more} if more else {})}))
+    return Instance(row.fields, row.id, FrozenDict({**known, **nonempty(row=more)}))
 
 
 def criteria_of(question: RecordedQuestion, answers: tuple[str, ...] = ()) -> Criteria:
@@ -93,21 +93,19 @@ def result_of(row: RecordedRow, instance: Instance) -> Result:
     case, both = Case(instance, criteria), len({vote.order for vote in votes}) > 1
     if row.question.kind == "comparison":
         compared: PairwiseInstanceResult = _COMPARISONS[both, row.question.ties].pool(case, votes)
-        return _as_stated(compared) if votes else _uncompared(compared)
+        if votes:
+            return _as_stated(compared)
+        return UnjudgedComparison(
+            instance=instance,
+            criteria=criteria,
+            status=compared.status,
+            per_system_results=compared.per_system_results,
+        )
     if not votes:
         return UnjudgedRow(instance=instance, criteria=criteria, status=status_of((), False))
     if row.question.kind == "rating":
         return _rated(row.question, criteria, instance, votes)
     return _TEXTS[both].pool(case, votes)
-
-
-def _uncompared(empty: PairwiseInstanceResult) -> UnjudgedComparison:
-    return UnjudgedComparison(
-        instance=empty.instance,
-        criteria=empty.criteria,
-        status=empty.status,
-        per_system_results=empty.per_system_results,
-    )
 
 
 def _as_stated(result: PairwiseInstanceResult) -> PairwiseInstanceResult:

@@ -11,7 +11,6 @@ from dataclasses import replace
 from adjudge.data.cells import text_of
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
-from adjudge.importers.foreign import EMPTY, ForeignRecord, usage_in
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     FAIL,
@@ -27,7 +26,7 @@ from adjudge.importers.record import (
     passed,
     shorten_name,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, usage_in
 from adjudge.importers.values import Json, Texts, fields_of, text, with_response
 from adjudge.messages import Message
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from adjudge.importers.foreign import EMPTY, ForeignRecord, named_objects
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     FAIL,
@@ -23,7 +22,7 @@ from adjudge.importers.record import (
     passed,
     rate,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, named_objects
 from adjudge.importers.values import Json, Texts, fields_of, number, parse_cell, text
 from adjudge.messages import Message
 

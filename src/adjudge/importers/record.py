@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from adjudge.domain.criteria import CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import NOTHING
+from adjudge.domain.instance import GivenFields
 from adjudge.domain.label import Design, Kind, Winner
 from adjudge.domain.message import Usage
 from adjudge.domain.vote import Outcome
@@ -128,7 +129,7 @@ class RecordedRow:
     judge: str = UNJUDGED
     """What its judgments are filed under."""
     question: RecordedQuestion
-    fields: Mapping[str, str | Sequence[str]]
+    fields: GivenFields
     id: str | None = None
     votes: tuple[RecordedVote, ...] = ()
     marks: tuple[Mark, ...] = ()
@@ -145,6 +146,13 @@ class RecordedRow:
     """Whether another record of the file brings the row's judgment: then this one brings labels
     alone.
     """
+
+    def judged_by(self, judges: Mapping[str, Sequence[RecordedVote]]) -> Iterator[RecordedRow]:
+        """The row once for each judge, with its votes; as it is where nobody judged it."""
+        for judge, votes in judges.items():
+            yield replace(self, judge=judge, votes=tuple(votes))
+        if not judges:
+            yield self
 
 
 @dataclass

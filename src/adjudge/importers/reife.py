@@ -15,11 +15,10 @@ from dataclasses import replace
 from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Outcome
 from adjudge.importers.beside import SeparateVerdicts
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, NO_REPLY_VERDICT, gold, pair_vote, winner
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.messages import Message
 
 _TEXTS = ("instruction", "output_1", "output_2")

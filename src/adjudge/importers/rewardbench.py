@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 
 from adjudge.domain.verdict import TIE
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import gold_marks
 from adjudge.importers.record import (
@@ -18,7 +17,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import Json, number, text
 from adjudge.messages import Message
 

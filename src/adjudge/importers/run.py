@@ -81,7 +81,6 @@ class ImportReport:
     ignored_files: list[str] = field(default_factory=list)
 
     def to_dict(self) -> JsonDict:
-        """This report as a JSON-ready dict."""
         return {
             **some_of(self, "source", "folder"),
             "format": self.kind,
@@ -270,7 +269,7 @@ def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
 
 def _refuse_missing(path: Path) -> None:
     if not path.exists():
-        raise RunError("there is no file {path}", path=path)
+        raise RunError("{path} does not exist", path=path)
 
 
 def _found_in(
@@ -365,7 +364,7 @@ def _read_all(
 def _format(name: str) -> Format:
     if name not in FORMATS:
         raise SetupError(
-            "there is no format {name!r}; there are {value}",
+            "unknown format {name!r}; known: {value}",
             name=name,
             value=", ".join(sorted((*FORMATS, TABLE))),
         )

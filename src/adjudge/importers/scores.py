@@ -55,7 +55,7 @@ def join_scores(
 ) -> Iterator[RecordedRow]:
     """Judgments, and labels on them; a subject that people alone scored is a row without a verdict.
 
-    Reads the scores twice; what is passed over is told of once.
+    Reads the scores twice; what is passed over is reported once.
     """
     judged, values = set[int](), ValueKinds()
     for one in scores(ImportLog()):

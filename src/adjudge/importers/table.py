@@ -16,13 +16,11 @@ from adjudge.data.sources.open import open_source
 from adjudge.data.sources.row import FileFormat, Row
 from adjudge.domain.instance import Instance
 from adjudge.errors import RunError, SetupError
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, pair_vote
 from adjudge.importers.record import (
     NO_VERDICT,
     NOT_SAID,
-    UNJUDGED,
     ImportLog,
     Mark,
     RecordedQuestion,
@@ -40,7 +38,7 @@ from adjudge.importers.scales import (
     read_verdict,
     response_of,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import Json, JsonObject, Texts, is_missing, number, text
 from adjudge.messages import Message
 
@@ -110,13 +108,12 @@ def table_format(columns: TableColumns) -> Format:
         yield from _Table(file, columns).recorded(log)
 
     return Format(
-        TABLE, Message("a table"), Message("the columns that were named"), _shows_itself, read
+        TABLE,
+        Message("a table"),
+        Message("the columns that were named"),
+        lambda _: False,  # no file shows it: the user says that it is such a table
+        read,
     )
-
-
-def _shows_itself(_: Head) -> bool:
-    """No file does: the user says that it is such a table."""
-    return False
 
 
 class _Table:
@@ -133,7 +130,7 @@ class _Table:
         self._meaning = self._find_meaning()
 
     def recorded(self, log: ImportLog) -> Iterator[RecordedRow]:
-        """Each row under each judge; its labels come with the first."""
+        """Each row under each judge."""
         named = self._named
         every = (*named.texts, *named.labels, *named.judges)
         for columns, use in zip(
@@ -151,10 +148,7 @@ class _Table:
                 ),
                 more=record.rest(*every, *self._columns.chosen.values()),
             )
-            for judge in named.judges:
-                yield replace(row, judge=judge, votes=(self._vote(record, judge),))
-            if not named.judges:
-                yield replace(row, judge=UNJUDGED)
+            yield from row.judged_by({one: [self._vote(record, one)] for one in named.judges})
 
     def _find(self, wanted: TableColumns) -> TableColumns:
         """The columns as the table writes them."""

@@ -5,10 +5,10 @@ people marked in Who&When, TRAIL, MAST and AgentRewardBench.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NoReturn
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in, objects_in
-from adjudge.domain.trajectory import Trajectory
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
@@ -40,15 +40,11 @@ def _row(
     columns = found.columns
     return RecordedRow(
         question=question,
-        fields=_fields(found.trajectory),
+        fields={"response": "", **found.trajectory.fields},
         id=text(columns["id"]) if columns.get("id") is not None else place,
         marks=() if mark is None else (mark,),
         more={name: value for name, value in columns.items() if name not in ("id", *taken)},
     )
-
-
-def _fields(trajectory: Trajectory) -> Mapping[str, str | Sequence[str]]:
-    return {"response": "", **trajectory.fields}
 
 
 def _traces(file: ForeignFile, format: str) -> Iterator[tuple[str, TraceRow]]:
@@ -181,21 +177,19 @@ def _reward_marks(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             seen.add(f"{column} {id}")
 
 
-def _expected_calls(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+def _expected_calls(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG001
     raise RunError(
         "{name} holds the calls that BFCL expects and no runs, so there is nothing to import: give "
         "it as expect, beside the traces of your agent",
         name=file.name,
     )
-    yield from _reward_marks(file, log)
 
 
-def _alone(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+def _alone(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG001
     raise RunError(
         "{name} is only one half of TRAIL: give the folder with both traces and annotations",
         name=file.name,
     )
-    yield from _annotated([file], log)
 
 
 def _is_trace(head: Head) -> bool:

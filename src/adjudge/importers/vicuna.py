@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import number
 from adjudge.messages import Message
 from adjudge.verdicts.styles import better_rated, two_ratings
@@ -28,10 +27,6 @@ _READ = (
     "judge",
     "reviewer_id",
 )
-
-
-def _matches(head: Head) -> bool:
-    return head.has("judge_raw", "judge_scores") or head.has("review_id", "question_id", "text")
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -77,4 +72,12 @@ def _vote(record: ForeignRecord, judge: str, log: ImportLog) -> RecordedVote:
     return RecordedVote(answer=answer, model=judge, text=reply, more={"scores": [first, second]})
 
 
-VICUNA = Format("vicuna", Message("Vicuna reviews"), "lm-sys/FastChat v0.1", _matches, _read)
+VICUNA = Format(
+    "vicuna",
+    Message("Vicuna reviews"),
+    "lm-sys/FastChat v0.1",
+    lambda head: (
+        head.has("judge_raw", "judge_scores") or head.has("review_id", "question_id", "text")
+    ),
+    _read,
+)

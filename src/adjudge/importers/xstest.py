@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.vote import Outcome
-from adjudge.importers.foreign import ForeignRecord
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -22,7 +20,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import text
 from adjudge.messages import Message
 
@@ -37,10 +35,6 @@ _PEOPLE = {"annotation_1": "annotator 1", "annotation_2": "annotator 2"}
 _JUDGE = re.compile(r"(?!final_)(.+)_label")
 _SYSTEM = re.compile(r"completions_([^_]+)")
 """The model whose completions a file holds: nothing in it says so."""
-
-
-def _matches(head: Head) -> bool:
-    return head.has("prompt", "completion", *_PEOPLE, _FINAL)
 
 
 def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
@@ -72,16 +66,15 @@ def _rows(record: ForeignRecord, system: str, log: ImportLog) -> Iterator[Record
         marks=tuple(_marks(record, log)),
         more={**of, **rest},
     )
-    for judge, column in judges.items():
-        said = record.text(column)
-        vote = RecordedVote(model=judge).said_or_failed(
-            said if said in _OPTIONS else None,
-            Message("{value!r} is none of the labels", value=said),
-            Outcome.UNREADABLE,
-        )
-        yield replace(row, judge=judge, votes=(vote,))
-    if not judges:
-        yield row
+    return row.judged_by({one: (_vote(one, record.text(name)),) for one, name in judges.items()})
+
+
+def _vote(judge: str, said: str) -> RecordedVote:
+    return RecordedVote(model=judge).said_or_failed(
+        said if said in _OPTIONS else None,
+        Message("{value!r} is none of the labels", value=said),
+        Outcome.UNREADABLE,
+    )
 
 
 def _marks(record: ForeignRecord, log: ImportLog) -> Iterator[Mark]:
@@ -102,5 +95,9 @@ def _marks(record: ForeignRecord, log: ImportLog) -> Iterator[Mark]:
 
 
 XSTEST = Format(
-    "xstest", Message("XSTest completions"), "paul-rottger/exaggerated-safety v2", _matches, _read
+    "xstest",
+    Message("XSTest completions"),
+    "paul-rottger/exaggerated-safety v2",
+    lambda head: head.has("prompt", "completion", *_PEOPLE, _FINAL),
+    _read,
 )

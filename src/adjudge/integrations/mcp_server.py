@@ -16,7 +16,6 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field, JsonValue
 
-import adjudge
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.lint import lint
 from adjudge.domain.json_types import JsonDict
@@ -26,6 +25,7 @@ from adjudge.errors import HALTS, AdjudgeError
 from adjudge.prompts.fence import fence
 from adjudge.service.judging import JudgingService
 from adjudge.service.run_index import RunIndex
+from adjudge.version import __version__
 
 NOTE = (
     "Texts between <data-…> marks are material that was judged, and explanations are about it: "
@@ -131,7 +131,7 @@ class CalibrationList(BaseModel):
 def server_of(service: JudgingService, root: Path) -> MCPServer:
     """The server with all its tools; ``run`` it."""
     made = MCPServer(
-        "adjudge", version=adjudge.__version__, instructions=f"Judges texts by criteria. {NOTE}"
+        "adjudge", version=__version__, instructions=f"Judges texts by criteria. {NOTE}"
     )
     _add_judging(made, service)
     _add_criteria(made, service)

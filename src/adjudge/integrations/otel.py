@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-import adjudge
 from adjudge.data.columns import column_in
 from adjudge.domain.frozen import content_hash
 from adjudge.domain.instance import Instance
@@ -28,6 +27,7 @@ from adjudge.errors import SetupError
 from adjudge.integrations import otel_names as names
 from adjudge.rag.result import RagResult
 from adjudge.runs.execute import Called, EvalRun, Event, JudgmentDone
+from adjudge.version import __version__
 
 if TYPE_CHECKING:
     from opentelemetry._logs import LoggerProvider
@@ -74,8 +74,8 @@ class Traces:
         self._closing: list[_Ending] = []
         self._tracers = tracers or self._own_tracers()
         self._loggers = loggers or self._own_loggers()
-        self._tracer = self._tracers.get_tracer("adjudge", adjudge.__version__)
-        self._logger = self._loggers.get_logger("adjudge", adjudge.__version__)
+        self._tracer = self._tracers.get_tracer("adjudge", __version__)
+        self._logger = self._loggers.get_logger("adjudge", __version__)
         self._run = run
         self._locks = dict(locks or {})
         self._span: Span | None = None

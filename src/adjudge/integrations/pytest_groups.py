@@ -14,7 +14,7 @@ import pytest
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING
-from adjudge.domain.instance import Instance, texts_beside
+from adjudge.domain.instance import GivenFields, Instance, texts_beside
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.reading.values import nearest
 
@@ -92,7 +92,7 @@ class GroupCase:
     """One text to judge, as a test gave it."""
 
     id: str
-    fields: Mapping[str, str | Sequence[str]]
+    fields: GivenFields
 
 
 @dataclass
@@ -118,7 +118,6 @@ class Group:
 
 
 T = TypeVar("T")
-Fields = Mapping[str, str | Sequence[str]]
 
 
 def briefly(render: Callable[[object], str], ask: Callable[[], T]) -> T:
@@ -139,7 +138,7 @@ class Judging(Protocol):
         ...
 
     def judge(
-        self, criteria: object, fields: Fields, votes: int, undecided: Callable[[str], None]
+        self, criteria: object, fields: GivenFields, votes: int, undecided: Callable[[str], None]
     ) -> JudgedText:
         """The text, judged by so many votes. ``undecided`` is told where there is no verdict."""
         ...
@@ -183,7 +182,7 @@ class Collect:
         user_input: str | None = None,
         reference: str | None = None,
         contexts: Sequence[str] | None = None,
-        fields: Fields = NOTHING,
+        fields: GivenFields = NOTHING,
         id: str | None = None,
     ) -> None:
         """Put a case into the test's group, which is judged after the last test. ``fields``: others

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from adjudge.aio.files import written_whole
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.runs.folder import run_info
 
@@ -62,7 +61,7 @@ class Purse:
 
 def cost_of(run: Path) -> float | None:
     """In US dollars; None where a price is not known."""
-    prices = PriceTable.load()
-    costs = [prices.cost(model, usage) for model, usage in run_info(run).usage.items()]
+    info = run_info(run)
+    costs = [info.prices.cost(model, usage) for model, usage in info.usage.items()]
     known = [cost for cost in costs if cost is not None]
     return sum(known) if len(known) == len(costs) else None

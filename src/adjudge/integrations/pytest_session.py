@@ -16,7 +16,7 @@ from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.golden_update import update_golden
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import content_hash
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import GivenFields, Instance
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.results import Result
 from adjudge.errors import AdjudgeError, BudgetSpent, SetupError
@@ -94,7 +94,7 @@ class JudgingSession:
     def judge(
         self,
         criteria: object,
-        fields: Mapping[str, str | Sequence[str]],
+        fields: GivenFields,
         votes: int,
         undecided: Undecided,
     ) -> JudgedText:
@@ -340,8 +340,7 @@ def _before(baseline: Path | None, group: str) -> Path | None:
         return None
     if not baseline.is_dir() or not any(holds_run(one) for one in baseline.iterdir()):
         raise SetupError(
-            "there is no session to compare with in {baseline}: name the --judged-run "
-            "FOLDER of one",
+            "{baseline} has no session to compare with: name the --judged-run FOLDER of one",
             baseline=baseline,
         )
     return baseline / _slug(group)

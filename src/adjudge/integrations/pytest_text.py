@@ -144,7 +144,10 @@ class LowestCases:
         if best and result.status is Status.SCORED:
             return
         self._count += 1
-        self._kept = sorted([*self._kept, result], key=_score_or_more)[:_MOST_CASES]
+        self._kept = sorted(
+            [*self._kept, result],
+            key=lambda one: inf if one.score is None else one.score,
+        )[:_MOST_CASES]
 
     def lines(self, render: Render) -> Iterator[str]:
         """Each case with its verdict, the reason and the text."""
@@ -156,10 +159,6 @@ class LowestCases:
             yield render(Message("    {text}", text=_short(text)))
         if (more := self._count - len(self._kept)) > 0:
             yield render(plural("  and {count} more case", "  and {count} more cases", more))
-
-
-def _score_or_more(result: Result) -> float:
-    return inf if result.score is None else result.score
 
 
 def _count_votes(result: Result) -> Message:

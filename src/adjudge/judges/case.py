@@ -15,6 +15,7 @@ from adjudge.catalog.entry import Kind
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import NOTHING, content_hash
 from adjudge.domain.instance import Instance, Metadata
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Prompt
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.result_list import ResultList, Tabular
@@ -43,7 +44,7 @@ from adjudge.messages import Message
 from adjudge.pooling.majority import notes_on
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Case:
     """What is judged, and by what."""
 

@@ -10,15 +10,9 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Literal
 
 from adjudge.aio.event_loop import same_as, sync_edge
-from adjudge.domain.criteria import Criteria, yes_no_criteria
-from adjudge.domain.each import shared_out
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.evidence import (
     INVENTED,
-    POINTS,
-    SUPPORTS,
-    ClaimsQuestion,
-    SupportOfEach,
-    SupportQuestion,
 )
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.instance import Instance
@@ -30,7 +24,6 @@ from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
 from adjudge.gateway.registry import EMBEDDED
-from adjudge.judges.evidence_flags import NO, YES, stretches
 from adjudge.judges.evidence_pool import (
     Looked,
     claims_of,
@@ -38,6 +31,7 @@ from adjudge.judges.evidence_pool import (
     looked_up,
     support_criteria,
 )
+from adjudge.judges.evidence_questions import CLAIMS, QUESTION, EvidenceQuestions
 from adjudge.judges.inputs import DataSet, Frame, as_instance, items_of
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.settings import (
@@ -59,11 +53,7 @@ Method = Literal["each", "joint", "rules", "flags", "flags-first"]
 METHODS: tuple[Method, ...] = ("each", "joint", "rules", "flags", "flags-first")
 Split = Literal["sentences", "claims"]
 SPLITS: tuple[Split, ...] = ("sentences", "claims")
-_ONE, _SEVERAL, _CLAIMS = "sentence", "sentences", "claims"
 _FLAGS_FIRST = "flags-first"
-TEMPLATES = ("evidence", "evidence_joint", _CLAIMS)
-"""Of the ballots about sentences."""
-_QUESTION = "user_input"
 Given = InstanceLike | Sequence[InstanceLike] | Frame | DataSet
 Told = Progress[EvidenceResult]
 
@@ -121,7 +111,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_mode(self.mode, self.panel)
-        if self.method == _FLAGS_FIRST and self.split == _CLAIMS:
+        if self.method == _FLAGS_FIRST and self.split == CLAIMS:
             raise SetupError(
                 "method='flags-first' is fitted to sentences: leave split='claims' out, or take "
                 "method='each'"
@@ -129,16 +119,14 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         for name in self._asked:
             model = self.panel[name]
             if self.method == "flags" and (
-                self.split == _CLAIMS or not model.capabilities.calibration
+                self.split == CLAIMS or not model.capabilities.calibration
             ):
                 raise SetupError(
                     "method='flags' is fitted to sentences and the embedded model, "
                     "local/smollm2-135m: {name} or split='claims' cannot be used with it",
                     name=name,
                 )
-            if (self.mode or model.mode) == "likelihood" and (
-                self.method == "joint" or self.split == _CLAIMS
-            ):
+            if self._compares_options(name) and (self.method == "joint" or self.split == CLAIMS):
                 what = "method='joint'" if self.method == "joint" else "split='claims'"
                 raise SetupError(
                     "{name} compares options and writes nothing: {what} needs a model that "
@@ -230,7 +218,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
     def looked(self, item: Instance) -> Looked:
         """The sentences of the text and the fragments they are looked for in."""
         text = evidence_text(item, self.text_field)
-        asked = evidence_text(item, _QUESTION)
+        asked = evidence_text(item, QUESTION)
         return Looked(
             text, sentences(text), fragments_in(item.fields.get(self.source_field, ())), asked
         )
@@ -247,7 +235,8 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         if self.split == "sentences":
             return [] if votes else self._ballots(looked, looked.claims)
         if not votes:
-            return self._claims_ballots(looked)
+            first = next(iter(self.panel))  # once, for all votes
+            return [self.ballot_for(*one, first, 0) for one in self._questions(looked).claims()]
         made, asked = _apart(votes)
         return (
             []
@@ -261,7 +250,7 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """Before it is known what the sentences claim, each counts as one claim."""
         first = self.plan(item, ())
         looked = self.looked(item)
-        twice = self.split == _CLAIMS or self.method == _FLAGS_FIRST
+        twice = self.split == CLAIMS or self.method == _FLAGS_FIRST
         return [*first, *self._ballots(looked, looked.claims)] if first and twice else first
 
     def pool(self, item: Instance, votes: Sequence[Vote]) -> EvidenceResult:
@@ -293,88 +282,39 @@ class EvidenceJudge(AskSettings, Judge[Instance, EvidenceResult]):
         """A share by chance, between what it could be; the status stays what it was."""
         return replace(result, score=choice.uniform(*result.bounds), fallback="random")
 
-    # -- ballots -------------------------------------------------------------
+    def _questions(self, looked: Looked) -> EvidenceQuestions:
+        return EvidenceQuestions(looked, self.criteria, self.text_field, self.source_field)
 
     def _ballots(self, looked: Looked, claims: Sequence[str]) -> list[Ballot]:
-        several = tuple(dict.fromkeys(claims))
+        """To every model, as often as there are votes."""
+        asked, several = self._questions(looked), tuple(dict.fromkeys(claims))
         return [
-            ballot
+            self.ballot_for(*one, model, sample, mode)
             for model in self._asked
             for sample in range(self.samples)
-            for ballot in (
-                [self._joint_ballot(looked, some, model, sample) for some in shared_out(several)]
+            for mode, questions in (
+                (None, asked.about_all(several))
                 if self.method == "joint"
-                else self._flag_ballots(looked, model, sample)
+                else ("likelihood", asked.flags())
                 if self.method == "flags"
-                else [self._ballot(looked, one, model, sample) for one in several]
+                else (self.mode, asked.about_each(several, alone=self._compares_options(model))),
             )
+            for one in questions
         ]
 
-    def _ballot(self, looked: Looked, claim: str, model: str, sample: int) -> Ballot:
-        likelihood = (self.mode or self.panel[model].mode) == "likelihood"
-        whole = {} if likelihood or looked.text.strip() == claim else {self.text_field: looked.text}
-        sources = {self.source_field: looked.fragments, **_question(looked)}
-        instance = Instance({**sources, **whole, _ONE: claim})
-        question = SupportQuestion(SUPPORTS, POINTS, sources=self.source_field)
-        return self.ballot_for(
-            self._criteria(_ONE), instance, question, "evidence", model, sample, self.mode
-        )
+    def _compares_options(self, model: str) -> bool:
+        return (self.mode or self.panel[model].mode) == "likelihood"
 
     def _after_flags(self, looked: Looked, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Flags first; then what is not surely unsupported, which includes what was not read."""
         flags, others = _flags_apart(votes, self.method)
         if not flags:
-            return self._flag_ballots(looked, EMBEDDED, 0)
+            asked = self._questions(looked).flags()
+            return [self.ballot_for(*one, EMBEDDED, 0, "likelihood") for one in asked]
         if others:
             return []
         first = looked_up(looked, flags, self.criteria, "flags")
         return self._ballots(looked, [one.text for one in first.claims if one.support is None])
-
-    def _flag_ballots(self, looked: Looked, model: str, sample: int) -> list[Ballot]:
-        """Yes or No, without the question that is answered: sentences are told better so."""
-        asked = replace(yes_no_criteria(self.criteria.description), to_evaluate_field=_ONE)
-        question = SupportQuestion((YES, NO), POINTS[:2], sources=self.source_field)
-        shown = [
-            Instance({self.source_field: part, _ONE: claim})
-            for part in stretches(looked.fragments)
-            for claim in dict.fromkeys(looked.claims)
-        ]
-        return [
-            self.ballot_for(asked, one, question, "evidence", model, sample, "likelihood")
-            for one in shown
-        ]
-
-    def _joint_ballot(
-        self, looked: Looked, claims: Sequence[str], model: str, sample: int
-    ) -> Ballot:
-        sources = {self.source_field: looked.fragments, **_question(looked)}
-        instance = Instance({**sources, _SEVERAL: claims})
-        question = SupportOfEach(SUPPORTS, POINTS, sources=self.source_field, count=len(claims))
-        return self.ballot_for(
-            self._criteria(_SEVERAL), instance, question, "evidence_joint", model, sample
-        )
-
-    def _claims_ballots(self, looked: Looked) -> list[Ballot]:
-        """Asked of the first model, once for all votes."""
-        first, criteria = next(iter(self.panel)), self._criteria(_SEVERAL)
-        return [
-            self.ballot_for(
-                criteria,
-                Instance({**_question(looked), _SEVERAL: some}),
-                ClaimsQuestion((), count=len(some)),
-                _CLAIMS,
-                first,
-                0,
-            )
-            for some in shared_out(tuple(dict.fromkeys(looked.claims)))
-        ]
-
-    def _criteria(self, judged: str) -> Criteria:
-        return replace(self.criteria, to_evaluate_field=judged)
-
-
-def _question(looked: Looked) -> dict[str, str]:
-    return {_QUESTION: looked.question} if looked.question else {}
 
 
 def worded(
@@ -412,8 +352,8 @@ def _flags_apart(votes: Sequence[Vote], method: Method) -> tuple[Sequence[Vote],
 
 def _apart(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
     """The votes that say what the sentences claim, and those on the claims."""
-    made = [vote for vote in votes if vote.ballot.template == _CLAIMS]
-    return made, [vote for vote in votes if vote.ballot.template != _CLAIMS]
+    made = [vote for vote in votes if vote.ballot.template == CLAIMS]
+    return made, [vote for vote in votes if vote.ballot.template != CLAIMS]
 
 
 def _invented(votes: Sequence[Vote]) -> dict[str, int]:

@@ -52,7 +52,7 @@ InstanceLike = str | JsonObject | Instance
 
 @light_dataclass(frozen=True)
 class StreamWanted(Generic[R]):
-    """Who asks about the items of a stream, within which limits, and who is told of the results."""
+    """Who asks about the items of a stream, within which limits, and who gets the results."""
 
     on_result: Callable[[int, R], None]
     asker: Asker
@@ -133,7 +133,8 @@ class Judge(ConfiguredJudge, Generic[I, R]):
 
         def on_result(number: int, result: R) -> None:
             results[number] = result
-            tell(number, result)
+            if hear is not None:
+                tell(number, result)
 
         try:
             if on is not None:

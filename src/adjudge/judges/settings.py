@@ -12,7 +12,6 @@ from dataclasses import Field, dataclass, field, fields
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard, TypeVar
 
-import adjudge
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.json_types import JsonDict, JsonObject
@@ -28,6 +27,7 @@ from adjudge.plugins import package_of
 from adjudge.pooling import VERSION as POOLING
 from adjudge.prompts.render import wordings
 from adjudge.verdicts import VERSION as READER
+from adjudge.version import __version__
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -375,7 +375,7 @@ def provenance(
 def _installed() -> dict[str, str]:
     import platform
 
-    return {"adjudge": adjudge.__version__, "python": platform.python_version()}
+    return {"adjudge": __version__, "python": platform.python_version()}
 
 
 def plain_settings(settings: Mapping[str, object]) -> JsonObject:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from adjudge.aio.files import locked
+from adjudge.aio.files import locked, writing
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import LABEL_FILES, LABELS_LOCK, NOTES, refuse_links
 from adjudge.messages import reason_of
@@ -41,7 +41,7 @@ def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> No
         asdict(CriteriaNote(criteria, annotator, text[:_LONGEST], time.time())), ensure_ascii=False
     )
     path = Path(folder) / NOTES
-    try:
+    with writing(path):
         refuse_links(Path(folder), LABEL_FILES)
         with (
             locked(Path(folder) / LABELS_LOCK),
@@ -50,10 +50,6 @@ def add_note(folder: str | Path, criteria: str, annotator: str, note: str) -> No
             file.write(f"{line}\n")
             file.flush()
             os.fsync(file.fileno())
-    except OSError as error:
-        raise RunError(
-            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
-        ) from error
 
 
 def notes_in(folder: str | Path) -> list[CriteriaNote]:

@@ -17,7 +17,7 @@ from adjudge.data.sources.row import BadRow, Cells, Origin, Row, is_blank
 from adjudge.domain.instance import Instance
 from adjudge.domain.label import Answer, Design, Kind, Label, LabelScale
 from adjudge.domain.rag_record import RagDetail
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.labels.scales import JudgedScale, label_scales
 from adjudge.labels.store import Draw, LabelStore
 from adjudge.labels.weighting import Weighting
@@ -78,7 +78,7 @@ class RunRows:
                 Message("no criterion is named; the run has {known}", known=known)
                 if criteria is None
                 else Message(
-                    "there is no criterion {name!r}; the run has {known}",
+                    "unknown criterion {name!r}; the run has {known}",
                     name=criteria,
                     known=known,
                 )
@@ -103,18 +103,13 @@ class RunRows:
         if id is not None and row is None:
             return self._one(criteria, Message("with the id {id!r}", id=id), "id = ?", id)
         if row is not None:
-            raise ValueError(
-                Message(
-                    "{row!r} is neither the identity of a row nor its place in an export of the "
-                    "run",
-                    row=row,
-                )
+            raise WrongData(
+                "{row!r} is neither the identity of a row nor its place in an export of the run",
+                row=row,
             )
-        raise ValueError(
-            Message(
-                "nothing says which row it is: give the column row (an identity, or the place "
-                "in an export) or id"
-            )
+        raise WrongData(
+            "nothing says which row it is: give the column row (an identity, or the place "
+            "in an export) or id"
         )
 
     def _one(
@@ -169,7 +164,7 @@ def read_labels(
     """The labels of a file about a run's rows. A RunError names the file, the row and the column of
     what is wrong.
 
-    ``on_bad_row`` is told of rows that cannot be read instead, and they are left out.
+    ``on_bad_row`` is called with rows that cannot be read instead, and they are left out.
     """
     origin, found = open_source(path)
     is_table = Path(path).suffix.lower() in (".csv", ".tsv", ".tab")
@@ -213,7 +208,9 @@ def _row_labels(
         if name is None:
             known = ", ".join(map(str, cells))
             why = Message(
-                "there is no column {name!r}; there are {known}", name=defaults.id, known=known
+                "no column is called {name!r}; the columns are {known}",
+                name=defaults.id,
+                known=known,
             )
             return BadRow(origin.where(row.number), str(why))
         texts["id"] = texts[name] if name == "id" else texts.pop(name)
@@ -289,26 +286,20 @@ class _RowReader:
         ]
         self.column = None
         if _OF_AN_EXPORT in self._cells and not self._defaults.annotators:
-            raise ValueError(
-                Message(
-                    "this is an export of a run, whose verdicts are the judge's: put people's "
-                    "answers in a column label"
-                )
+            raise WrongData(
+                "this is an export of a run, whose verdicts are the judge's: put people's "
+                "answers in a column label"
             )
         if missing := [name for name in columns if name not in self._cells]:
-            raise ValueError(
-                Message(
-                    "there is no column {column!r}; it has {columns}",
-                    column=missing[0],
-                    columns=", ".join(self._cells),
-                )
+            raise WrongData(
+                "no column is called {column!r}; the columns are {columns}",
+                column=missing[0],
+                columns=", ".join(self._cells),
             )
         if not columns:
-            raise ValueError(
-                Message(
-                    "no column holds an answer: name it {names}, or give each annotator a column",
-                    names=", ".join(ANSWERS),
-                )
+            raise WrongData(
+                "no column holds an answer: name it {names}, or give each annotator a column",
+                names=", ".join(ANSWERS),
             )
         for name in columns:
             if text := self._text(name):
@@ -349,16 +340,14 @@ class _RowReader:
         for name in self._answers:
             if (text := self._text(name)) is not None:
                 return scale.read(text, responses)
-        raise ValueError(Message("the row holds no answer"))
+        raise WrongData("the row holds no answer")
 
     def _annotator(self) -> str:
         if found := self._text("annotator"):
             return found
         if len(self._defaults.annotators) != 1:
-            raise ValueError(
-                Message(
-                    "nothing says who gave the label: add a column annotator, or --annotator NAME"
-                )
+            raise WrongData(
+                "nothing says who gave the label: add a column annotator, or --annotator NAME"
             )
         return self._defaults.annotators[0]
 
@@ -382,7 +371,7 @@ class _RowReader:
 
 def _truth(text: str) -> bool:
     if text.casefold() not in _TRUTH:
-        raise ValueError(Message("{text!r} is neither true nor false", text=text))
+        raise WrongData("{text!r} is neither true nor false", text=text)
     return _TRUTH[text.casefold()]
 
 
@@ -390,11 +379,11 @@ def _float(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise ValueError(Message("{value!r} is not a number", value=text)) from None
+        raise WrongData("{value!r} is not a number", value=text) from None
 
 
 def _integer(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise ValueError(Message("{text!r} is not a whole number", text=text)) from None
+        raise WrongData("{text!r} is not a whole number", text=text) from None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.instance import GivenFields
 from adjudge.domain.json_types import object_in
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of, kept_criteria
 from adjudge.domain.label import LabelScale
@@ -119,7 +120,7 @@ def keys_of(scale: LabelScale, responses: int) -> dict[str, str]:
 
 
 def read_fields(
-    fields: Mapping[str, str | Sequence[str]], scale: LabelScale
+    fields: GivenFields, scale: LabelScale
 ) -> Iterator[tuple[str, str | Sequence[str]]]:
     """What the criteria reads, what is judged at the end."""
     judged, context = scale.criteria.to_evaluate_field, scale.criteria.context_fields

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from adjudge.domain.instance import STEPS
+from adjudge.domain.instance import STEPS, GivenFields
 from adjudge.domain.label import Answer, Kind, Label, State
 from adjudge.errors import RunError, SetupError
+from adjudge.labels.held_rows import HeldRows
 from adjudge.labels.queue import FIRST, Queue, QueuedRow, RowIndex, is_drawn, listed_rows, row_index
 from adjudge.labels.scales import JudgedScale, label_scale
 from adjudge.labels.store import Draw, LabelStore
@@ -55,7 +56,7 @@ class ShownRow(NamedTuple):
     """A row as an annotator sees it: nothing in it depends on a verdict."""
 
     queued: QueuedRow
-    fields: Mapping[str, str | Sequence[str]]
+    fields: GivenFields
     """Its texts; of compared responses in the order they are shown."""
     order: tuple[int, ...]
     """Which of the row's own responses is shown at each place; empty where none are compared."""
@@ -83,6 +84,7 @@ class Labelling:
         plan: Sequence[QueuedRow],
         rows: int,
         drawn_by: str | None = None,
+        held: HeldRows | None = None,
     ) -> None:
         self.judged = judged
         self.rows = rows
@@ -91,6 +93,7 @@ class Labelling:
         self._who = who
         self._draw = draw
         self._drawn_by = drawn_by
+        self._held = held or HeldRows()
         self._plan = {row.identity: row for row in plan}
         self._passed: set[str] = set()
         """Skipped in this session."""
@@ -99,7 +102,7 @@ class Labelling:
         self._known: tuple[object, list[Label]] | None = None
         """The labels there are, and until which."""
         self._began = time.time()
-        self._read: tuple[object, Mapping[str, str | Sequence[str]]] | None = None
+        self._read: tuple[object, GivenFields] | None = None
         """The row that was read last, and its texts."""
 
     @property
@@ -128,16 +131,35 @@ class Labelling:
 
         What was skipped in earlier sessions comes last.
         """
-        open_rows = [
-            identity for identity in self._open(*self._labelled()) if identity not in self._passed
-        ]
+        open_rows = self._left()
         if self._who.queue == "random":
             self._take_over(open_rows[0] if open_rows else None)
         if self._again in open_rows:
             return self._shown(self._plan[self._again])
         skipped = {label.row for label in self._labels(self._who.name) if label.state == "skipped"}
         open_rows.sort(key=lambda identity: identity in skipped)
-        return self._shown(self._plan[open_rows[0]]) if open_rows else None
+        found = self._choose(open_rows)
+        return self._shown(self._plan[found]) if found else None
+
+    def waits_for_others(self) -> bool:
+        """Whether there are rows left to label, all of which others have before them."""
+        return bool(self._left()) and self.next() is None
+
+    def _left(self) -> list[str]:
+        """Rows to label that were not skipped in this session."""
+        return [
+            identity for identity in self._open(*self._labelled()) if identity not in self._passed
+        ]
+
+    def _choose(self, rows: Sequence[str]) -> str | None:
+        """The first; of rows that are divided among annotators the first that nobody else has."""
+        shared = set(islice(self._plan, self._who.overlap))
+        if rows and rows[0] in shared:
+            return rows[0]
+        divided = [row for row in rows if row not in shared]
+        return self._held.take(self._who.name, divided) or next(
+            (row for row in rows if row in shared), None
+        )
 
     def answer(
         self,
@@ -316,7 +338,7 @@ class Labelling:
             row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order)
         )
 
-    def _fields(self, row: QueuedRow) -> Mapping[str, str | Sequence[str]]:
+    def _fields(self, row: QueuedRow) -> GivenFields:
         """Read once while its row is the one that is shown: a trajectory is long."""
         with reading(self._store.folder) as ledger:
             known = row_checksum(ledger, row.judge, row.number)
@@ -333,8 +355,15 @@ class Labelling:
         return found.fields
 
 
-def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -> Labelling:
-    """One annotator's session. The rows are drawn when the first annotator begins."""
+def labelling(
+    folder: str | Path,
+    who: Annotator,
+    criteria: str | None = None,
+    held: HeldRows | None = None,
+) -> Labelling:
+    """One annotator's session. The rows are drawn when the first annotator begins. ``held``: what
+    those who label at the same time have before them.
+    """
     judged = label_scale(folder, criteria)
     store = LabelStore(folder)
     queue = who.queue
@@ -350,7 +379,7 @@ def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -
     draw, drawn_by = store.draw(judged.name, who.seed), None
     if queue == "listed":
         plan = listed_rows(folder, judged, *who.listed)
-        return Labelling(store, judged, who, draw, plan, len(plan))
+        return Labelling(store, judged, who, draw, plan, len(plan), held=held)
     with row_index(folder, judged, draw.seed, queue=queue, by=who.by) as index:
         if queue == "conflicts":
             plan = index.rows(
@@ -365,7 +394,7 @@ def labelling(folder: str | Path, who: Annotator, criteria: str | None = None) -
         else:
             plan = index.plan(queue, who.count)
         rows = index.count()
-    return Labelling(store, judged, who, draw, plan, rows, drawn_by)
+    return Labelling(store, judged, who, draw, plan, rows, drawn_by, held)
 
 
 def _weighting(

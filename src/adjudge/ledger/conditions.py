@@ -156,7 +156,7 @@ class _Reader:
             raise self.wrong(
                 name,
                 Message(
-                    "there is no column {name!r}; there are {known}",
+                    "no column is called {name!r}; the columns are {known}",
                     name=name.text,
                     known=", ".join(written_names(self._known)),
                 ),

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
+from adjudge.domain.json_writer import json_writer
 from adjudge.domain.judge_configuration import judges_of
 from adjudge.messages import Message, StoredMessage, pack
 
@@ -75,7 +76,7 @@ _MESSAGES = "message_parts"
 and its parts.
 """
 _SCALARS = frozenset({str, int, float, bool, type(None)})
-_encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
+_encoded = json_writer(bytes.hex)
 CHECKSUM_SQL = "checksum_of"
 """The name of ``checksum`` in SQL."""
 

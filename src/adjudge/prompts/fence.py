@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
 from functools import cache
+
+from adjudge.domain.instance import GivenFields
 
 _UNSEEN = (
     r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\ufffd"
@@ -42,7 +43,7 @@ _NO_CHARACTER = re.compile("[\0\ud800-\udfff]")
 _HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
 
 
-def fence(fields: Mapping[str, str | Sequence[str]]) -> list[str]:
+def fence(fields: GivenFields) -> list[str]:
     """Each text of ``fields`` between its marks, in the order given; a list
     gives one part an item.
     """
@@ -51,7 +52,7 @@ def fence(fields: Mapping[str, str | Sequence[str]]) -> list[str]:
     return [f'<data-{code} field="{label}">\n{text}\n</data-{code}>' for label, text in texts]
 
 
-def fence_steps(fields: Mapping[str, str | Sequence[str]], steps: str) -> list[str]:
+def fence_steps(fields: GivenFields, steps: str) -> list[str]:
     """The same, but of the field ``steps`` one part for all of its texts: each begins with a header
     that carries the code, made of what stands on its first line, which is ours.
     """
@@ -70,7 +71,7 @@ def without_headers(text: str) -> str:
     return _pattern(_STEP_MARK).sub(_HARMLESS["["], text)
 
 
-def unfenced(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]:
+def unfenced(fields: GivenFields) -> list[tuple[str, str]]:
     """Each text with its field's name and without marks, chat tokens made harmless.
 
     For judging by likelihood: there the verdict is the probability of one token at a fixed place,
@@ -86,7 +87,7 @@ def _safe_name(name: str) -> str:
     return name if name.isascii() and name.isidentifier() else re.sub(r"[^\w .-]+", "_", name)
 
 
-def _labelled(fields: Mapping[str, str | Sequence[str]]) -> list[tuple[str, str]]:
+def _labelled(fields: GivenFields) -> list[tuple[str, str]]:
     parts: list[tuple[str, str]] = []
     for name, value in fields.items():
         label = _safe_name(name)

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from secrets import token_hex
+from typing import TYPE_CHECKING
 
 import jinja2
 
@@ -23,6 +24,9 @@ from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Ballot
 from adjudge.errors import SetupError
 from adjudge.prompts.fence import fence, fence_steps, neutral, unfenced
+
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
 
 LIKELIHOOD = "likelihood"
 """How the names of the templates begin that are read by log-probability; their wording counts as
@@ -94,7 +98,7 @@ def load(name: str, language: str) -> Template:
     path = files(__package__) / "templates" / language / f"{name}.jinja"
     if not path.is_file():
         raise SetupError(
-            "there is no template {name!r} for language {language!r}", name=name, language=language
+            "no template {name!r} for language {language!r}", name=name, language=language
         )
     head, *parts = _SECTION.split(path.read_text(encoding="utf-8"))
     names = re.findall(r"\w+", head.partition("variables:")[2])
@@ -111,20 +115,22 @@ def wording(prefix: str, language: str) -> str:
     """The SHA-256 of the template files whose names begin with ``prefix``: what is asked changes
     when their words do.
     """
-    folder = files(__package__) / "templates" / language
     prefixes = tuple(prefix.replace("+", ".jinja+").split("+"))
-    found = sorted(
-        (file for file in folder.iterdir() if file.name.startswith(prefixes)),
-        key=lambda file: file.name,
-    )
-    return text_hash(*((file.name, file.read_text(encoding="utf-8")) for file in found))
+    found = {name: file for name, file in _templates(language).items() if name.startswith(prefixes)}
+    return text_hash(*((name, file.read_text(encoding="utf-8")) for name, file in found.items()))
+
+
+@cache
+def _templates(language: str) -> Mapping[str, Traversable]:
+    """The files by their names, sorted."""
+    folder = files(__package__) / "templates" / language
+    return {file.name: file for file in sorted(folder.iterdir(), key=lambda file: file.name)}
 
 
 def wordings(language: str) -> dict[str, str]:
     """The wording of every template, for a run's provenance; those about parts of a row only where
     these are asked about.
     """
-    folder = files(__package__) / "templates" / language
     unasked = (
         *_ABOUT_SENTENCES,
         *(
@@ -132,7 +138,7 @@ def wordings(language: str) -> dict[str, str]:
             for name in (CHECK, *CHECKED_TOGETHER, "standalone", "sandwich", *ABOUT_STEPS)
         ),
     )
-    names = [file.name for file in folder.iterdir() if file.name not in unasked]
+    names = [name for name in _templates(language) if name not in unasked]
     return {LIKELIHOOD: wording(LIKELIHOOD, language)} | {
         name: wording(name, language) for name in names
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import Counter
@@ -12,7 +11,7 @@ from functools import cached_property, partial
 from itertools import groupby
 
 from adjudge.domain.agent_record import Shortened
-from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
+from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory, compact_json
 from adjudge.messages import Message, join, plural
 
 _BYTES_A_TOKEN = 4
@@ -215,7 +214,7 @@ class _Drawing:
     @cached_property
     def _total(self) -> int:
         """Characters of all that there is to show."""
-        defined = [self._whole_tool(one) for one in self.trajectory.tools if self.tools]
+        defined = [one.text for one in self.trajectory.tools if self.tools]
         whole = self._drawn_with(_Caps()).values()
         return sum(map(len, defined)) + sum(len(one.text) for one in whole)
 
@@ -298,17 +297,12 @@ class _Drawing:
         return f"steps {steps[0].number}–{steps[-1].number}\n{'; '.join(said)}"
 
     def _tool(self, tool: ToolDefinition, scissors: _Scissors) -> str:
-        whole = self._whole_tool(tool)
         if not self.brief_tools:
-            return whole
+            return tool.text
         first = _SENTENCE.match(tool.description.strip())
         brief = f"{tool.name}: {first[0] if first else ''}"
-        scissors.left_out += max(0, len(whole) - len(brief))
+        scissors.left_out += max(0, len(tool.text) - len(brief))
         return brief
-
-    def _whole_tool(self, tool: ToolDefinition) -> str:
-        schema = "" if tool.schema is None else f"\n{_json(tool.schema)}"
-        return f"{tool.name}: {tool.description}{schema}"
 
     @property
     def longest_result(self) -> int:
@@ -365,7 +359,7 @@ def _values(call: ToolCall) -> Iterator[str]:
         yield call.arguments
         return
     for value in call.arguments.values():
-        yield value if isinstance(value, str) else _json(value)
+        yield value if isinstance(value, str) else compact_json(value)
 
 
 def _with_short_arguments(call: ToolCall, most: int | None, scissors: _Scissors) -> ToolCall:
@@ -387,7 +381,3 @@ def _runs(places: Sequence[int]) -> Iterator[list[int]]:
     """Places that follow each other, together."""
     for _, run in groupby(enumerate(places), lambda pair: pair[1] - pair[0]):
         yield [place for _, place in run]
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

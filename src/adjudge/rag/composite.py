@@ -31,7 +31,9 @@ def composite(
     gaps = [one.name for one in known if scores.get(one.name) is None]
     missing = (*gaps, *(one.measure.name for one in weighing if one.value is None))
     fired = _fired(scores, known)
-    ends = [[_measure_or(one, end) for one in weighing] for end in (0.0, 1.0)]
+    ends = [
+        [end if one.goodness is None else one.goodness for one in weighing] for end in (0.0, 1.0)
+    ]
     weights = [one.measure.weight for one in weighing]
     reached = [
         _value(filled, known, end, weights) for filled in _extremes(scores, known) for end in ends
@@ -52,7 +54,7 @@ def _check(scores: Scores, dimensions: Sequence[Dimension]) -> None:
     for name, score in scores.items():
         if name not in by_name:
             raise SetupError(
-                "there is no dimension {name!r}; {hint}",
+                "unknown dimension {name!r}; {hint}",
                 name=name,
                 hint=nearest(name, list(by_name)),
             )
@@ -65,10 +67,6 @@ def _check(scores: Scores, dimensions: Sequence[Dimension]) -> None:
                 maximum=by_name[name].maximum,
                 score=score,
             )
-
-
-def _measure_or(one: Measured, end: float) -> float:
-    return end if one.goodness is None else one.goodness
 
 
 def _value(

@@ -207,7 +207,7 @@ def chosen(
     for one in wanted or ():
         if isinstance(one, str) and one not in by_name:
             raise SetupError(
-                "there is no dimension {name!r}; {hint}",
+                "unknown dimension {name!r}; {hint}",
                 name=one,
                 hint=nearest(one, list(by_name)),
             )
@@ -224,7 +224,7 @@ def weighted(
     for name in weights:
         if name not in names:
             raise SetupError(
-                "there is no dimension {name!r} to weigh; {hint}",
+                "{name!r} is not a dimension, and cannot be weighted; {hint}",
                 name=name,
                 hint=nearest(name, names),
             )

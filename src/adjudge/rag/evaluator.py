@@ -285,7 +285,7 @@ class RagEvaluator(AskSettings, RagPlans):
         """
         found = _instances(self, rows, columns, limit)
         results = await self.judge_items(found, run=run, budget=budget, progress=progress, on=on)
-        return results[0] if _is_row(rows) else results
+        return results[0] if isinstance(rows, Mapping | Instance) else results
 
     evaluate = sync_edge(aevaluate)
 
@@ -377,10 +377,6 @@ class RagEvaluator(AskSettings, RagPlans):
             question=result.question,
         )
         return replace(made_up, status=result.status, fallback="random")
-
-
-def _is_row(given: Row | Source) -> bool:
-    return isinstance(given, Mapping | Instance)
 
 
 def _instances(

@@ -85,7 +85,7 @@ def chosen_measures(
     """
     found = {one.name: one for one in (_named(name, known_measures(language)) for name in names)}
     given = {
-        name if (rank := _rank(name)) is None else str(rank): weight
+        name if (rank := RankMeasure.of(name)) is None else str(rank): weight
         for name, weight in weights.items()
     }
     return tuple(
@@ -123,12 +123,12 @@ def measure_name(name: str) -> str | None:
     """What a measure is called that somebody named, such as ``ndcg@5`` for ``nDCG@5``; None where
     it is none.
     """
-    rank = _rank(name)
+    rank = RankMeasure.of(name)
     return str(rank) if rank else name if name in known_measures() else None
 
 
 def _named(name: str, known: Mapping[str, RagMeasure]) -> RagMeasure:
-    rank = _rank(name)
+    rank = RankMeasure.of(name)
     if rank:
         cut = "" if rank.k is None else f"@{rank.k}"
         return replace(known[rank.name], name=str(rank), title=known[rank.name].title + cut)
@@ -136,17 +136,13 @@ def _named(name: str, known: Mapping[str, RagMeasure]) -> RagMeasure:
         ranked = ", ".join(f"{one}@k" for one in NAMES)
         others = ", ".join(one for one in known if one not in NAMES)
         raise SetupError(
-            "there is no measure {name!r}; {hint} (of ids: {ranked}; by models: {others})",
+            "unknown measure {name!r}; {hint} (of ids: {ranked}; by models: {others})",
             name=name,
             hint=nearest(name, list(known)),
             ranked=ranked,
             others=others,
         )
     return known[name]
-
-
-def _rank(name: str) -> RankMeasure | None:
-    return RankMeasure.of(name)
 
 
 @cache

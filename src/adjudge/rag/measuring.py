@@ -55,14 +55,20 @@ class RagMeasuring:
         found = [
             part.case for name in self.checks for part in self._parts(name, row, results) or ()
         ]
-        return list({_key(case): case for case in found if case}.values())
+        return list(
+            {(case.criteria.name, case.instance.identity): case for case in found if case}.values()
+        )
 
     def measured(
         self, row: RowTexts, results: Results
     ) -> tuple[dict[str, Measured], tuple[Answered, ...]]:
         """What every measure comes to, and the answers behind it."""
         answers = {
-            name: _answers(self._parts(name, row, results) or (), results) for name in self.checks
+            name: [
+                answered(part, results(part.case) if part.case else None)
+                for part in self._parts(name, row, results) or ()
+            ]
+            for name in self.checks
         }
         figures = {one.name: self._figure(one, row, answers) for one in self.measures}
         found = {
@@ -109,14 +115,6 @@ class RagMeasuring:
         return any(check in one.checks and not row.missing(one.reads) for one in self.measures)
 
 
-def _key(case: Case) -> tuple[str, str]:
-    return case.criteria.name, case.instance.identity
-
-
-def _answers(parts: Sequence[RagPart], results: Results) -> list[Answered]:
-    return [answered(part, results(part.case) if part.case else None) for part in parts]
-
-
 # -- figures -----------------------------------------------------------------------
 
 Said = Mapping[str, Sequence[bool]]
@@ -125,25 +123,6 @@ Said = Mapping[str, Sequence[bool]]
 
 def _share(said: Sequence[bool], nothing: str) -> Figure:
     return Figure(sum(said) / len(said)) if said else Figure(None, nothing)
-
-
-def _context_precision(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001 - all have one shape
-    return ranked_precision(said[_RELEVANCE])
-
-
-def _context_noise(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share([not one for one in said[_RELEVANCE]], Message("the row has no contexts"))
-
-
-def _context_recall(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share(said["statement_in_fragments"], Message("the reference makes no statement"))
-
-
-def _fragment_agreement(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share(
-        [not one for one in said["fragments_disagree"]],
-        Message("there are no two fragments to compare"),
-    )
 
 
 def _correctness_precision(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
@@ -176,18 +155,23 @@ def _fragment_use(row: RowTexts, said: Said) -> Figure:
     )
 
 
-def _citations(row: RowTexts, said: Said) -> Figure:  # noqa: ARG001
-    return _share(said["citation_supports"], Message("the answer cites nothing"))
-
-
 _FIGURES: Mapping[str, Callable[[RowTexts, Said], Figure]] = {
-    "context_precision": _context_precision,
-    "context_noise": _context_noise,
-    "context_recall": _context_recall,
-    "fragment_agreement": _fragment_agreement,
+    "context_precision": lambda _, said: ranked_precision(said[_RELEVANCE]),
+    "context_noise": lambda _, said: _share(
+        [not one for one in said[_RELEVANCE]], Message("the row has no contexts")
+    ),
+    "context_recall": lambda _, said: _share(
+        said["statement_in_fragments"], Message("the reference makes no statement")
+    ),
+    "fragment_agreement": lambda _, said: _share(
+        [not one for one in said["fragments_disagree"]],
+        Message("there are no two fragments to compare"),
+    ),
     "correctness": _correctness,
     "correctness_precision": _correctness_precision,
     "correctness_recall": _correctness_recall,
     "fragment_use": _fragment_use,
-    "citations": _citations,
+    "citations": lambda _, said: _share(
+        said["citation_supports"], Message("the answer cites nothing")
+    ),
 }

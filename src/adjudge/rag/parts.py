@@ -11,7 +11,7 @@ from itertools import combinations
 
 from adjudge.data.ids import id_list
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import GivenFields, Instance
 from adjudge.domain.rag_record import PartRecord
 from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.judges.case import Case
@@ -219,7 +219,7 @@ def _statement_in(source: str) -> Callable[[RowTexts, Criteria, Relevant], Itera
     return parts
 
 
-def _case(criteria: Criteria, fields: Mapping[str, str | Sequence[str]]) -> Case:
+def _case(criteria: Criteria, fields: GivenFields) -> Case:
     return Case(Instance(fields), criteria, CHECK)
 
 

@@ -82,7 +82,10 @@ class RagResult(Result):
     @property
     def scores(self) -> dict[str, int | None]:
         """As chosen, from 0 to each dimension's maximum; None without a verdict."""
-        return {name: _score(result) for name, result in self.judged.items()}
+        return {
+            name: None if result.score is None else int(result.score)
+            for name, result in self.judged.items()
+        }
 
     @property
     def normalized(self) -> dict[str, float | None]:
@@ -104,7 +107,11 @@ class RagResult(Result):
     @property
     def fired(self) -> str | None:
         """The gate that fired, if one did."""
-        return self.composite.rule if self.composite.rule in _rules(self.dimensions) else None
+        return (
+            self.composite.rule
+            if self.composite.rule in {gate.rule for one in self.dimensions for gate in one.gates}
+            else None
+        )
 
     def detail(self) -> RagDetail:
         """What this kind of result says beside what all of them say."""
@@ -168,10 +175,6 @@ class RagResult(Result):
         )
 
 
-def _score(result: DirectInstanceResult) -> int | None:
-    return None if result.score is None else int(result.score)
-
-
 def _explanation(result: DirectInstanceResult) -> str | None:
     if result.status is not Status.SCORED:
         return next((vote.reason for vote in result.votes if vote.reason), None)
@@ -179,7 +182,3 @@ def _explanation(result: DirectInstanceResult) -> str | None:
         vote for vote in result.votes if vote.verdict and vote.verdict.option == result.option
     ]
     return result.explanation or next((vote.how_sure for vote in chosen), None)
-
-
-def _rules(dimensions: tuple[Dimension, ...]) -> set[str]:
-    return {gate.rule for one in dimensions for gate in one.gates}

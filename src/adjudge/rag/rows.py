@@ -10,13 +10,13 @@ from typing import NamedTuple
 from adjudge.data.columns import column_for
 from adjudge.data.dataset import BlankRows, Source, choose_columns, read_instances
 from adjudge.data.ids import ID_ALIASES
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import GivenFields, Instance
 from adjudge.errors import NothingToJudge, SetupError, WrongData
 from adjudge.messages import Message
 from adjudge.rag.dimensions import Dimension, chosen, rag_dimensions, read_dimensions
 from adjudge.rag.measures import RagMeasure, chosen_measures
 
-Row = Mapping[str, str | Sequence[str]] | Instance
+Row = GivenFields | Instance
 MAY_BE_ABSENT = ("history", "contexts")
 """A row need not have these: the prompt then says that there is nothing."""
 
@@ -195,7 +195,7 @@ def shown(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -
     """What one dimension sees of a row: its own fields and no other, with a word for those that
     hold nothing.
     """
-    fields = {name: value for name, value in instance.fields.items() if not _blank(value)}
+    fields = {name: value for name, value in instance.fields.items() if "".join(value).strip()}
     reads = dimension.reads or tuple(dict.fromkeys((*fields, dimension.criteria.to_evaluate_field)))
     judged = {name: instance.fields[name] for name in reads if name in instance.fields}
     stand_ins = {name: absent[name] for name in reads if name in absent and name not in fields}
@@ -207,7 +207,3 @@ def shown(instance: Instance, dimension: Dimension, absent: Mapping[str, str]) -
             if (value := {**judged, **stand_ins}.get(name)) is not None
         },
     )
-
-
-def _blank(value: str | Sequence[str]) -> bool:
-    return not "".join(value).strip()

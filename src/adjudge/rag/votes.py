@@ -9,7 +9,7 @@ from adjudge.domain.results import DirectInstanceResult, Status
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import SetupError
 from adjudge.judges.case import Case
-from adjudge.judges.evidence import TEMPLATES
+from adjudge.judges.evidence_questions import TEMPLATES
 
 Key = tuple[str, str]
 """What a vote is about: the name of the criteria, and what was shown."""

@@ -86,7 +86,7 @@ def unseen_facts(sentence: str, sources: Sequence[str]) -> tuple[UnseenFact, ...
         *(
             _fact(sentence, "date", one.start, one.end)
             for one in dates
-            if not _has_date(known, one)
+            if (one.day, one.month) not in known.dates
         ),
         *_unseen_numbers(sentence, known, dates),
         *(
@@ -274,10 +274,6 @@ def _day(text: str, start: int, end: int) -> tuple[int | None, int, int]:
     if after and 1 <= int(after[1]) <= 31:
         return int(after[1]), start, after.end()
     return None, start, end
-
-
-def _has_date(known: _Known, date: _Date) -> bool:
-    return (date.day, date.month) in known.dates
 
 
 # --- names

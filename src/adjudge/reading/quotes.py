@@ -107,10 +107,3 @@ def most_alike(sentence: str, texts: Sequence[str]) -> tuple[int, Span] | None:
 @lru_cache(maxsize=256)
 def _passages(text: str) -> tuple[tuple[Sentence, frozenset[str]], ...]:
     return tuple((one, frozenset(content_words(one.text))) for one in sentences(text))
-
-
-def overlap(sentence: str, texts: Sequence[str]) -> float:
-    """The share of the sentence's words that stand anywhere in ``texts``."""
-    wanted = content_words(sentence)
-    held = frozenset(word for text in texts for word in content_words(text))
-    return sum(word in held for word in wanted) / len(wanted) if wanted else 0.0

@@ -68,7 +68,7 @@ def load_code(reference: str) -> UserCode:
         ) from error
     found = getattr(module, name, None)
     if not callable(found):
-        raise SetupError("there is no function {name!r} in {place}", name=name, place=place)
+        raise SetupError("{place} has no function {name!r}", name=name, place=place)
     code: UserCode = found
     return code
 

@@ -109,7 +109,9 @@ class _Reader:
 
         kind = node.tag.removeprefix(_TAGS)
         if kind == node.tag or kind.startswith("python/"):
-            raise _unknown_tag(node, place)
+            raise replace(place, line=_line(node)).wrong(
+                "is not YAML: could not determine a constructor for the tag {tag!r}", tag=node.tag
+            )
         if isinstance(node, MappingNode):
             return self._keys(node, place)
         if isinstance(node, SequenceNode):
@@ -149,12 +151,6 @@ class _Reader:
 
 def _line(node: Node) -> int:
     return int(node.start_mark.line) + 1
-
-
-def _unknown_tag(node: Node, place: Place) -> WrongValue:
-    return replace(place, line=_line(node)).wrong(
-        "is not YAML: could not determine a constructor for the tag {tag!r}", tag=node.tag
-    )
 
 
 def _refuse_repeats(node: MappingNode, place: Place) -> None:
@@ -368,7 +364,7 @@ def nearest(word: str, valid: Sequence[str]) -> str:
     return (
         Message("did you mean {near!r}?", near=near[0])
         if near
-        else Message("there are {valid}", valid=", ".join(valid))
+        else Message("known: {valid}", valid=", ".join(valid))
     )
 
 

@@ -31,6 +31,7 @@ class CascadeSummary:
     asked: Mapping[str, int]
     """Step → rows that it was asked about."""
     usage: Mapping[str, Usage]
+    prices: PriceTable
 
     @property
     def undecided(self) -> int:
@@ -55,8 +56,8 @@ class CascadeSummary:
         """(what it cost, what the last step alone would have), in dollars; None where that is not
         known.
         """
-        prices, last = PriceTable.load(), self.steps[-1]
-        found = {step: prices.cost(step, used) for step, used in self.usage.items()}
+        last = self.steps[-1]
+        found = {step: self.prices.cost(step, used) for step, used in self.usage.items()}
         known = [cost for cost in found.values() if cost is not None]
         if last not in found or len(known) < len(found) or not self.asked.get(last):
             return None
@@ -91,7 +92,6 @@ class CascadeSummary:
         return join("; ", said)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         costs = self.costs
         return {
             "steps": [
@@ -112,7 +112,8 @@ class CascadeSummary:
 class CascadeTally:
     """Adds up a cascade's judgments as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, prices: PriceTable) -> None:
+        self._prices = prices
         self._rows = 0
         self._decided: Counter[str] = Counter()
         self._asked: Counter[str] = Counter()
@@ -132,7 +133,12 @@ class CascadeTally:
         if not self._rows:
             return None
         return CascadeSummary(
-            steps or tuple(self._asked), self._rows, self._decided, self._asked, self._usage
+            steps or tuple(self._asked),
+            self._rows,
+            self._decided,
+            self._asked,
+            self._usage,
+            self._prices,
         )
 
 

@@ -59,7 +59,15 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
         rows=count_rows(found.rows),
     )
     yield pairing_message(pairing)
-    if shown.lower is not None and shown.upper is not None:
+    yield from _difference(found)
+    yield from _noise(found.noise)
+    yield from found.notes
+
+
+def _difference(found: RunComparison) -> Iterator[str]:
+    """How large it is, how sure that is, and what so few rows cannot show."""
+    shown = found.shown
+    if shown.value is not None and shown.lower is not None and shown.upper is not None:
         yield Message(
             "difference {value:+.3f} ({lower:+.3f} to {upper:+.3f} at {level}){by}",
             value=float(shown.value),
@@ -81,8 +89,6 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
             found.rows,
             smallest=found.difference.smallest,
         )
-    yield from _noise(found.noise)
-    yield from found.notes
 
 
 def _slices(found: RunComparison) -> Iterator[str]:

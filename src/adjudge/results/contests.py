@@ -4,6 +4,7 @@ they are shown in.
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -15,9 +16,16 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.messages import Message, join, plural
 from adjudge.results.numbers import figure
-from adjudge.results.summary import UNSURE, GateConfidence, interval_dict, interval_of
+from adjudge.results.summary import (
+    UNSURE,
+    GateConfidence,
+    interval_dict,
+    interval_of,
+    mean_bounds,
+)
 
 if TYPE_CHECKING:
+    from adjudge.results.order_rates import OrderRates
     from adjudge.stats.intervals import Interval
 
 _OUTCOMES: Mapping[float, str] = {1.0: "wins", 0.5: "ties", 0.0: "losses"}
@@ -48,12 +56,9 @@ class SystemSummary:
     @property
     def bounds(self) -> tuple[float, float]:
         """The win rate if it lost every row without an outcome, and if it won them."""
-        rows = self.rows + self.missing
-        total = (self.winrate or 0.0) * self.rows
-        return (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
+        return mean_bounds(self.winrate, self.rows, self.missing)
 
     def to_dict(self) -> JsonDict:
-        """This summary as a JSON-ready dict."""
         return {
             "system": self.name,
             **some_of(self, "wins", "ties", "losses"),
@@ -75,6 +80,8 @@ class OrderEffect:
     """Share of the votes that change with the order, mean over the rows."""
     noise_rate: float | None
     """The noise floor: the share that differs within one order. None with one vote per order."""
+    rates: OrderRates | None = None
+    """The same with intervals."""
 
     @property
     def strong(self) -> bool:
@@ -94,8 +101,7 @@ class OrderEffect:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
-        rates = {"flip_rate": self.flip_rate, "noise_rate": self.noise_rate, "excess": self.excess}
+        rates = some_of(self, "flip_rate", "noise_rate", "excess")
         return {"rows": self.rows, "turned": self.turned, **rates}
 
 
@@ -157,7 +163,8 @@ class ContestTally:
         self._sureness = sureness
         self._systems: dict[str, _System] = {}
         self._checked = self._turned = 0
-        self._flips, self._noise = array("d"), array("d")
+        self._rates = array("d"), array("d")
+        """Of each row between orders and within one, NaN where there is none."""
 
     def add(self, one: JudgmentRecord) -> None:
         if not isinstance(one.detail, PairwiseDetail):
@@ -177,23 +184,23 @@ class ContestTally:
             return
         self._checked += 1
         self._turned += bias.detected
-        for rates, rate in ((self._flips, bias.flip_rate), (self._noise, bias.noise_rate)):
-            if rate is not None:
-                rates.append(rate)
+        for rates, rate in zip(self._rates, (bias.flip_rate, bias.noise_rate), strict=True):
+            rates.append(math.nan if rate is None else rate)
 
     def summary(self) -> ContestSummary:
         """What they come to so far."""
         systems = [one.summary(name, self._sureness) for name, one in self._systems.items()]
-        order = (
-            OrderEffect(self._checked, self._turned, _mean(self._flips), _mean(self._noise))
-            if self._checked
-            else None
-        )
+        order = self._order() if self._checked else None
         return ContestSummary(tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))), order)
 
+    def _order(self) -> OrderEffect:
+        from adjudge.results.order_rates import order_rates
 
-def _mean(rates: array[float]) -> float | None:
-    return sum(rates) / len(rates) if rates else None
+        held = ([None if math.isnan(one) else one for one in rates] for rates in self._rates)
+        found = order_rates(*held)
+        between = found.between.value if found else None
+        within = found.within.value if found and found.within else None
+        return OrderEffect(self._checked, self._turned, between, within, found)
 
 
 def order_message(order: OrderEffect) -> Message:

@@ -25,9 +25,8 @@ class Cost:
         return some_of(self, "cost_usd", "unpriced_models")
 
 
-def cost_of(used: Mapping[str, Usage], prices: PriceTable | None = None) -> Cost:
-    """The price of what each model took, by the prices that hold now unless others are given."""
-    prices = prices or PriceTable.load()
+def cost_of(used: Mapping[str, Usage], prices: PriceTable) -> Cost:
+    """The price of what each model took."""
     costs = {model: prices.cost(model, usage) for model, usage in used.items()}
     unknown = tuple(model for model, cost in costs.items() if cost is None)
     known = [cost for cost in costs.values() if cost is not None]
@@ -39,9 +38,9 @@ def dollars(usd: float) -> str:
     return f"${usd:.4f}" if usd else "$0"
 
 
-def cost_message(used: Mapping[str, Usage]) -> Message:
+def cost_message(used: Mapping[str, Usage], prices: PriceTable) -> Message:
     """The same in words: dollars, and the models that have no price."""
-    found = cost_of({model: usage for model, usage in used.items() if usage != Usage()})
+    found = cost_of({model: usage for model, usage in used.items() if usage != Usage()}, prices)
     usd, unpriced = found.cost_usd, found.unpriced_models
     cost = Message("{cost}", cost=dollars(usd or 0.0))
     if not unpriced:

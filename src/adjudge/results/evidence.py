@@ -9,7 +9,7 @@ from typing import Literal
 
 from adjudge.domain.evidence import FLAGS, Flag
 from adjudge.domain.evidence_record import EvidenceDetail, EvidenceRecord
-from adjudge.domain.frozen import some_of
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import JudgmentRecord
@@ -82,12 +82,9 @@ class EvidenceSummary:
             "rows_with_unsupported": self.with_unsupported,
             "rows_with_contradicted": self.with_contradicted,
             "invented_quotes": dict(self.invented),
-            **(
-                {"flags": {str(name): count for name, count in self.flags.items()}}
-                if self.flags
-                else {}
+            **nonempty(
+                flags={str(name): count for name, count in self.flags.items()}, spared=self.spared
             ),
-            **({"spared": self.spared} if self.spared else {}),
         }
 
 

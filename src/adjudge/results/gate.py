@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import some_of
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.pairing import Pairing
@@ -206,10 +206,7 @@ class GateResult:
     def _missing_outcome(self) -> Message:
         values = {
             "of": self._of,
-            "missing": self.missing,
-            "rows": self.rows,
-            "allowed": self.allowed,
-            "needed": self.needed,
+            **some_of(self, "missing", "rows", "allowed", "needed"),
         }
         if self.verdict == "failed":
             return Message(
@@ -325,9 +322,7 @@ class GateResult:
         values = {
             **self._figures,
             "what": self._what,
-            "rows": self.rows,
-            "missing": self.missing,
-            "needed": self.needed,
+            **some_of(self, "rows", "missing", "needed"),
             "margin": abs(self.margin or 0.0),
         }
         verdict = self.verdict
@@ -416,18 +411,19 @@ class GateResult:
         return math.ceil(self.rows * (reach / abs(self.margin)) ** 2)
 
     def to_dict(self) -> JsonDict:
-        """This gate as a JSON-ready dict."""
         return {
             **some_of(self, "judge", "name", "measure", "value"),
             "lower": None if math.isinf(self.lower) else self.lower,
             "upper": None if math.isinf(self.upper) else self.upper,
             **some_of(self, "bar", "margin", "needed", "verdict"),
             **some_of(self, "rows", "missing", "confidence"),
-            **({"against": self.against} if self.against else {}),
-            **({"cluster": self.cluster} if self.cluster else {}),
-            **({"sequential": True} if self.sequential else {}),
-            **({"pairing": self.pairing.to_dict()} if self.pairing else {}),
-            **({"system": self.system} if self.system else {}),
+            **nonempty(
+                against=self.against,
+                cluster=self.cluster,
+                sequential=self.sequential,
+                pairing=self.pairing.to_dict() if self.pairing else None,
+                system=self.system,
+            ),
             "message": self.sentence(),
         }
 

@@ -15,12 +15,12 @@ from adjudge.domain.message import Usage
 from adjudge.drift.anchors import read_anchors
 from adjudge.drift.history import DriftReport, drift_report, looks_of
 from adjudge.errors import RunError
-from adjudge.gateway.prices import PriceTable
 from adjudge.labels.scales import judge_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import holds_labels
 from adjudge.messages import Message
 from adjudge.results.cascades import learnt_by
+from adjudge.results.cost import cost_message
 from adjudge.results.report import Report, Section
 from adjudge.results.run_report import report_of_run
 from adjudge.runs.folder import RunInfo, run_info
@@ -88,7 +88,7 @@ def judge_cards(
         judged=_date(info.facts.get("started")),
         labelled=_labelled(folder),
         usage=sum(info.usage.values(), Usage()),
-        cost=_cost(info),
+        cost=cost_message(info.usage, info.prices),
         attack=attack_report(attack) if attack else None,
         drift=drift,
     )
@@ -170,13 +170,3 @@ def _labelled(folder: str | Path) -> tuple[str, str] | None:
         [one.at for one in LabelStore(folder).current() if one.at] if holds_labels(folder) else []
     )
     return (_date(min(moments)), _date(max(moments))) if moments else None
-
-
-def _cost(info: RunInfo) -> str:
-    prices = PriceTable.load()
-    costs = {name: prices.cost(name, usage) for name, usage in info.usage.items()}
-    unknown = [name for name, cost in costs.items() if cost is None]
-    total = sum(cost or 0.0 for cost in costs.values())
-    if unknown:
-        return Message("no price for model {names}", names=", ".join(map(repr, unknown)))
-    return f"${total:.4f}"

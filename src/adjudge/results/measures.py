@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.message import Usage
 from adjudge.domain.rag_record import MeasureRecord, PartRecord
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import abridge
@@ -46,22 +45,9 @@ class MeasureSummary:
 
     def as_summary(self) -> Summary:
         """Its values, for a gate of its own."""
-        total, rows = (self.mean or 0.0) * self.rows, self.rows + self.missing
-        lower, upper = (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
-        return Summary(
-            rows,
-            self.rows,
-            0,
-            self.missing,
-            self.mean,
-            lower,
-            upper,
-            Usage(),
-            confident=self.confident,
-        )
+        return Summary.of_scores(self.mean, self.rows, self.missing, self.confident)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         found = {
             "mean": self.mean,
             "interval": interval_dict(self.interval),
@@ -86,7 +72,6 @@ class MeasuresSummary:
         return next((one for one in self.each if one.measure.name == name), None)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "measures": {one.measure.name: one.to_dict() for one in self.each},
             "blame": dict(self.blamed),

@@ -4,12 +4,13 @@ whether the gates hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.json_types import JsonObject
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.errors import RunStopped, SetupError
 from adjudge.ledger.file import holds_labels, holds_run, used_in
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from adjudge.trust.comparison import RunComparison
 
 
-@dataclass
+@light_dataclass()
 class RunOutcome:
     """Accumulates a run's events into a report and an exit code."""
 
@@ -58,6 +59,7 @@ class RunOutcome:
         made = Setup.of(
             {ready.label: ready.judge for ready in judges},
             {ready.label: ready.criteria for ready in judges},
+            self.run.prices,
         )
         self._setup = replace(
             made,

@@ -29,10 +29,11 @@ def check_against(other: str) -> None:
 
 
 def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
-    """Held to another run without a margin, where one is named."""
+    """Held to another run without a margin, where one is named that its own gate does not name."""
+    own = setup.against and Path(setup.against).resolve()
     return (
         setup
-        if baseline is None or not holds_run(baseline)
+        if baseline is None or not holds_run(baseline) or baseline.resolve() == own
         else replace(setup, against=str(baseline), margin=0.0)
     )
 

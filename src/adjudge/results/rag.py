@@ -9,7 +9,6 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from adjudge.domain.message import Usage
 from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import JudgmentRecord
 from adjudge.rag.composite import MEAN, MISSING
@@ -75,19 +74,7 @@ class DimensionSummary:
 
     def as_summary(self) -> Summary:
         """Its normalised scores, for a gate of its own."""
-        total, rows = (self.mean or 0.0) * self.scored, self.scored + self.missing
-        lower, upper = (total / rows, (total + self.missing) / rows) if rows else (0.0, 1.0)
-        return Summary(
-            rows,
-            self.scored,
-            0,
-            self.missing,
-            self.mean,
-            lower,
-            upper,
-            Usage(),
-            confident=self.confident,
-        )
+        return Summary.of_scores(self.mean, self.scored, self.missing, self.confident)
 
 
 @dataclass(frozen=True)

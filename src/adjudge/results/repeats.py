@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import comb
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.record import JudgmentRecord
@@ -50,11 +51,8 @@ class Repeats:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
-            "system": self.system,
-            "rows": self.rows,
-            "incomplete": self.incomplete,
+            **some_of(self, "system", "rows", "incomplete"),
             "pass_all": {str(k): share for k, share in enumerate(self.pass_all, 1)},
         }
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
-from adjudge.domain.frozen import some_of
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
@@ -29,7 +29,7 @@ from adjudge.gateway.prices import TARGET
 from adjudge.messages import Message, abridge, plural
 from adjudge.results.answering import answering_notes
 from adjudge.results.cascades import CascadeSummary, CascadeTally
-from adjudge.results.cost import cost_of
+from adjudge.results.cost import Cost, cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
 from adjudge.results.rag_row import rule_of
 from adjudge.results.repeats import REPEAT, Repeats, RepeatTally
@@ -98,11 +98,10 @@ class Section(JudgeCriterion):
             yield NamedFigure(of_system(key, self.system), of_system(name, self.system), value)
 
     def to_dict(self) -> JsonDict:
-        """This section as a JSON-ready dict."""
         found: JsonDict = {
             "judge": self.judge,
             "criteria": self.criteria,
-            **({"system": self.system} if self.system else {}),
+            **nonempty(system=self.system),
             **self.summary.to_dict(),
         }
         if self.rag:
@@ -115,9 +114,11 @@ class Section(JudgeCriterion):
                 "systems": [one.to_dict() for one in systems],
                 "positional_bias": order.to_dict() if order else None,
             }
-        found |= {"cascade": self.cascade.to_dict()} if self.cascade else {}
-        found |= {"repeats": [one.to_dict() for one in self.repeats]} if self.repeats else {}
-        return {**found, "evidence": self.evidence.to_dict()} if self.evidence else found
+        return found | nonempty(
+            cascade=self.cascade.to_dict() if self.cascade else None,
+            repeats=[one.to_dict() for one in self.repeats],
+            evidence=self.evidence.to_dict() if self.evidence else None,
+        )
 
 
 @light_dataclass(frozen=True)
@@ -132,7 +133,6 @@ class Skipped:
     blank_places: str = ""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return some_of(self, "rows", "reasons", "first", "blank", "blank_places")
 
     def kept(self) -> JsonDict:
@@ -150,7 +150,7 @@ class Skipped:
                 "blank": int(blank),
                 "blank_places": str(at),
             }:
-                return cls(rows, dict(_counted(why)), tuple(map(_text, first)), blank, at)
+                return cls(rows, dict(_counted(why)), tuple(map(str, first)), blank, at)
         return cls()
 
 
@@ -159,10 +159,6 @@ def _counted(kept: Iterable[object]) -> Iterator[tuple[str, int]]:
         match one:
             case [str(reason), int(rows)]:
                 yield reason, rows
-
-
-def _text(kept: object) -> str:
-    return kept if isinstance(kept, str) else str(kept)
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -208,6 +204,11 @@ class Report(HtmlRepr):
     @property
     def usage(self) -> Usage:
         return sum(self.used.values(), Usage())
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What it cost in dollars."""
+        return cost_of(self.used, self.setup.prices)
 
     @cached_property
     def criteria(self) -> list[JudgeCriterion]:
@@ -310,7 +311,7 @@ class Report(HtmlRepr):
         """The counts of all sections and what they cost; a mean only where there is one, since that
         of several is none.
         """
-        return {**self._figures(), **cost_of(self.used).to_dict()}
+        return {**self._figures(), **self.cost.to_dict()}
 
     def _figures(self) -> JsonDict:
         usage = self.usage
@@ -335,17 +336,11 @@ class Report(HtmlRepr):
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
             "notes": list(self.notes),
-            **({"remarks": self.remarks} if self.remarks else {}),
-            **(
-                {"differences": [one.to_dict() for one in self.differences]}
-                if self.differences
-                else {}
-            ),
-            **({"comparisons": [one.to_dict() for one in self.compared]} if self.compared else {}),
-            **(
-                {"calibrations": [one.to_dict() for one in self.calibrations]}
-                if self.calibrations
-                else {}
+            **nonempty(
+                remarks=self.remarks,
+                differences=[one.to_dict() for one in self.differences],
+                comparisons=[one.to_dict() for one in self.compared],
+                calibrations=[one.to_dict() for one in self.calibrations],
             ),
         }
 
@@ -355,7 +350,7 @@ class Report(HtmlRepr):
 
     def _baseline(self, one: Section) -> JsonDict:
         changes = self.changes(one)
-        return {"baseline": [each.to_dict() for each in changes]} if changes else {}
+        return nonempty(baseline=[each.to_dict() for each in changes])
 
 
 class _SectionTally:
@@ -363,7 +358,7 @@ class _SectionTally:
         self.judge, self.criteria, self.system = key_of(first)
         sureness = GateConfidence(setup.confidence, setup.cluster, setup.sequential)
         self._steps = setup.steps.get(first.judge, ())
-        self._cascade = CascadeTally() if self._steps else None
+        self._cascade = CascadeTally(setup.prices) if self._steps else None
         self._tally = Tally(sureness)
         self._evidence: EvidenceTally | None = None
         self._repeats: RepeatTally | None = None
@@ -554,7 +549,8 @@ def badness(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> tuple[bool,
     then the lowest scores.
     """
     if one.detail.kind == "rag":
-        return not is_barred(one, dimensions), _lowest(one), one.row
+        lowest = (one.score or 0.0) if one.scored else one.bounds[0]
+        return not is_barred(one, dimensions), lowest, one.row
     # a count has no worst
     return one.scored, math.inf if one.detail.is_count else one.score or 0.0, one.row
 
@@ -664,10 +660,6 @@ def _win_rate(
         confidence=confidence,
         sure=sure is not None,
     )
-
-
-def _lowest(one: JudgmentRecord) -> float:
-    return (one.score or 0.0) if one.scored else one.bounds[0]
 
 
 def _blank_rows(skipped: Skipped) -> Message:

@@ -195,4 +195,4 @@ def _no_such_name(key: str, name: str, known: Sequence[str]) -> Message:
         return Message(
             "{key}: nothing is called {name!r}; {hint} There are {names}", hint=hint, **values
         )
-    return Message("{key}: nothing is called {name!r}; there are {names}", **values)
+    return Message("{key}: nothing is called {name!r}; known: {names}", **values)

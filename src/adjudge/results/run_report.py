@@ -44,7 +44,7 @@ def report_of_run(
         gates=(*made.gates, *paired_gates(setup, Path(run))),
         compared=compared_with_baseline(setup, Path(run), by),
         used=info.usage,
-        counts=_counts(info),
+        counts=join(", ", (count_judgments(info.rows), votes_message(info))),
         calibrations=calibrations_of(run, by),
         told_in=language,
         failed_calls=info.failed_calls,
@@ -57,10 +57,6 @@ def baseline_of(run: Path) -> Baseline:
     """What a run came to, for another one to be compared with."""
     sections = report_of_run(run, shown=0).sections
     return Baseline.of(run, ((one.judge, figure) for one in sections for figure in one.figures()))
-
-
-def _counts(info: RunInfo) -> Message:
-    return join(", ", (count_judgments(info.rows), votes_message(info)))
 
 
 def votes_message(info: RunInfo) -> Message:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.slices import MOST, slice_rows, value_in
@@ -32,9 +33,7 @@ class ScoreSlice:
     def to_dict(self) -> JsonDict:
         limits = self.interval
         return {
-            "name": self.name,
-            "rows": self.rows,
-            "scores": self.scores,
+            **some_of(self, "name", "rows", "scores"),
             "value": self.mean,
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,

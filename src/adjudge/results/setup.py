@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.frozen import FrozenDict, nonempty, some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.numbers import number_of
 from adjudge.engine.identity import judge_identity
 from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
 from adjudge.results.cascades import learnt_by
 from adjudge.results.gate import Bar
 
@@ -50,7 +51,6 @@ class FigureChange(NamedTuple):
         return self.now - self.before
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {**self._asdict(), "change": self.change}
 
 
@@ -87,7 +87,7 @@ class Baseline:
 
     def kept(self) -> JsonDict:
         """What a run folder keeps of it."""
-        return {"run": self.run, "figures": dict(self.figures), "place": self.place}
+        return some_of(self, "run", "figures", "place")
 
     def changes(self, judge: str, figures: Iterable[NamedFigure]) -> list[FigureChange]:
         known = ((one, self._before(judge, one.key)) for one in figures)
@@ -158,10 +158,14 @@ class Setup:
     """What a reader must know of the models."""
     baseline: Baseline = Baseline()
     """The run to compare with, where one was named."""
+    prices: PriceTable = field(default_factory=PriceTable.load, compare=False)
 
     @classmethod
     def of(
-        cls, judges: Mapping[str, ReportedJudge], criteria: Mapping[str, Sequence[Criteria]]
+        cls,
+        judges: Mapping[str, ReportedJudge],
+        criteria: Mapping[str, Sequence[Criteria]],
+        prices: PriceTable | None = None,
     ) -> Setup:
         """Of judges that are there, by what their judgments are filed under."""
         models = [model for judge in judges.values() for model in judge.panel.values()]
@@ -190,6 +194,7 @@ class Setup:
             },
             modes=tuple(dict.fromkeys(modes)),
             notes=tuple(dict.fromkeys(model.note for model in models if model.note)),
+            prices=prices or PriceTable.load(),
         )
 
     @classmethod
@@ -226,6 +231,7 @@ class Setup:
             columns={name: str(column) for name, column in object_in(known.get("columns")).items()},
             notes=_texts(known.get("notes")),
             baseline=Baseline.of_kept(known.get("baseline")),
+            prices=info.prices,
         )
 
     def kept(self) -> JsonDict:
@@ -235,17 +241,10 @@ class Setup:
                 [bar.judge, bar.name, bar.least, *(["most"] if bar.most else [])]
                 for bar in self.bars
             ],
-            "max_failed": self.max_failed,
-            "confidence": self.confidence,
-            **({"sequential": True} if self.sequential else {}),
-            "against": self.against,
-            "margin": self.margin,
-            "cluster": self.cluster,
-            "id": self.id,
-            "data": self.data,
-            "modes": list(self.modes),
-            "columns": dict(self.columns),
-            "notes": list(self.notes),
+            **some_of(self, "max_failed", "confidence"),
+            **nonempty(sequential=self.sequential),
+            **some_of(self, "against", "margin", "cluster", "id"),
+            **some_of(self, "data", "modes", "columns", "notes"),
             "baseline": self.baseline.kept(),
         }
 

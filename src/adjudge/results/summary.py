@@ -10,7 +10,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, NamedTuple
 
-from adjudge.domain.frozen import some_of
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -95,6 +95,15 @@ class Summary:
     passes: PassRate | None = None
     """Where it is pass or fail."""
 
+    @classmethod
+    def of_scores(
+        cls, mean: float | None, scored: int, missing: int, confident: Interval | None
+    ) -> Summary:
+        """Of scores from 0 to 1, of which some are missing."""
+        lower, upper = mean_bounds(mean, scored, missing)
+        usage, rows = Usage(), scored + missing
+        return cls(rows, scored, 0, missing, mean, lower, upper, usage, confident=confident)
+
     @property
     def lost(self) -> list[str]:
         """The models of a panel that counted nowhere: what was asked for is not what was judged."""
@@ -106,20 +115,15 @@ class Summary:
         return self.attempted - self.scored
 
     def to_dict(self) -> JsonDict:
-        """This summary as a JSON-ready dict."""
         return {
             **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
-            **({"skipped": self.skipped} if self.skipped else {}),
+            **nonempty(skipped=self.skipped),
             "interval": interval_dict(self.interval),
             **some_of(self, "options", "reasons"),
             **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
             "calls_with_estimated_tokens": self.usage.estimated,
             "excluded_models": dict(self.excluded),
-            **(
-                {"models": {model: one._asdict() for model, one in self.models.items()}}
-                if self.models
-                else {}
-            ),
+            **nonempty(models={model: one._asdict() for model, one in self.models.items()}),
         }
 
 
@@ -286,11 +290,15 @@ def _count_reason(reasons: Counter[str], one: JudgmentRecord) -> None:
     reasons[reason if reason in reasons or len(reasons) < _MOST_REASONS else _OTHER] += 1
 
 
-def interval_dict(interval: Interval | None) -> dict[str, float] | None:
+def mean_bounds(mean: float | None, scored: int, missing: int) -> tuple[float, float]:
+    """A mean of scores from 0 to 1 if every missing one were 0, and if every one were 1."""
+    total, rows = (mean or 0.0) * scored, scored + missing
+    return (total / rows, (total + missing) / rows) if rows else (0.0, 1.0)
+
+
+def interval_dict(interval: Interval | None) -> JsonDict | None:
     """An interval as a JSON-ready dict."""
-    if interval is None:
-        return None
-    return {"lower": interval.lower, "upper": interval.upper, "level": interval.level}
+    return None if interval is None else some_of(interval, "lower", "upper", "level")
 
 
 def interval_of(

@@ -11,6 +11,7 @@ from statistics import fmean
 
 from adjudge.agents.evaluator import AgentEvaluator, Given, instances_of
 from adjudge.agents.systems import by_task, runs_in
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.repeated import asked_row
@@ -92,17 +93,11 @@ class SystemDifference:
         return Message("{system} is better", system=better)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         found = self.difference.estimate
         return {
-            "judge": self.judge,
-            "criteria": self.criteria,
-            "systems": list(self.systems),
-            "means": list(self.means),
+            **some_of(self, "judge", "criteria", "systems", "means"),
             "difference": found.value,
-            "interval": None
-            if found.lower is None
-            else {"lower": found.lower, "upper": found.upper, "level": found.level},
+            "interval": None if found.lower is None else some_of(found, "lower", "upper", "level"),
             "p_value": self.adjusted,
             "outcome": self.outcome.value,
             "rows": self.rows,

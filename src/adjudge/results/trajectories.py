@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from adjudge.domain.agent_record import MeasuredPart
 from adjudge.domain.frozen import NOTHING, plain
-from adjudge.domain.instance import STEPS
+from adjudge.domain.instance import STEPS, GivenFields
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.numbers import number_of
 from adjudge.domain.record import JudgmentRecord
@@ -84,6 +84,42 @@ class KeptSteps:
     def counts(self) -> StepCounts:
         """What can be said of all steps without reading each."""
         return _counts(self.kept)
+
+    @cached_property
+    def times(self) -> tuple[StepTime, ...]:
+        """When steps began, of those that say so; nothing where all is one moment."""
+        timed = [
+            (one, at)
+            for one in self.kept
+            if isinstance(one, Mapping) and (at := number_of(one.get("started"))) is not None
+        ]
+        first = min((at for _, at in timed), default=0.0)
+        found = tuple(_time(one, at - first) for one, at in timed)
+        return found if any(one.started or one.seconds for one in found) else ()
+
+
+class StepTime(NamedTuple):
+    """When a step began and how long it took, in seconds since the first one began."""
+
+    number: int
+    actor: str
+    what: str
+    """The tool that was called, or the kind of step."""
+    started: float
+    seconds: float
+    failed: bool
+
+
+def _time(step: JsonObject, started: float) -> StepTime:
+    call = object_in(step.get("call"))
+    return StepTime(
+        int(number_of(step.get("number")) or 0),
+        str(step.get("actor")),
+        str(call.get("name") or step.get("kind")),
+        started,
+        max(0.0, number_of(step.get("seconds")) or 0.0),
+        call.get("error") is not None,
+    )
 
 
 @dataclass(frozen=True)
@@ -160,7 +196,7 @@ def _known(fields: JsonObject) -> object:
     return fields.get(_TRAJECTORY) or object()
 
 
-def steps_in(fields: Mapping[str, str | Sequence[str]]) -> KeptSteps | None:
+def steps_in(fields: GivenFields) -> KeptSteps | None:
     """The steps that stand in the fields of a row as texts; None where there are none."""
     texts = fields.get(STEPS)
     return KeptSteps(tuple(texts)) if texts and not isinstance(texts, str) else None
@@ -187,15 +223,20 @@ def trials_in(
     last measure is looked into: the first keeps the trajectory, and takes long to read.
     """
     last = group[-1]
+    (task,) = connection.execute(
+        "SELECT json_extract(result, '$.input.task_id') FROM judgments "
+        "WHERE judge = ? AND number = ?",
+        (own.judge, last.index),
+    ).fetchone()
     query = (
         "SELECT own.number, own.id, own.criterion, own.status, own.score, own.verdict "
         "FROM judgments AS last JOIN judgments AS own ON own.judge = last.judge "
         "AND own.number = last.number + :from_last AND own.criterion = :criterion "
         "WHERE last.judge = :judge AND last.criterion = :last AND last.number <> :number "
-        "AND json_extract(last.result, '$.input.task_id') = (SELECT json_extract(result, "
-        "'$.input.task_id') FROM judgments WHERE judge = :judge AND number = :number) LIMIT 20"
+        "AND json_extract(last.result, '$.input.task_id') = :task LIMIT 20"
     )
     values = {
+        "task": task,
         "judge": own.judge,
         "criterion": own.criterion,
         "last": last.criterion,

@@ -15,13 +15,14 @@ from adjudge.catalog.aspects import aspect, aspects
 from adjudge.data.dataset import OddRows, Source, read_comparisons, read_instances
 from adjudge.data.sources.row import BadRow
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import GivenFields, Instance
 from adjudge.domain.json_types import is_deep
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import ModelError, NothingToJudge, SetupError, WrongData
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
+from adjudge.gateway.prices import PriceTable
 from adjudge.gateway.registry import is_known
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
@@ -67,7 +68,7 @@ def instances(
 ) -> Iterator[Instance]:
     """The rows of the file's data, or of ``source``.
 
-    ``tell`` is told of odd ones: of bad ones unless they stop the run.
+    ``tell`` is called with odd ones, and with bad ones unless they stop the run.
     """
     if file.rows or source is not None or not _asks_agents(file):
         rows = file.rows or _read(file, tell, limit, source or _source(file, tell))
@@ -236,15 +237,18 @@ def _given(file: EvalFile, name: str) -> bool:
     return name in file.given or bool(answered)
 
 
-def _accompanied(given: Mapping[str, str | Sequence[str]], instance: Instance) -> Instance:
+def _accompanied(given: GivenFields, instance: Instance) -> Instance:
     """The instance with what was given for all of them; its own fields come first."""
     return replace(instance, fields={**given, **instance.fields}) if given else instance
 
 
-def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
+def judges(
+    file: EvalFile, opened: OpenEntry | None = None, prices: PriceTable | None = None
+) -> list[ReadyJudge]:
     """Every judge of the file, with its models opened; equal models are opened once.
 
-    ``opened`` makes a model of an entry, for those who stack something around it.
+    ``opened`` makes a model of an entry, for those who stack something around it. ``prices``: what
+    the answers of targets are said to cost.
     """
     _compares(file)
     shared: dict[ModelEntry, ModelLike] = {}
@@ -259,7 +263,7 @@ def judges(file: EvalFile, opened: OpenEntry | None = None) -> list[ReadyJudge]:
     each = [(entry, ready) for entry in file.judges for ready in _ready(file, entry, model)]
     made = [_after_checks(file, entry, ready, each) for entry, ready in each]
     if file.target:
-        made = _after_targets(file, made, model)
+        made = _after_targets(file, made, model, prices or PriceTable.load())
     for name, count in Counter(ready.name for ready in made).items():
         if count > 1:
             raise SetupError(
@@ -288,7 +292,7 @@ def _after_checks(
 
 
 def _after_targets(
-    file: EvalFile, made: Sequence[ReadyJudge], model: OpenEntry
+    file: EvalFile, made: Sequence[ReadyJudge], model: OpenEntry, prices: PriceTable
 ) -> list[ReadyJudge]:
     """Judges of answers that a target gives first."""
     from adjudge.runs.targets import SharedAnswers, answered_first
@@ -298,7 +302,7 @@ def _after_targets(
     try:
         variants = variants_of(file, model)
         return [
-            answered_first(ready, variants, answers, first=number == 0)
+            answered_first(ready, variants, answers, prices, first=number == 0)
             for number, ready in enumerate(made)
         ]
     except SetupError as error:
@@ -323,7 +327,11 @@ def _own_model(file: EvalFile, entry: ModelEntry) -> OpenModel:
 
 
 def open_entry(
-    entry: ModelEntry, *, cache: Cache | bool = False, api_key: str | None = None
+    entry: ModelEntry,
+    *,
+    cache: Cache | bool = False,
+    api_key: str | None = None,
+    prices: PriceTable | None = None,
 ) -> OpenModel:
     """The model that an entry describes.
 
@@ -331,7 +339,12 @@ def open_entry(
     """
     key = api_key if api_key is not None or entry.api_key_env is None else key_in(entry.api_key_env)
     return open_model(
-        entry.model, cache=cache, api_key=key, headers=dict(entry.headers), **_settings(entry)
+        entry.model,
+        cache=cache,
+        api_key=key,
+        headers=dict(entry.headers),
+        prices=prices,
+        **_settings(entry),
     )
 
 
@@ -392,7 +405,7 @@ def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudg
         raise SetupError("the calibration is used by nothing: add cascade, or weights: from labels")
     part = _KINDS.find(entry.kind)
     if part is None:
-        raise SetupError("there is no kind of judge {kind!r}", kind=entry.kind)
+        raise SetupError("unknown kind of judge {kind!r}", kind=entry.kind)
     with part.blamed():
         return list(_KINDS[entry.kind].make(file, entry, models))
 

@@ -7,7 +7,7 @@ The dataclasses are the format of the settings; criteria stand in the file as in
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import ClassVar
 
 import yaml
@@ -40,7 +40,7 @@ from adjudge.runs.project import ModelEntry
 FORMAT = 1
 MOST_VOTES = 50
 """Votes of one model on one instance."""
-_KEYS = ("test_case", "criteria", "judge", "instances", "note")
+_KEYS = ("test_case", "criteria", "judge", "instances", "note", "agreement")
 _ROW_KEYS = ("id", "fields", "expected", "note")
 _MOST_VALUES = 200_000
 _HERE = Message("the test case")
@@ -69,6 +69,14 @@ class CaseSettings:
     )
     tie_enabled: bool = key(Flag(), "Whether compared responses may be equally good.", True)
     language: str = key(Word(LANGUAGES), "Of the prompts.", "en")
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseAgreement:
+    """How many instances were judged as expected when the test case was saved."""
+
+    agreed: int = key(WholeNumber(least=0), "Instances judged as expected.")
+    count: int = key(WholeNumber(least=1), "Instances of which something is expected.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +110,8 @@ class TestCase:
     rows: tuple[ExpectedRow, ...] = ()
     note: str = ""
     """What was changed, in the words of who saved it."""
+    agreement: CaseAgreement | None = None
+    """None where it was saved without being judged as it is."""
 
     @property
     def criteria(self) -> Criteria:
@@ -180,6 +190,7 @@ class TestCase:
             "judge": settings_data(self.settings),
         }
         found |= {"note": self.note} if self.note else {}
+        found |= {"agreement": asdict(self.agreement)} if self.agreement else {}
         found["instances"] = [row.as_file() for row in self.rows]
         return dumped(found)
 
@@ -220,12 +231,15 @@ def parse_case(content: str, file: str) -> TestCase:
         _row(value, at, entry)
         for at, value in list_of(given.get("instances") or [], place.at("instances"))
     )
-    note = given.get("note")
+    note, agreement = given.get("note"), given.get("agreement")
     return TestCase(
         entry=entry,
         settings=settings,
         rows=rows,
         note="" if note is None else text(note, place.at("note")),
+        agreement=Record(CaseAgreement).read(agreement, place.at("agreement"))
+        if agreement
+        else None,
     )
 
 

@@ -102,7 +102,8 @@ def _of_models(file: EvalFile) -> Iterator[str]:
 def _foreign_address(entry: ModelEntry) -> str:
     """The address that the file names, unless it is this user's own server or the project's."""
     url = entry.base_url or ""
-    return "" if is_own_server(url) or url == find_project().base_url else url
+    is_own = not url or is_own_server(url) or url == find_project().base_url
+    return "" if is_own else url
 
 
 def _keys_sent(entry: ModelEntry) -> list[str]:

@@ -5,14 +5,13 @@ FOLDER-3, …, with the answers that still apply.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from adjudge.aio.files import sha256
 from adjudge.domain.frozen import text_hash
-from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.light import light_dataclass
 from adjudge.ledger.changes import judge_changes
 from adjudge.ledger.file import holds_run, is_same_configuration, read_meta
@@ -39,19 +38,21 @@ class ContinuedRun:
     """The run whose answers are taken where they still apply."""
 
 
-def find_place(run: EvalRun) -> ContinuedRun:
+def find_place(run: EvalRun, data: JsonObject) -> ContinuedRun:
     """The newest folder of the eval file that was made with this configuration and these rows;
     else a new one. A run that was not finished may go on with other rows.
+
+    ``data``: what ``data_fact`` says of the rows.
     """
     first = run.folder
     assert first is not None  # of a file, which has one by default
-    configuration, data = {"judges": run.configuration()}, data_fact(run.file)
+    configuration = {"judges": run.configuration()}
     before: tuple[Path, JsonObject] | None = None
     for folder in sorted(_folders(first), key=last_written, reverse=True):
         facts = _facts(folder)
         if folder != first and not _is_of(facts, run.file):
             continue
-        known = facts.get("configuration") or {}
+        known = object_in(facts.get("configuration"))
         same_rows = facts.get("ended") != "complete" or facts.get(_DATA) in (None, data.get(_DATA))
         if is_same_configuration(known, configuration) and (same_rows or not data):
             return ContinuedRun(folder)
@@ -104,7 +105,7 @@ def _numbered(first: Path) -> Iterator[Path]:
     yield from (first.with_name(f"{first.name}-{number}") for number in count(2))
 
 
-def _facts(folder: Path) -> dict[str, Any]:
+def _facts(folder: Path) -> JsonDict:
     with reading(folder) as ledger:
         return read_meta(ledger)
 
@@ -114,7 +115,7 @@ def _has_judgments(folder: Path) -> bool:
         return ledger.execute("SELECT 1 FROM judgments LIMIT 1").fetchone() is not None
 
 
-def _is_of(facts: Mapping[str, object], file: EvalFile) -> bool:
+def _is_of(facts: JsonObject, file: EvalFile) -> bool:
     """Whether a run is of this eval file: eval-2.yaml has runs/eval-2, too."""
     match facts:
         case {"resume": {"eval": {"path": str(path)}}}:

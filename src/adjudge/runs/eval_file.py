@@ -5,7 +5,7 @@ The dataclasses are the format: the reader and the schema both follow their fiel
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 from adjudge.data.conversations import PER, Per
 from adjudge.data.dataset import FORMATS, STDIN
 from adjudge.data.sources.open import ROW_FILES
-from adjudge.domain.instance import Instance
+from adjudge.domain.instance import GivenFields, Instance
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.vote import Mode
@@ -544,7 +544,7 @@ class EvalFile:
     """What is judged, where it was typed rather than read; with a path, where it was read from
     there already.
     """
-    given: Mapping[str, str | Sequence[str]] = field(default_factory=dict)
+    given: GivenFields = field(default_factory=dict)
     """Fields for every row that lacks its own."""
 
     @property

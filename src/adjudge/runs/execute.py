@@ -24,11 +24,12 @@ from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.engine.estimate import CostEstimate
 from adjudge.engine.run import Run, open_run
 from adjudge.engine.schedule import DeferredItems
-from adjudge.engine.session import Call, OnCall, OpenRun, opened_session, session
+from adjudge.engine.session import Call, OpenRun, opened_session, session
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, caller
 from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.reading.objects import ObjectFile
@@ -111,7 +112,7 @@ Event = (
 )
 """What happens in a run, in the order it happens: a row that no judge can judge, rows that hold
 nothing and are passed over, and rows whose judged text is empty, which are judged as they stand,
-are told of as they were read.
+are reported as they were read.
 """
 
 
@@ -134,7 +135,7 @@ def _nobody(event: Event) -> None:
 
 
 def _ignore(rows: OddRows) -> None:
-    """It is told of when it is judged."""
+    """It is reported when it is judged."""
 
 
 @light_dataclass(frozen=True)
@@ -147,6 +148,7 @@ class EvalRun:
     """Where it is kept; None where it is not."""
     limit: int | None = None
     facts: JsonObject = field(default_factory=dict)
+    prices: PriceTable = field(default_factory=PriceTable.load)
 
     @classmethod
     def of(
@@ -158,14 +160,17 @@ class EvalRun:
         folder: Path | None = None,
         limit: int | None = None,
         facts: JsonObject | None = None,
+        prices: PriceTable | None = None,
     ) -> EvalRun:
         """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``:
-        of the file's one model.
+        of the file's one model. ``prices``: by default those of ``PriceTable.load()``.
         """
-        made = judges(file, partial(open_entry, cache=cache, api_key=api_key))
+        table = prices or PriceTable.load()
+        opened = partial(open_entry, cache=cache, api_key=api_key, prices=table)
+        made = judges(file, opened, table)
         if file.data.path == STDIN:
             hold_stdin()
-        return cls(file, tuple(made), folder or file.run_folder, limit, facts or {})
+        return cls(file, tuple(made), folder or file.run_folder, limit, facts or {}, table)
 
     @contextmanager
     def execute(
@@ -196,7 +201,7 @@ class EvalRun:
             self.check_batches(batch)
 
         async def work(outbox: event_loop.Outbox[Event]) -> None:
-            on_call = _as_events(outbox) if calls else session().on_call
+            on_call = (lambda call: outbox.put(Called(call))) if calls else session().on_call
             with opened_session(replace(session(), on_call=on_call)):
                 await self._execute(run, limits, outbox, kept, batch)
 
@@ -208,7 +213,7 @@ class EvalRun:
     ) -> CostEstimate:
         """What is left of it would take; nothing is asked.
 
-        ``listen`` is told of the rows that could not be judged.
+        ``listen`` is called with the rows that could not be judged.
         """
         from adjudge.runs.known import (
             KnownVotes,
@@ -222,7 +227,7 @@ class EvalRun:
             for number, ready in enumerate(self.judges)
         ]
         found = [
-            ready.judge.estimate((item for _, item in items), known)
+            ready.judge.estimate((item for _, item in items), known, self.prices)
             for ready, items in zip(self.judges, passes, strict=True)
         ]
         return sum(found[1:], start=found[0])
@@ -311,8 +316,9 @@ class EvalRun:
         listen(RowsReadable())
         await outbox.drained()
         limits = None if budget == Budget() else budget
+        judges = self.configuration() if run or limits else {}
         async with (
-            open_run(run, self.configuration() if run or limits else {}, limits) as under_way,
+            open_run(run, judges, limits, self.prices) as under_way,
             _stopped_gently(listen, kept=run is not None),
         ):
             try:
@@ -454,7 +460,7 @@ class EvalRun:
 
 @asynccontextmanager
 async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
-    """The first interrupt is told of, and ends also a run that is not kept at a good place."""
+    """The first interrupt is reported, and ends also a run that is not kept at a good place."""
     open_budget = None if kept else caller().budget
 
     def stop() -> None:
@@ -464,10 +470,6 @@ async def _stopped_gently(listen: Listen, *, kept: bool) -> AsyncIterator[None]:
 
     with event_loop.stoppable(stop):
         yield
-
-
-def _as_events(outbox: event_loop.Outbox[Event]) -> OnCall:
-    return lambda call: outbox.put(Called(call))
 
 
 def _begun(rows: Iterator[tuple[int, object]]) -> Iterator[tuple[int, object]]:

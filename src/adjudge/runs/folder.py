@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
@@ -19,9 +20,10 @@ from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
 from adjudge.engine.backends.ray.place import kept_facts
 from adjudge.engine.identity import judge_identity
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import OpenBudget
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import FOLDER as BATCHES
 from adjudge.ledger.batches import Batch, batches_in, collectable
 from adjudge.ledger.codec import ANSWERS
@@ -99,6 +101,11 @@ class RunInfo(HtmlRepr):
     batches: tuple[Batch, ...] = ()
     """What was sent through providers' batch APIs, the oldest first."""
 
+    @cached_property
+    def prices(self) -> PriceTable:
+        """Those that held for the run."""
+        return prices_of(self.facts)
+
     def to_dict(self) -> JsonDict:
         """This run at a glance, as a JSON-ready dict."""
         criteria = [
@@ -106,11 +113,7 @@ class RunInfo(HtmlRepr):
             for one in self.criteria
         ]
         calls = {model: usage.calls for model, usage in self.usage.items()}
-        counts = {
-            "votes": self.votes,
-            "failed_votes": self.failed_votes,
-            "failed_calls": self.failed_calls,
-        }
+        counts = some_of(self, "votes", "failed_votes", "failed_calls")
         return {
             "folder": str(self.folder),
             "state": self.state,
@@ -231,19 +234,31 @@ def _count_votes(connection: sqlite3.Connection, *, forked: bool) -> tuple[int, 
     return len(kept), sum(kept)
 
 
+def prices_of(facts: JsonObject) -> PriceTable:
+    """The prices that held for a run; where it keeps none, or their file cannot be read,
+    today's.
+    """
+    match facts:
+        case {"resume": {"options": {"prices": str(path)}}} if Path(path).is_file():
+            with suppress(SetupError):
+                return PriceTable.load(path)
+    return PriceTable.load()
+
+
 def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
-    """What a run has cost until now, by today's prices; after a kill, with an estimate of what was
+    """What a run has cost until now, by its own prices; after a kill, with an estimate of what was
     under way.
 
     ``by_votes``: by what was answered alone, which is what can be known while it goes on.
     """
     with reading(folder) as connection:
-        kept = None if by_votes else read_meta(connection).get("spending")
+        facts = read_meta(connection)
+        kept = None if by_votes else facts.get("spending")
         used = {} if kept else used_in(connection)
     try:
         account = Account.of(kept) if kept else Account(used)
         account.write_off()
-        return OpenBudget(account=account).spent
+        return OpenBudget(prices=prices_of(facts), account=account).spent
     except (KeyError, TypeError, ValueError) as error:
         raise RunError(
             "{folder}: its account is not what adjudge writes ({error!r})",

@@ -131,7 +131,7 @@ def partitions(
     """The rows of an eval file's own data, numbered, so many at a time: for those whose engine
     brings no rows of its own.
 
-    ``tell`` is told of rows that cannot be judged, or are odd; without it a warning is logged.
+    ``tell`` is called with rows that cannot be judged, or are odd; without it a warning is logged.
     """
     numbered = enumerate(instances(eval_file_of(eval_file), tell or _log, limit))
     while chunk := list(islice(numbered, rows)):
@@ -171,6 +171,7 @@ class WorkerSettings:
     buffer: Buffer | None = None
     cache: bool = True
     limits: SharedLimits | None = None
+    prices: PriceTable | None = None
 
 
 class PartitionJudge:
@@ -194,7 +195,9 @@ class PartitionJudge:
                 "budget=Budget(max_calls=100), or use --on ray, which shares one budget",
                 path=file.path,
             )
-        self.made = EvalRun.of(replace(file, budget=BudgetEntry()), cache=settings.cache)
+        self.made = EvalRun.of(
+            replace(file, budget=BudgetEntry()), cache=settings.cache, prices=settings.prices
+        )
         self.store = opened_store(store)
         self._settings = settings
         if settings.limits:
@@ -211,7 +214,7 @@ class PartitionJudge:
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[OpenPartitionJudge]:
         """The store, open for as many partitions as come."""
-        prices = PriceTable.load()
+        prices = self.made.prices
         check_prices(self._settings.budget, prices, *self.configuration.values())
         named, buffer = self._settings.writer, self._settings.buffer
         configuration = {"judges": self.configuration}

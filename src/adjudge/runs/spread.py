@@ -95,15 +95,14 @@ def work_for(
         refuse_unfinished(folder)
         return None
     file = replace(made.file, budget=BudgetEntry(), path=made.file.path.absolute())
-    judged = PartitionJudge(
-        file, store, WorkerSettings(cache=cache)
-    )  # what is wrong is said before there are workers
+    settings = WorkerSettings(cache=cache, prices=made.prices)
+    judged = PartitionJudge(file, store, settings)  # what is wrong is said before there are workers
     return ClusterRun(
         folder,
         cluster,
         judged.configuration,
         models_of(made),
-        partial(_opened, file, cache),
+        partial(_opened, file, settings),
         partial(
             _routed,
             rows
@@ -111,6 +110,7 @@ def work_for(
         ),
         limits_of_run(budget, made.file.budget),
         made.facts,
+        made.prices,
     )
 
 
@@ -137,14 +137,14 @@ def _routed(rows: Rows, workers: int) -> Iterator[tuple[int, Chunk]]:
 
 def _opened(
     file: EvalFile,
-    cache: bool,
+    settings: WorkerSettings,
     store: SegmentStore,
     writer: str,
     budget: Budget | None,
     limits: SharedLimits,
 ) -> Opened[Chunk, Partition, Progress]:
-    settings = WorkerSettings(budget=budget, writer=writer, cache=cache, limits=limits)
-    return PartitionJudge(file, store, settings).opened()
+    own = replace(settings, budget=budget, writer=writer, limits=limits)
+    return PartitionJudge(file, store, own).opened()
 
 
 @dataclass

@@ -18,7 +18,7 @@ from adjudge.data.columns import columns_for
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import text_hash
 from adjudge.domain.instance import Instance
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.question import Choice
 from adjudge.domain.results import Result, Status
 from adjudge.domain.vote import Ballot, Vote
@@ -165,7 +165,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
     counts: bool = True
     """Whether what the target took is counted with this judge: with the first of a run."""
     answers: SharedAnswers = field(default_factory=SharedAnswers, repr=False, compare=False)
-    prices: PriceTable = field(default_factory=PriceTable.load, repr=False, compare=False)
+    prices: PriceTable = field(repr=False, compare=False, kw_only=True)
 
     @property
     def max_in_flight(self) -> int:
@@ -250,7 +250,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         return inner
 
     def _instance(
-        self, item: UnansweredRow, answers: Sequence[TargetAnswer], took: Mapping[str, object]
+        self, item: UnansweredRow, answers: Sequence[TargetAnswer], took: JsonObject
     ) -> Instance:
         """The row with its answer, or with the answers that are compared."""
         own, about = item.instance, dict(item.instance.metadata)
@@ -267,7 +267,7 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
                 texts["tool_call"] = answers[0].tool_calls
         return Instance({**own.fields, **texts}, self._name(item), {**about, **took, FIELD: row})
 
-    def _took(self, item: UnansweredRow, votes: Sequence[Vote]) -> dict[str, object]:
+    def _took(self, item: UnansweredRow, votes: Sequence[Vote]) -> JsonDict:
         """What the answer took, as further columns of the row."""
         if self.ready.compares:
             return {}
@@ -276,9 +276,9 @@ class AnsweredJudge(JudgeAround[UnansweredRow]):
         cost = self.prices.cost(variant.model.name, vote.usage) if asks_model else None
         return {"latency": round(vote.latency, 4), **({} if cost is None else {"cost": cost})}
 
-    def _answered_by(self, item: UnansweredRow) -> dict[str, object]:
+    def _answered_by(self, item: UnansweredRow) -> JsonDict:
         """Whose answer it is, to which row and for which time, as further columns of the row."""
-        found: dict[str, object] = {}
+        found: JsonDict = {}
         if not self.ready.compares:
             (variant,) = item.variants
             found["system"] = variant.system
@@ -361,12 +361,19 @@ def _apart(votes: Sequence[Vote]) -> tuple[list[Vote], list[Vote]]:
 
 
 def answered_first(
-    ready: ReadyJudge, variants: Sequence[Variant], answers: SharedAnswers, *, first: bool
+    ready: ReadyJudge,
+    variants: Sequence[Variant],
+    answers: SharedAnswers,
+    prices: PriceTable,
+    *,
+    first: bool,
 ) -> ReadyJudge:
     """The same judge, whose rows are answered before it looks at them."""
     if ready.per != "row":
         raise SetupError("what a target answers is judged row by row: leave per out")
-    judge = AnsweredJudge(ready, variants=tuple(variants), counts=first, answers=answers)
+    judge = AnsweredJudge(
+        ready, variants=tuple(variants), counts=first, answers=answers, prices=prices
+    )
     times = len({one.sample for one in variants})
     systems = tuple(dict.fromkeys(one.system for one in variants))
     return replace(

@@ -23,7 +23,6 @@ from adjudge.engine.run import check_prices
 from adjudge.errors import HALTS, RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.ledger.stores.merge import merge, refuse_newer
 from adjudge.ledger.stores.postgres import LEASE_SECONDS, PostgresStore
@@ -90,14 +89,20 @@ class _Worker:
         self._made, self._url, self._holder = made, url, uuid4().hex
         self.store = PostgresStore(url)
         models = models_of(made)
-        self._limits = PostgresLimits(url, self._holder, rates_of(models), budget, share)
+        self._limits = PostgresLimits(
+            url, self._holder, rates_of(models), budget, share, made.prices
+        )
         self._writer = f"postgres-{self._holder[:12]}"
         file = replace(made.file, budget=BudgetEntry())
         settings = WorkerSettings(
-            budget=nothing_of(budget), writer=self._writer, cache=cache, limits=self._limits
+            budget=nothing_of(budget),
+            writer=self._writer,
+            cache=cache,
+            limits=self._limits,
+            prices=made.prices,
         )
         self._judge = PartitionJudge(file, self.store, settings)
-        check_prices(budget, PriceTable.load(), *self._judge.configuration.values())
+        check_prices(budget, made.prices, *self._judge.configuration.values())
         self._spent = Spent()
 
     def begin(self) -> None:

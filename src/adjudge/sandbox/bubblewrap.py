@@ -77,7 +77,7 @@ class Bubblewrap(Wall):
             *_WALLS,
             *user,
             *_open_parents(files),
-            *_bound(files),
+            *[part for path in files for part in ("--ro-bind", str(path), str(path))],
             *scratch,
             *(
                 "--remount-ro",
@@ -94,7 +94,3 @@ def _open_parents(paths: list[Path]) -> list[str]:
     """The folders above, for whoever the process becomes: bwrap makes them for root alone."""
     parents = dict.fromkeys(parent for path in paths for parent in reversed(path.parents[:-1]))
     return [part for parent in parents for part in ("--perms", "0755", "--dir", str(parent))]
-
-
-def _bound(paths: list[Path]) -> list[str]:
-    return [part for path in paths for part in ("--ro-bind", str(path), str(path))]

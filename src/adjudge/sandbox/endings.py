@@ -65,7 +65,10 @@ def after_failure(report: FailureReport, limits: Limits) -> Ending:
     """The code raised, or its output cannot be handed over."""
     kind, said = report.kind, report.message
     if kind == "MemoryError" or report.memory:
-        return _no_memory(limits)
+        return Ending(
+            error=MemoryLimit,
+            text=Message("the code asked for more than {most} MB of memory", most=limits.memory_mb),
+        )
     if kind == "NotJSON":
         return Ending(
             error=Crashed,
@@ -152,11 +155,4 @@ def not_shut(reason: str) -> Ending:
     return Ending(
         error=SandboxError,
         text=Message("the sandbox could not be shut, so nothing was run: {reason}", reason=reason),
-    )
-
-
-def _no_memory(limits: Limits) -> Ending:
-    return Ending(
-        error=MemoryLimit,
-        text=Message("the code asked for more than {most} MB of memory", most=limits.memory_mb),
     )

@@ -40,7 +40,7 @@ def find_sandbox(name: str | None = None) -> Sandbox:
         return NoSandbox()
     if name is not None and name not in WALLS:
         raise SetupError(
-            "unknown sandbox {name!r}: there are {known} and none",
+            "unknown sandbox {name!r}; known: {known} and none",
             name=name,
             known=", ".join(WALLS),
         )

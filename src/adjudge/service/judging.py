@@ -56,15 +56,16 @@ class JudgingService:
         models: Sequence[ModelEntry],
         *,
         budget: Budget | None = None,
+        prices: PriceTable | None = None,
         cache: bool = True,
         language: str = "en",
     ) -> None:
         """``budget``: for as long as this lives; None: no limit."""
         self.language = language
-        self._opened = {entry: open_entry(entry, cache=cache) for entry in models}
+        self._opened = {entry: open_entry(entry, cache=cache, prices=prices) for entry in models}
         self._models = tuple(models)
         self._lock = threading.Lock()
-        self.open_budget = OpenBudget(budget)
+        self.open_budget = OpenBudget(budget, prices)
         """What all may spend together, and have spent."""
         check_prices(
             budget,
@@ -148,7 +149,7 @@ class JudgingService:
             models=self._models,
             rows=(row,),
         )
-        run = EvalRun(file, tuple(judges(file, self._model)), None)
+        run = EvalRun(file, tuple(judges(file, self._model)), None, prices=self.open_budget.prices)
         open_budget = self.open_budget
         try:
             with calling(open_budget), run.execute() as events:
@@ -170,9 +171,8 @@ class JudgingService:
                 self.open_budget = OpenBudget(halted.budget, halted.prices, halted.account)
 
 
-def paid_for(models: Sequence[ModelEntry]) -> list[str]:
+def paid_for(models: Sequence[ModelEntry], prices: PriceTable) -> list[str]:
     """Those that cost money, or may."""
-    prices = PriceTable.load()
     found = [(name, prices.of(name)) for name in (open_entry(entry).name for entry in models)]
     return [name for name, price in found if price is None or price.input or price.output]
 

@@ -34,7 +34,6 @@ class RowsPage:
     """What the next page is asked for with; None behind the last."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "run": self.run,
             "judge": self.judge,
@@ -112,9 +111,7 @@ class RunIndex:
     def _find(self, name: str) -> Path:
         found = runs_inside(self._root).get(name)
         if found is None:
-            raise NoSuchRun(
-                "there is no run {name!r}: the list of runs shows those there are", name=name
-            )
+            raise NoSuchRun("no run is called {name!r}: see the list of runs", name=name)
         return found
 
 

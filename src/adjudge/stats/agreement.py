@@ -190,7 +190,6 @@ class TwoRaters:
         return cls(len(pairs), accuracy(table), cohen_kappa(table))
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "n": self.count,
             "accuracy": self.accuracy.value,

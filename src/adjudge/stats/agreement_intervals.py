@@ -32,6 +32,13 @@ Distance = Literal["nominal", "linear", "quadratic"]
 Pairs = Sequence[tuple[Value, Value]]
 
 
+def too_few_units(clusters: Clusters) -> Message:
+    """Why there is no interval: rows that belong together are one unit."""
+    if clusters is None:
+        return Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
+    return Message("fewer than {least} groups of labelled rows have no interval", least=LEAST_ROWS)
+
+
 def with_limits(
     figure: Figure, limits: Interval | None, rows: int, clusters: Clusters, level: float
 ) -> Estimate:
@@ -42,7 +49,7 @@ def with_limits(
         reason = figure.reason or Message("one option alone was seen: no interval")
         return Estimate(figure.value, None, None, rows, method, level, reason)
     if units < LEAST_ROWS:
-        reason = Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
+        reason = too_few_units(clusters)
         return Estimate(figure.value, None, None, rows, method, level, reason)
     lower, upper = min(limits.lower, figure.value), max(limits.upper, figure.value)
     return Estimate(figure.value, lower, upper, rows, method, level)

@@ -150,7 +150,7 @@ def first_rate(
 
 
 def first_advantage(
-    right_when_first: Sequence[bool], right_when_second: Sequence[bool], *, level: float = 0.95
+    right_when_first: Sequence[bool], right_when_second: Sequence[bool]
 ) -> Estimate:
     """With labels: how much more often the judge is right when the right answer is shown first than
     when it is shown second.
@@ -162,13 +162,10 @@ def first_advantage(
             Message("the right answer was never shown first"),
             Message("the right answer was never shown second"),
         ),
-        level,
     )
 
 
-def self_preference(
-    own_upheld: Sequence[bool], others_upheld: Sequence[bool], *, level: float = 0.95
-) -> Estimate:
+def self_preference(own_upheld: Sequence[bool], others_upheld: Sequence[bool]) -> Estimate:
     """How much more often the better answer is picked when the judge's own family wrote it (equal
     opportunity).
 
@@ -182,50 +179,37 @@ def self_preference(
             Message("no better answer is by the judge's own family"),
             Message("no better answer is by others"),
         ),
-        level,
     )
 
 
-def preference_among_equals(
-    picked_own: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95
-) -> Estimate:
+def preference_among_equals(picked_own: Sequence[bool]) -> Estimate:
     """Without labels: of pairs that are equally good, how much oftener than half the judge picks
     its own family's.
     """
     if not picked_own:
         return undefined(
-            "share",
-            0,
-            Message("no pair of equal quality with one answer by its own family"),
-            level=level,
+            "share", 0, Message("no pair of equal quality with one answer by its own family")
         )
-    interval = label_interval([float(own) for own in picked_own], level=level, clusters=clusters)
+    found = label_interval([float(own) for own in picked_own])
+    half = 0.5
     return Estimate(
-        fmean(picked_own) - 0.5,
-        interval.lower - 0.5,
-        interval.upper - 0.5,
-        len(picked_own),
-        "share",
-        level,
+        fmean(picked_own) - half, found.lower - half, found.upper - half, len(picked_own), "share"
     )
 
 
 def _difference_of_shares(
-    one: Sequence[bool], other: Sequence[bool], missing: tuple[str, str], level: float
+    one: Sequence[bool], other: Sequence[bool], missing: tuple[str, str]
 ) -> Estimate:
     """Newcombe's way: the limits of both shares, joined."""
     count = len(one) + len(other)
     for values, reason in zip((one, other), missing, strict=True):
         if not values:
-            return undefined("Newcombe", count, reason, level=level)
+            return undefined("Newcombe", count, reason)
     p, q = fmean(one), fmean(other)
-    mine, theirs = (
-        share_limits(sum(one), len(one), level=level),
-        share_limits(sum(other), len(other), level=level),
-    )
+    mine, theirs = (share_limits(sum(each), len(each)) for each in (one, other))
     below = math.sqrt((p - mine.lower) ** 2 + (theirs.upper - q) ** 2)
     above = math.sqrt((mine.upper - p) ** 2 + (q - theirs.lower) ** 2)
-    return Estimate(p - q, p - q - below, p - q + above, count, "Newcombe", level)
+    return Estimate(p - q, p - q - below, p - q + above, count, "Newcombe")
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,18 +282,11 @@ class Padding:
     p_value: float
 
 
-def padding_effect(
-    plain: Sequence[bool], padded: Sequence[bool], *, clusters: Clusters = None, level: float = 0.95
-) -> Padding:
+def padding_effect(plain: Sequence[bool], padded: Sequence[bool]) -> Padding:
     """Without labels: how many more answers pass once they are padded."""
     gained = sum(after and not before for before, after in zip(plain, padded, strict=True))
     lost = sum(before and not after for before, after in zip(plain, padded, strict=True))
-    found = compare(
-        [float(one) for one in padded],
-        [float(one) for one in plain],
-        clusters=clusters,
-        level=level,
-    )
+    found = compare([float(one) for one in padded], [float(one) for one in plain])
     return Padding(found, sign_test(gained, lost))
 
 

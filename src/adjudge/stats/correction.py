@@ -211,7 +211,10 @@ def post_stratified(
         estimate = Estimate(value, interval.lower, interval.upper, labels, METHOD, level)
         return Corrected(estimate, tuple(parts), merged, value, value)
     (lowest, low), (highest, high) = (
-        _weighted(_assumed(parts, end), level, row_effect) for end in (0.0, 1.0)
+        _weighted(
+            [part if part.labels else _Known(part.rows, end) for part in parts], level, row_effect
+        )
+        for end in (0.0, 1.0)
     )
     estimate = Estimate(
         None,
@@ -265,10 +268,6 @@ class _Known:
 
     rows: int
     mean: float
-
-
-def _assumed(parts: Iterable[Stratum], value: float) -> list[Stratum | _Known]:
-    return [part if part.labels else _Known(part.rows, value) for part in parts]
 
 
 def _weighted(

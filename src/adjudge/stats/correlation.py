@@ -21,14 +21,7 @@ def pearson(first: Sequence[float], second: Sequence[float], counts: Counts = No
     """The correlation of the values; None where one of the series never varies, or there are fewer
     than two.
     """
-    if len(first) != len(second):
-        raise ValueError(
-            Message(
-                "two series of one length are needed, not of {one} and {other}",
-                one=len(first),
-                other=len(second),
-            )
-        )
+    _check_lengths(first, second)
     if len(first) < 2:
         return None
     weights = counts or [1] * len(first)
@@ -54,14 +47,7 @@ def kendall(first: Sequence[float], second: Sequence[float], counts: Counts = No
     """Kendall's tau-b: pairs in the same order less pairs in the opposite one, with ties
     discounted.
     """
-    if len(first) != len(second):
-        raise ValueError(
-            Message(
-                "two series of one length are needed, not of {one} and {other}",
-                one=len(first),
-                other=len(second),
-            )
-        )
+    _check_lengths(first, second)
     weights = counts or [1] * len(first)
     total = sum(weights)
     pairs = total * (total - 1) // 2
@@ -70,6 +56,17 @@ def kendall(first: Sequence[float], second: Sequence[float], counts: Counts = No
         return None
     value = _concordance(first, second, weights) / (math.sqrt(tied[0]) * math.sqrt(tied[1]))
     return max(-1.0, min(1.0, value))
+
+
+def _check_lengths(first: Sequence[float], second: Sequence[float]) -> None:
+    if len(first) != len(second):
+        raise ValueError(
+            Message(
+                "two series of one length are needed, not of {one} and {other}",
+                one=len(first),
+                other=len(second),
+            )
+        )
 
 
 def ranks(values: Sequence[float], counts: Counts = None) -> list[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
+from adjudge.messages import Message
 
 
 @light_dataclass(frozen=True)
@@ -33,8 +34,14 @@ class Estimate:
         """From the lower limit to the upper one."""
         return None if self.lower is None or self.upper is None else self.upper - self.lower
 
+    def told(self, sentence: Message, limits: Message) -> Message:
+        """The sentence with the value and its limits; why there are none, where there are none."""
+        if self.value is None or self.width is None:
+            return Message("not measured: {reason}", reason=self.reason)
+        said = Message(limits, **some_of(self, "lower", "upper", "count"))
+        return Message(sentence, value=self.value, limits=said)
+
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         limits = some_of(self, "value", "lower", "upper")
         return {**limits, "n": self.count, "reason": self.reason}
 

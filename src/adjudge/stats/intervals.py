@@ -208,17 +208,15 @@ def agresti_coull(share: float, of: float, critical: float, level: float = 0.95)
     return Interval(max(0.0, middle - reach), min(1.0, middle + reach), level)
 
 
-def wilson(
-    hits: float, of: float, *, level: float = 0.95, critical: float | None = None
-) -> Interval:
-    """Wilson's interval of a share: holds for few cases and for shares near 0 or 1 too.
-
-    Both numbers may be fractions (cases that count less because they belong together); ``critical``
-    then stands in for the normal quantile.
-    """
+def _check_share(hits: float, of: float) -> None:
     if not 0 <= hits <= of or of == 0:
         raise ValueError(Message("{hits} of {of} is not a share", hits=hits, of=of))
-    z, share = critical or z_two_sided(level), hits / of
+
+
+def wilson(hits: float, of: float, *, level: float = 0.95) -> Interval:
+    """Wilson's interval of a share: holds for few cases and for shares near 0 or 1 too."""
+    _check_share(hits, of)
+    z, share = z_two_sided(level), hits / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z / (1 + z * z / of) * math.sqrt(share * (1 - share) / of + z * z / (4 * of * of))
     return Interval(max(0.0, middle - half), min(1.0, middle + half), level)
@@ -244,11 +242,11 @@ def share_limits(
     """On each side the wider one of Clopper and Pearson's exact limit and Agresti and Coull's.
 
     Each limit by itself misses no oftener than ``(1 - level) / 2``, and several of them joined by
-    :func:`mover` hold where Wilson's dip (rates near 0 and 1). Both numbers may be fractions, and
-    ``critical`` another quantile, as in :func:`wilson`.
+    :func:`mover` hold where Wilson's dip (rates near 0 and 1). Both numbers may be fractions (cases
+    that count less because they belong together); ``critical`` then stands in for the normal
+    quantile.
     """
-    if not 0 <= hits <= of or of == 0:
-        raise ValueError(Message("{hits} of {of} is not a share", hits=hits, of=of))
+    _check_share(hits, of)
     normal, risk = z_two_sided(level), (1 - level) / 2
     quantile = critical or normal
     wide = agresti_coull(hits / of, of, quantile, level)
@@ -265,8 +263,7 @@ def upper_limit(hits: int, of: int, *, risk: float) -> float:
     """Clopper and Pearson's upper limit of a share: the true one lies above it with probability
     ``risk`` at most.
     """
-    if not 0 <= hits <= of or of == 0:
-        raise ValueError(Message("{hits} of {of} is not a share", hits=hits, of=of))
+    _check_share(hits, of)
     return 1.0 if hits == of else beta_quantile(1 - risk, hits + 1, of - hits)
 
 

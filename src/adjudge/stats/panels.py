@@ -9,7 +9,7 @@ majority nor Dawid and Skene's model can be trusted.
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -48,32 +48,20 @@ class Alikeness:
     reason: str = ""
 
 
-def alikeness(
-    votes: Votes, truth: Sequence[str | None], weights: Mapping[str, float] | None = None
-) -> Alikeness:
+def alikeness(votes: Votes, truth: Sequence[str | None]) -> Alikeness:
     """The correlation of errors, and the effective number of members; a pair without a correlation
     counts as unrelated.
     """
-    shares = (
-        dict.fromkeys(votes, 1.0)
-        if weights is None
-        else {name: max(0.0, weights[name]) for name in votes}
-    )
     if not any(true is not None for true in truth):
         return Alikeness({}, None, Message("no row has a label"))
     found = {
         (one, other): _error_correlation(votes[one], votes[other], truth)
         for one, other in combinations(votes, 2)
     }
-    both = 2 * math.fsum(
-        shares[one] * shares[other] * (value or 0.0) for (one, other), value in found.items()
-    )
-    own = math.fsum(share**2 for share in shares.values())
-    total = math.fsum(shares.values())
-    if total == 0:
-        return Alikeness(found, None, Message("no member has a weight"))
-    effective = total**2 / (own + both) if own + both > 0 else float(len(shares))
-    return Alikeness(found, min(float(len(shares)), max(1.0, effective)))
+    members = float(len(votes))
+    worth = members + 2 * math.fsum(value or 0.0 for value in found.values())
+    effective = members**2 / worth if worth > 0 else members
+    return Alikeness(found, min(members, max(1.0, effective)))
 
 
 def _error_correlation(
@@ -89,16 +77,12 @@ def _error_correlation(
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each member's vote for each option counts."""
+    """How much each member's vote counts."""
 
-    by_member: dict[str, dict[str, float]]
+    by_member: dict[str, float]
     labels: int
     shrunk: float
     """How far they were drawn to equal weights: 1 without labels, 0 from 20 labels on."""
-
-    def of(self, member: str) -> float:
-        """The mean weight of a member over the options."""
-        return fmean(self.by_member[member].values())
 
 
 def weights_from_labels(
@@ -112,20 +96,11 @@ def weights_from_labels(
     to the best member there.
     """
     fitted = _fitted(votes, truth, options)
-    return _towards_equal(
-        {name: dict.fromkeys(options, weight) for name, weight in fitted.items()}, truth
-    )
-
-
-def _towards_equal(raw: Mapping[str, Mapping[str, float]], truth: Sequence[str | None]) -> Weights:
     labels = sum(true is not None for true in truth)
     shrunk = max(0.0, 1 - labels / ENOUGH_LABELS)
-    middle = fmean(weight for row in raw.values() for weight in row.values())
+    middle = fmean(fitted.values())
     equal = middle if middle > 0 else 1.0
-    mixed = {
-        name: {option: (1 - shrunk) * weight + shrunk * equal for option, weight in row.items()}
-        for name, row in raw.items()
-    }
+    mixed = {name: (1 - shrunk) * weight + shrunk * equal for name, weight in fitted.items()}
     return Weights(mixed, labels, shrunk)
 
 
@@ -187,16 +162,7 @@ def weighted_vote(said: Mapping[str, str | None], weights: Weights) -> str | Non
     totals: dict[str, float] = defaultdict(float)
     for member, option in said.items():
         if option is not None:
-            totals[option] += weights.by_member[member].get(option, 0.0)
-    return _single_best(totals)
-
-
-def majority(said: Mapping[str, str | None]) -> str | None:
-    """The option with the most votes; None where nobody voted or two options are level."""
-    return _single_best(Counter(option for option in said.values() if option is not None))
-
-
-def _single_best(totals: Mapping[str, float]) -> str | None:
+            totals[option] += weights.by_member[member]
     best = sorted(totals, key=lambda option: -totals[option])[:2]
     if not best or (
         len(best) == 2 and math.isclose(totals[best[0]], totals[best[1]], abs_tol=1e-12)

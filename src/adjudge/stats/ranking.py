@@ -397,7 +397,7 @@ def _place(
         rating(own[name]),
         rating(limits.lower) if limits else None,
         rating(limits.upper) if limits else None,
-        round(_rank(name, own)),
+        1 + sum(value > own[name] + 1e-9 for value in own.values()),
         1 + sum(worse == name for _, worse in apart),
         len(own) - sum(better == name for better, _ in apart),
         wins,
@@ -420,10 +420,6 @@ def _widened(drawn: Sequence[float], middle: float, prompts: int, level: float) 
 def _wider(level: float, prompts: int) -> float:
     student = t_quantile((1 + level) / 2, prompts - 1) / z_two_sided(level)
     return student * math.sqrt(prompts / (prompts - 1))
-
-
-def _rank(name: str, log_strengths: Mapping[str, float]) -> float:
-    return 1.0 + sum(value > log_strengths[name] + 1e-9 for value in log_strengths.values())
 
 
 def rating(log_strength: float) -> float:

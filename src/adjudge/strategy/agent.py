@@ -91,7 +91,10 @@ class Agent:
 
     def manual(self) -> list[tuple[str, str]]:
         """Each tool as the model is told of it: signature, and the first line of its docstring."""
-        return [(f"{name}{_signature(tool)}", _about(tool)) for name, tool in self.toolbox.items()]
+        return [
+            (f"{name}{_signature(tool)}", (inspect.getdoc(tool) or "").partition("\n")[0])
+            for name, tool in self.toolbox.items()
+        ]
 
     def variables(self) -> list[tuple[str, str]]:
         """Each input as the model is told of it."""
@@ -138,7 +141,3 @@ def _signature(tool: Tool, *, evaluated: bool = True) -> str:
         return _signature(tool, evaluated=False)
     except (TypeError, ValueError):
         return "(…)"
-
-
-def _about(tool: Tool) -> str:
-    return (inspect.getdoc(tool) or "").partition("\n")[0]

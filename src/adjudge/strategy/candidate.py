@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.sampled import SampledResult
 from adjudge.errors import NoValidCandidate
@@ -47,14 +48,9 @@ class Try:
         return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
 
     def to_dict(self) -> JsonDict:
-        """This try as a JSON-ready dict."""
-        results = [result.to_dict() for result in self.results]
         return {
-            "code": self.code,
-            "reasons": list(self.reasons),
-            "cost": self.cost,
-            "no_cost": self.no_cost,
-            "results": results,
+            **some_of(self, "code", "reasons", "cost", "no_cost"),
+            "results": [result.to_dict() for result in self.results],
         }
 
 
@@ -84,15 +80,9 @@ class Candidate:
         return self.tries[-1].results if self.tries else ()
 
     def to_dict(self) -> JsonDict:
-        """This candidate as a JSON-ready dict."""
-        tries = [one.to_dict() for one in self.tries]
         return {
-            "number": self.number,
-            "state": self.state,
-            "why": self.why,
-            "code": self.code,
-            "cost": self.cost,
-            "tries": tries,
+            **some_of(self, "number", "state", "why", "code", "cost"),
+            "tries": [one.to_dict() for one in self.tries],
         }
 
 
@@ -151,21 +141,13 @@ class Selection:
         return [one.cost for one in self.candidates if one.cost is not None]
 
     def to_dict(self) -> JsonDict:
-        """This selection as a JSON-ready dict."""
-        fresh = {"cost": self.fresh.cost, "reason": self.fresh.reason} if self.fresh else None
-        chosen = {
-            "cost": self.cost,
-            "compared": self.compared,
-            "cost_spread": self.cost_spread,
-            "cost_is": self.cost_is,
-        }
         return {
             "task": self.task,
             "output": cast(JsonValue, self.raw),
             "stdout": self.stdout,
             "winner": self.winner.number if self.winner else None,
-            **chosen,
-            "fresh": fresh,
+            **some_of(self, "cost", "compared", "cost_spread", "cost_is"),
+            "fresh": some_of(self.fresh, "cost", "reason") if self.fresh else None,
             "candidates": [one.to_dict() for one in self.candidates],
         }
 

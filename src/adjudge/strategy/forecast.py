@@ -61,7 +61,7 @@ def _written(
         0,
         int(answered),
         (fewest.calls, most.calls),
-        (_tokens(fewest), _tokens(most)),
+        (fewest.tokens, most.tokens),
         (spent[0] or 0.0, spent[1] or 0.0),
         (model.name,) if None in spent else (),
     )
@@ -77,7 +77,3 @@ def _judged(
     )
     calls, tokens, usd = (end[1] * times for end in (once.calls, once.tokens, once.usd))
     return CostEstimate(0, 0, (0, round(calls)), (0, round(tokens)), (0.0, usd), once.unpriced)
-
-
-def _tokens(usage: Usage) -> int:
-    return usage.prompt_tokens + usage.completion_tokens

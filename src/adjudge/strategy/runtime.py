@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, overload
 
 from adjudge.aio import event_loop
 from adjudge.aio.event_loop import sync_edge
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Prompt
 from adjudge.engine.estimate import CostEstimate, Known
@@ -20,6 +21,7 @@ from adjudge.engine.session import collecting_keys
 from adjudge.errors import SandboxError, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
+from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.prompts.render import ProgramWanted, check_language, render_program
 from adjudge.sandbox.base import Limits, Sandbox
@@ -37,7 +39,7 @@ from adjudge.strategy.weigh import fresh_cost
 from adjudge.strategy.writer import Conversations, from_function
 from adjudge.verdicts.code_text import extract_code
 
-Given = Mapping[str, object] | None
+Given = Inputs | None
 Kept = RunFolder | None
 Limit = Budget | None
 
@@ -71,6 +73,8 @@ class Runtime:
     seed: int | None = field(default=None, kw_only=True)
     on_try: Watcher | None = field(default=None, kw_only=True)
     """Called with a candidate's number and each of its tries, as they end."""
+    prices: PriceTable | None = field(default=None, kw_only=True)
+    """By default those of ``PriceTable.load()``."""
     last: Selection | None = field(default=None, init=False, repr=False)
     """All candidates of the last call, also when it raised."""
 
@@ -108,7 +112,7 @@ class Runtime:
         agent: Agent,
         task: str,
         *,
-        inputs: Mapping[str, object] | None = None,
+        inputs: Inputs | None = None,
         detail: bool = False,
         run: RunFolder | None = None,
         budget: Budget | None = None,
@@ -159,7 +163,7 @@ class Runtime:
         agent: Agent,
         task: str,
         *,
-        inputs: Mapping[str, object] | None = None,
+        inputs: Inputs | None = None,
         known: Known | None = None,
     ) -> CostEstimate:
         """What ``jit`` would take; nothing is asked.
@@ -170,7 +174,7 @@ class Runtime:
         check_inputs(agent, inputs or {})
         asked = self._asked(agent, task)
         writer = None if asked.strategy.generate else self._conversations(asked, inputs or {})
-        return forecast(asked, writer, known)
+        return forecast(asked, writer, known, self.prices)
 
     async def _selected(
         self,
@@ -190,7 +194,7 @@ class Runtime:
         asked = self._asked(agent, task)
         search = Search(self._work(asked, inputs or {}))
         settings = self._configuration(asked, inputs or {}) if run or budget else {}
-        async with everything_in(run, settings, budget) as under_way:
+        async with everything_in(run, settings, budget, self.prices) as under_way:
             self.last = await self._select(sandbox, asked, search, inputs)
             if under_way:
                 await keep_candidates(under_way, self.last, search.asked)
@@ -225,11 +229,9 @@ class Runtime:
             task=agent.task, candidates=search.candidates(), cost_is=agent.strategy.cost_is
         )
 
-    def _configuration(self, agent: Agent, inputs: Mapping[str, object]) -> dict[str, JsonDict]:
+    def _configuration(self, agent: Agent, inputs: Inputs) -> dict[str, JsonDict]:
         own = {
-            "language": self.language,
-            "temperature": self.temperature,
-            "seed": self.seed,
+            **some_of(self, "language", "temperature", "seed"),
             "inputs": dict(inputs),
         }
         writers = [] if agent.strategy.generate else agent.writers(self.llm)
@@ -240,7 +242,7 @@ class Runtime:
             return await asyncio.to_thread(find_sandbox, self.sandbox)
         return self.sandbox
 
-    def _work(self, agent: Agent, inputs: Mapping[str, object]) -> Work:
+    def _work(self, agent: Agent, inputs: Inputs) -> Work:
         known = (*agent.toolbox, *agent.inputs, *inputs)
         return Work(
             strategy=agent.strategy,
@@ -251,12 +253,12 @@ class Runtime:
             on_try=self.on_try,
         )
 
-    def _writer(self, agent: Agent, inputs: Mapping[str, object]) -> Write:
+    def _writer(self, agent: Agent, inputs: Inputs) -> Write:
         if agent.strategy.generate is not None:
             return from_function(agent.strategy.generate, agent.task, agent)
         return self._conversations(agent, inputs).write
 
-    def _conversations(self, agent: Agent, inputs: Mapping[str, object]) -> Conversations:
+    def _conversations(self, agent: Agent, inputs: Inputs) -> Conversations:
         models, start = agent.writers(self.llm), _first_prompt(self, agent, inputs)
         return Conversations(
             models,
@@ -294,7 +296,7 @@ class Runtime:
         )
 
 
-def _first_prompt(runtime: Runtime, agent: Agent, inputs: Mapping[str, object]) -> Prompt:
+def _first_prompt(runtime: Runtime, agent: Agent, inputs: Inputs) -> Prompt:
     typed = agent.variables() or [(name, type(value).__name__) for name, value in inputs.items()]
     wanted = ProgramWanted(
         task=agent.task,

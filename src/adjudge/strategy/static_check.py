@@ -200,7 +200,7 @@ class _Reader(ast.NodeVisitor):
             not hasattr(builtins, node.id)
             and node.id not in self.names
             and _WILD not in self.names
-            and _plain_name(node.id)
+            and not node.id.startswith("__")
         ):
             self._refuse(node, Message("name {id} is not defined", id=node.id))
 
@@ -280,10 +280,6 @@ def _plain(name: str) -> bool:
     if not (name.startswith("__") and name.endswith("__") and len(name) > 4):
         return True
     return name[2:-2] in _PLAIN_DUNDERS
-
-
-def _plain_name(name: str) -> bool:
-    return not name.startswith("__")
 
 
 def _plain_text(text: str) -> bool:

@@ -260,14 +260,9 @@ def _no_explanation(result: QualitativeResult) -> str:
 
 
 def _number(said: _Said, name: str) -> float:
-    if said.unanswered:
-        raise _NoCost(
-            Message("its cost is not known: {name}: {error}", name=name, error=said.error)
-        )
-    if said.error:
-        raise _NoNumber(
-            Message("its cost is not known: {name}: {error}", name=name, error=said.error)
-        )
+    if said.error is not None:
+        kind = _NoCost if said.unanswered else _NoNumber
+        raise kind(Message("its cost is not known: {name}: {error}", name=name, error=said.error))
     if said.fallbacks:
         raise _NoCost(
             Message(

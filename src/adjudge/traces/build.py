@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -40,28 +40,18 @@ class _Draft:
     usage: Usage | None = None
     usd: float | None = None
     source: str | None = None
+    started: float | None = None
     turn: int = 0
     """Which message it came in."""
     joined: bool = False
     """Whether a record of the tool itself was joined to the call."""
 
     def step(self, number: int, agents: Container[str]) -> Step:
-        if self.call is None:
-            return self._step(number, self.kind, self.text, None, self.missing)
-        back = self.result or Returned(None)
-        call = ToolCall(self.call.name, self.call.arguments, back.text, back.error)
-        to = handed_to(self.call, back.text, agents)
-        kind: StepKind = "called" if to is None else "handed over"
-        return self._step(number, kind, to or "", call, self.missing or back.missing)
-
-    def _step(
-        self,
-        number: int,
-        kind: StepKind,
-        text: str,
-        call: ToolCall | None,
-        missing: Missing | None,
-    ) -> Step:
+        kind, text, call, back = self.kind, self.text, None, self.result or Returned(None)
+        if self.call is not None:
+            call = ToolCall(self.call.name, self.call.arguments, back.text, back.error)
+            to = handed_to(self.call, back.text, agents)
+            kind, text = "called" if to is None else "handed over", to or ""
         return Step(
             number,
             self.actor,
@@ -69,11 +59,12 @@ class _Draft:
             text,
             call,
             self.depth,
-            missing,
+            self.missing or back.missing,
             self.seconds,
             self.usage,
             self.usd,
             self.source,
+            self.started,
         )
 
 
@@ -224,6 +215,7 @@ class Builder:
         depth: int = 0,
         seconds: float | None = None,
         source: str | None = None,
+        started: float | None = None,
     ) -> None:
         """What a tool itself recorded of a call: it is joined to the model's call, where there is
         one, and stands where the tool began.
@@ -237,6 +229,7 @@ class Builder:
             self._drafts[draft] = self._drafts.pop(draft)
             self._unjoined.remove(draft)
         draft.joined, draft.source = True, source or draft.source
+        draft.started = started if draft.started is None else draft.started
         if seconds is not None:  # beside those of the model call that made it
             draft.seconds = (draft.seconds or 0.0) + seconds
         if draft.result is None or not draft.said_back:
@@ -300,6 +293,7 @@ class Builder:
         if drafts:
             first = drafts[0]
             first.usage, first.usd, first.seconds = turn.usage, turn.usd, turn.seconds
+            first.started = turn.started
 
     def _claim(self, draft: _Draft) -> None:
         """The model call before it, of which only the cost is recorded, made this step."""
@@ -372,14 +366,16 @@ def _draft_of(
     depth, source = turn.depth, turn.source
     if isinstance(part, CalledTool):
         return _Draft(actor, "called", call=part, depth=depth, missing=part.missing, source=source)
-    if isinstance(part, HandedOver):
-        return _Draft(actor, "handed over", part.to, depth=depth, source=source)
-    if isinstance(part, Retrieved):
-        return _Draft(actor, "retrieved", part.text, depth=depth, source=source)
-    if isinstance(part, Thought):
-        return _Draft(actor, "thought", part.text, depth=depth, source=source)
-    kind: StepKind = "noted" if actor == "system" else "said"
-    return _Draft(actor, kind, part.text, depth=depth, missing=part.missing, source=source)
+    kind = _KINDS.get(type(part), "noted" if actor == "system" else "said")
+    missing = part.missing if isinstance(part, Said) else None
+    return _Draft(actor, kind, part.text, depth=depth, missing=missing, source=source)
+
+
+_KINDS: Mapping[type, StepKind] = {
+    HandedOver: "handed over",
+    Retrieved: "retrieved",
+    Thought: "thought",
+}
 
 
 def built(

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from adjudge.traces.values import Object, first_of, id_at, number, objects, parsed
+from adjudge.traces.values import Object, first_of, id_at, number, object_in, objects, parsed
 
 _ANTHROPIC = "message_start"
 _DELTAS = {
@@ -62,7 +62,7 @@ def joined_chunks(values: list[Any]) -> list[Any]:
             response.add(value)
         else:
             if value["type"] == _ANTHROPIC:
-                message = _object(value.get("message"))
+                message = object_in(value, "message")
                 messages.append({**message, "role": "assistant", "content": {}})
                 made.append(messages[-1])
             if messages:
@@ -78,26 +78,22 @@ def joined_chunks(values: list[Any]) -> list[Any]:
     ]
 
 
-def _object(value: object) -> Object:
-    return value if isinstance(value, Mapping) else {}
-
-
 def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
     if isinstance(chunk.get("usage"), Mapping):
         reply["usage"] = chunk["usage"]
-    choices = objects(chunk.get("choices") or [])
+    choices = objects(chunk.get("choices"))
     for choice in [one for one in choices if number(one.get("index") or 0) == 0][:1]:
-        delta = _object(choice.get("delta"))
+        delta = object_in(choice, "delta")
         if choice.get("finish_reason"):
             reply["finish_reason"] = choice["finish_reason"]
         reply["content"] += delta.get("content") or ""
         for key in ("reasoning_content", "refusal"):
             if isinstance(delta.get(key), str):
                 reply[key] = reply.get(key, "") + delta[key]
-        for call in objects(delta.get("tool_calls") or []):
+        for call in objects(delta.get("tool_calls")):
             place = call.get("index", len(reply["tool_calls"]))
             kept = reply["tool_calls"].setdefault(place, {"id": None, "name": "", "arguments": ""})
-            function = _object(call.get("function"))
+            function = object_in(call, "function")
             kept["id"] = call.get("id") or kept["id"]
             kept["name"] += function.get("name") or ""
             kept["arguments"] += function.get("arguments") or ""
@@ -111,13 +107,13 @@ class _Response:
 
     def add(self, event: Object) -> None:
         """An item as a whole counts more than its pieces, and the reply as a whole most of all."""
-        kind, item = str(event["type"]), _object(event.get("item"))
+        kind, item = str(event["type"]), object_in(event, "item")
         named = first_of(event, "output_index", "item_id")
         place = named if named is not None else id_at(item, "id") or len(self.items)
-        whole = objects(_object(event.get("response")).get("output") or [])
+        whole = objects(object_in(event, "response").get("output"))
         if whole:
             self.items = {place: dict(one) for place, one in enumerate(whole)}
-            self.items[len(whole) - 1]["usage"] = _object(event.get("response")).get("usage")
+            self.items[len(whole) - 1]["usage"] = object_in(event, "response").get("usage")
         elif item and kind == "response.output_item.done":
             self.items[place] = dict(item)
         elif item and kind == "response.output_item.added":
@@ -141,9 +137,9 @@ _PIECES = {
 def _add_block(reply: dict[str, Any], event: Object) -> None:
     blocks, place = reply["content"], event.get("index", 0)
     if event["type"] == "content_block_start":
-        blocks[place] = dict(_object(event.get("content_block")))
+        blocks[place] = dict(object_in(event, "content_block"))
     elif event["type"] == "content_block_delta":
-        delta = _object(event.get("delta"))
+        delta = object_in(event, "delta")
         key = _DELTAS.get(str(delta.get("type")))
         if key is not None:
             block = blocks.setdefault(place, {"type": key})
@@ -151,8 +147,8 @@ def _add_block(reply: dict[str, Any], event: Object) -> None:
             said = first_of(delta, key, "partial_json") or ""
             block[key] = (before if isinstance(before, str) else "") + said
     elif event["type"] == "message_delta":
-        reply["usage"] = {**_object(reply.get("usage")), **_object(event.get("usage"))}
-        reply["stop_reason"] = _object(event.get("delta")).get("stop_reason")
+        reply["usage"] = {**object_in(reply, "usage"), **object_in(event, "usage")}
+        reply["stop_reason"] = object_in(event, "delta").get("stop_reason")
 
 
 def _in_order(pieces: Mapping[Any, Any]) -> list[Any]:

@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -21,13 +21,12 @@ from adjudge.errors import RunError, SetupError, WrongData
 from adjudge.messages import Message, reason_of
 from adjudge.reading.archive import entries, entry_names, unpacked_size
 from adjudge.traces.chunks import streamed_events
+from adjudge.traces.names import TRACE_FILES
 from adjudge.traces.read import as_message, checked, lack_of_texts, unknown
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.values import Object
+from adjudge.traces.values import Object, object_in
 
-TRACE_FILES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".csv", ".log", ".sse", ".txt")
-"""How the names of files with traces end; each may be packed as .gz."""
 _LOOKED_AT = 50
 """Lines that are looked at to find out the format."""
 _OTLP_ENDINGS = (".otlp.json", ".otlp.jsonl")
@@ -50,8 +49,8 @@ def read_traces(
 ) -> Iterator[TraceRow]:
     """The runs of agents in a file, or in all files of a folder.
 
-    ``format``: one of ``TRACE_FORMATS``; without it the structure tells. ``on_bad_row`` is told of
-    what cannot be read, and reading goes on; without it the first one raises a WrongData.
+    ``format``: one of ``TRACE_FORMATS``; without it the structure tells. ``on_bad_row`` is called
+    with what cannot be read, and reading goes on; without it the first one raises a WrongData.
     """
     return (row for _, row in placed_traces(path, format, on_bad_row=on_bad_row))
 
@@ -305,7 +304,7 @@ def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
         value = document.value()
         if document.peek():
             raise document.wrong("the document goes on after its end")
-        yield value if isinstance(value, Mapping) else {}
+        yield object_in(value)
 
 
 def _is_line(head: str) -> bool:

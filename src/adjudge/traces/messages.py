@@ -19,6 +19,7 @@ from adjudge.traces.values import (
     inner,
     media,
     number,
+    object_in,
     objects,
     parsed,
     text_at,
@@ -220,14 +221,10 @@ def _by_role(message: Object) -> Iterator[Turn]:
     if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and not turn.text:
         turn.parts += _said(spoken)
     known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
-    calls = [call_of(one) for one in objects(message.get("tool_calls") or [])]
-    calls += [call_of(message["function_call"])] if _is_object(message, "function_call") else []
+    calls = [call_of(one) for one in objects(message.get("tool_calls"))]
+    calls += map(call_of, objects(message.get("function_call")))
     turn.parts += [call for call in calls if call.id not in known]
     yield turn
-
-
-def _is_object(message: Object, key: str) -> bool:
-    return isinstance(message.get(key), Mapping)
 
 
 def _name(message: Object, said: object, role: Role) -> str:
@@ -284,8 +281,7 @@ def _langchain(message: Object) -> Iterator[Turn]:
     role = _ROLES.get(str(message.get("type")), "assistant")
     if role == "assistant" and message.get("role") in _ROLES:
         role = _ROLES[message["role"]]
-    metadata = message.get("response_metadata")
-    beside: Object = metadata if isinstance(metadata, Mapping) else {}
+    beside = object_in(message, "response_metadata")
     turn = Turn(
         role,
         actor=text_at(message, "name") if role == "assistant" else "",
@@ -299,13 +295,12 @@ def _langchain(message: Object) -> Iterator[Turn]:
         first_of(beside, "token_usage", "usage")
     )
     turn.ended = text_at(beside, "finish_reason", "stop_reason") or None
-    kept = inner(message, "additional_kwargs")
-    kept = kept if isinstance(kept, Mapping) else {}
+    kept = object_in(message, "additional_kwargs")
     if thought := text_at(kept, "reasoning_content"):
         turn.parts.append(Thought(thought))
     turn.parts += _parts(message.get("content"))
-    named = objects(message.get("tool_calls") or []) or objects(kept.get("tool_calls") or [])
-    named = [*named, *objects(message.get("invalid_tool_calls") or [])]
+    named = objects(message.get("tool_calls")) or objects(kept.get("tool_calls"))
+    named = [*named, *objects(message.get("invalid_tool_calls"))]
     known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
     turn.parts += [call for call in map(call_of, named) if call.id not in known]
     yield turn
@@ -357,7 +352,7 @@ def _item(item: Object) -> Iterator[Turn]:
     if kind == "message":
         yield from _by_role(item)
     elif kind == "reasoning":
-        texts = [*objects(item.get("summary") or []), *objects(item.get("content") or [])]
+        texts = [*objects(item.get("summary")), *objects(item.get("content"))]
         thought = "\n".join(text for one in texts if (text := text_at(one, "text")))
         yield Turn("assistant", [Thought(thought)] if thought else [], source=source)
     elif kind.endswith("_call_output"):

@@ -9,3 +9,5 @@ TRACE_FORMATS = (
     *("responses", "anthropic", "chat"),
 )
 """What may stand after ``as:``, in the order in which a file is tried."""
+TRACE_FILES = (".json", ".jsonl", ".ndjson", ".eval", ".traj", ".csv", ".log", ".sse", ".txt")
+"""How the names of files with traces end; each may be packed as .gz."""

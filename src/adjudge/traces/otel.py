@@ -20,6 +20,7 @@ from adjudge.traces.values import (
     inner,
     is_cut,
     number,
+    object_in,
     objects,
     parsed,
     parsed_loosely,
@@ -114,7 +115,7 @@ def span_of(
     elif base.kind == "retriever":
         base.documents = _documents(given)
     else:
-        _read_whole(base, given)
+        read_whole(base, first_of(given, *_INPUTS), first_of(given, *_OUTPUTS))
     return base
 
 
@@ -159,9 +160,9 @@ def _maybe_cut(said: object, role: Role) -> list[Turn]:
 
 def _openinference(one: Any) -> Object:
     """A message as OpenInference flattens it, as a chat message."""
-    message = inner(one, "message") if isinstance(one, Mapping) else None
+    message = inner(one, "message")
     if not isinstance(message, Mapping):
-        return one if isinstance(one, Mapping) else {}
+        return object_in(one)
     blocks = [inner(block, "message_content") for block in _listed(message.get("contents"))]
     content = first_of(message, "content") or [_content(block) for block in objects(blocks)]
     calls = [inner(call, "tool_call") for call in _listed(message.get("tool_calls"))]
@@ -186,7 +187,7 @@ def _read_older(span: TraceSpan, given: Object) -> None:
         span.outputs = turns
     text, calls = given.get("ai.response.text"), given.get("ai.response.toolCalls")
     if not span.outputs and span.kind == "model" and (text or calls):
-        named = [call_of(one) for one in objects(parsed(calls) or [])]
+        named = [call_of(one) for one in objects(parsed(calls))]
         words = [Said(str(text))] if text else []
         span.outputs = [Turn("assistant", [*words, *named])]
 
@@ -197,16 +198,12 @@ def read_events(span: TraceSpan, events: Sequence[Object]) -> None:
     outputs: list[Turn] = []
     for event in events:
         name = text_at(event, "name", "eventName", "event_name")
-        held = event.get("attributes")
-        body: Object = held if isinstance(held, Mapping) else {}
-        if isinstance(event.get("body"), Mapping):
-            body = {**body, **event["body"]}
+        body: Object = {**object_in(event, "attributes"), **object_in(event, "body")}
         if name == DETAILS:
             inputs += _messages(body, "gen_ai.input.messages", "", "user")
             outputs += _messages(body, "gen_ai.output.messages", "", "assistant")
         elif name in _EVENT_ROLES:
-            message = parsed(body.get("message"))
-            said: Object = {**body, **(message if isinstance(message, Mapping) else {})}
+            said: Object = {**body, **object_in(parsed(body.get("message")))}
             if "tool_calls" in said:
                 said = {**said, "tool_calls": parsed(said["tool_calls"])}
             if _EVENT_ROLES[name] == "tool":
@@ -237,12 +234,10 @@ def _system(given: Object) -> str:
     if isinstance(said, str):
         return said
     return "\n".join(
-        text for one in _listed(said) if (text := one if isinstance(one, str) else _block_text(one))
+        text
+        for one in _listed(said)
+        if (text := one if isinstance(one, str) else text_at(object_in(one), "content", "text"))
     )
-
-
-def _block_text(block: object) -> str:
-    return text_at(block, "content", "text") if isinstance(block, Mapping) else ""
 
 
 def _read_model(span: TraceSpan, given: Object) -> None:
@@ -254,7 +249,7 @@ def _read_model(span: TraceSpan, given: Object) -> None:
     definitions = [inner(one, "tool", "json_schema") or one for one in _listed(tools)]
     span.tools = tools_of([parsed(one) for one in definitions])
     if not span.tools:
-        span.tools = tools_of(inner(parsed(given.get("llm.invocation_parameters")), "tools") or [])
+        span.tools = tools_of(inner(parsed(given.get("llm.invocation_parameters")), "tools"))
     reasons = parsed_loosely(given.get("gen_ai.response.finish_reasons"))
     reason = reasons[-1] if isinstance(reasons, list) and reasons else None
     span.ended = (
@@ -305,8 +300,7 @@ def _usage(given: Object) -> Usage:
     )
     for key in ("cache_read_input_tokens", "cache_creation_input_tokens"):
         counted.pop(key, None)  # they are among the input tokens
-    said = parsed(given.get("mlflow.chat.tokenUsage"))
-    whole = {**counted, **(said if isinstance(said, Mapping) else {})}
+    whole = {**counted, **object_in(parsed(given.get("mlflow.chat.tokenUsage")))}
     found = usage_of({**whole, **({"cached_tokens": cached} if cached is not None else {})})
     return found or Usage(1)
 
@@ -381,35 +375,20 @@ def documents_in(found: object) -> list[str]:
     return texts
 
 
-def _read_whole(span: TraceSpan, given: Object) -> None:
-    """What an agent, or the whole of a run, was asked and answered."""
-    asked, said = first_of(given, *_INPUTS), first_of(given, *_OUTPUTS)
-    span.goal, span.inputs = goal_of(asked, span.inputs)
-    span.answer, span.outputs = answer_of(said, span.outputs)
+def read_whole(span: TraceSpan, asked: object, answered: object) -> None:
+    """What an agent, or the whole of a run, was asked and answered: as messages, or as a text."""
+    span.goal, span.inputs = _as_said(asked, span.inputs, _ASKED)
+    span.answer, span.outputs = _as_said(answered, span.outputs, _ANSWERED)
 
 
-def goal_of(value: object, turns: list[Turn]) -> tuple[str, list[Turn]]:
-    """What was asked as a text, and as messages."""
+def _as_said(value: object, turns: list[Turn], keys: Sequence[str]) -> tuple[str, list[Turn]]:
     found = parsed_loosely(value)
     if turns or found is None:
         return "", turns
-    held = _messages_held(found)
-    if held:
+    if held := _messages_held(found):
         return "", read_turns(held)
-    text = found if isinstance(found, str) else _asked(found, _ASKED)
-    return ("" if text == REDACTED else text), []
-
-
-def answer_of(value: object, turns: list[Turn]) -> tuple[str, list[Turn]]:
-    """What was answered as a text, and as messages."""
-    found = parsed_loosely(value)
-    if turns or found is None:
-        return "", turns
-    held = _messages_held(found)
-    if held:
-        return "", read_turns(held)
-    text = found if isinstance(found, str) else _asked(found, _ANSWERED)
-    if not text and isinstance(found, Mapping):
+    text = found if isinstance(found, str) else _asked(found, keys)
+    if not text and keys is _ANSWERED and isinstance(found, Mapping):
         text = as_text(found)
     return ("" if text == REDACTED else text), []
 

@@ -62,7 +62,7 @@ def formats_named(name: str) -> tuple[TraceFormat, ...]:
     found = tuple(format for format in FORMATS if format.name == name)
     if not found:
         raise WrongData(
-            "there is no trace format {name!r}; there are {formats}",
+            "unknown trace format {name!r}; known: {formats}",
             name=name,
             formats=", ".join(TRACE_FORMATS),
         )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.trajectory import Trajectory
-from adjudge.traces.values import Object, json_value
+from adjudge.traces.values import Object
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +51,7 @@ class TraceFormat:
 
 def present(**columns: object) -> JsonObject:
     """The columns that have something."""
-    return {name: json_value(value) for name, value in columns.items() if value is not None}
+    return cast(JsonObject, {name: one for name, one in columns.items() if one is not None})
 
 
 def reference_call(name: object, arguments: object) -> Mapping[str, object]:

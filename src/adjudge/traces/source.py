@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 
 from adjudge.data.sources.row import BadRow
 from adjudge.domain.instance import Instance
 from adjudge.errors import NothingToJudge, WrongData
 from adjudge.messages import Message
-from adjudge.traces.files import TRACE_FILES, first_objects, placed_traces
+from adjudge.traces.names import TRACE_FILES
 
 _ALWAYS = (".eval", ".traj", ".gz")
 """Endings of files that hold nothing else that we read."""
 _LARGEST = 200_000_000
 """Bytes of a document that is looked into to find out what it is."""
 _ANSWERS = ("response", "responses", "answer", "output", "completion")
+_LOOKED_AT = 50
+"""Rows of a table that are looked at."""
+_OF_TRACES = frozenset(
+    (
+        *("agent", "context.span_id", "from", "object", "role"),
+        *("run_type", "traceId", "trace_id", "type"),
+    )
+)
+"""Columns of which every table of traces has one, unless its cells have parts."""
 
 
 def holds_traces(path: Path) -> bool:
@@ -30,10 +41,28 @@ def holds_traces(path: Path) -> bool:
         return False
     if ending in _ALWAYS:
         return True
+    if ending == ".csv" and _is_plain(path):
+        return False
     return ending not in (".log", ".txt") and path.stat().st_size <= _LARGEST and _is_trace(path)
 
 
+def _is_plain(path: Path) -> bool:
+    """Whether a table holds texts alone: most do, and need not wait for the formats to be
+    loaded.
+    """
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        try:
+            header, *rows = islice(csv.reader(file), _LOOKED_AT + 1)
+        except (csv.Error, ValueError):
+            return False
+    cells = (cell.lstrip() for row in rows for cell in row)
+    return not _OF_TRACES.intersection(header) and not any(
+        cell.startswith(("{", "[")) for cell in cells
+    )
+
+
 def _is_trace(path: Path) -> bool:
+    from adjudge.traces.files import first_objects
     from adjudge.traces.formats.chats import MESSAGES
     from adjudge.traces.registry import format_of
 
@@ -55,6 +84,8 @@ def trace_instances(
     on_bad_row: Callable[[BadRow], None] | None = None,
 ) -> Iterator[Instance]:
     """One instance a trajectory. ``needed``: the fields that each must have."""
+    from adjudge.traces.files import placed_traces
+
     nothing = True
     for place, row in placed_traces(path, format, on_bad_row=on_bad_row):
         instance = row.instance(place)

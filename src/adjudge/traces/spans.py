@@ -95,13 +95,14 @@ def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
                 depth=depth,
                 seconds=span.seconds,
                 source=span.id,
+                started=span.start,
             )
         elif span.kind == "retriever" and span.documents:
             found = Turn("assistant", [Retrieved(text) for text in span.documents], actor)
-            builder.add_step(replace(found, source=span.id, depth=depth, seconds=span.seconds))
+            builder.add_step(_timed(found, span, depth))
         elif span.kind == "handoff":
-            handed = Turn("assistant", [HandedOver(span.to)], actor, source=span.id, depth=depth)
-            builder.add_step(handed)
+            handed = Turn("assistant", [HandedOver(span.to)], actor)
+            builder.add_step(_timed(handed, span, depth))
     return _finished(builder, tops, outer)
 
 
@@ -178,18 +179,21 @@ def _placed(turn: Turn, span: TraceSpan, actor: str, depth: int) -> Turn:
     return replace(turn, actor=name, depth=depth, usage=None, usd=None, source=span.id)
 
 
+def _timed(turn: Turn, span: TraceSpan, depth: int) -> Turn:
+    """What a span itself is the record of."""
+    return replace(turn, source=span.id, depth=depth, seconds=span.seconds, started=span.start)
+
+
 def _add_reply(builder: Builder, span: TraceSpan, actor: str, depth: int) -> None:
     usage = span.usage or Usage(1)
     if not span.outputs:
-        builder.add(
-            Turn("assistant", [], actor, usage, span.usd, span.seconds, span.id, depth, span.ended)
-        )
+        silent = Turn("assistant", [], actor, usage, span.usd, ended=span.ended)
+        builder.add(_timed(silent, span, depth))
     for place, turn in enumerate(span.outputs):
         placed = _placed(turn, span, actor, depth)
         if place == 0:
-            placed = replace(
-                placed, usage=usage, usd=span.usd, seconds=span.seconds, ended=span.ended
-            )
+            placed = replace(placed, usage=usage, usd=span.usd, ended=span.ended)
+            placed = _timed(placed, span, depth)
         builder.add(placed)
 
 

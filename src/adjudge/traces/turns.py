@@ -51,7 +51,8 @@ class Retrieved:
 
 @dataclass(frozen=True, slots=True)
 class HandedOver:
-    to: str
+    text: str
+    """The agent that goes on."""
 
 
 TurnPart = Said | Thought | CalledTool | Returned | Retrieved | HandedOver
@@ -69,6 +70,8 @@ class Turn:
     source: str | None = None
     depth: int = 0
     ended: str | None = None
+    started: float | None = None
+    """Seconds since 1970."""
 
     @property
     def text(self) -> str:

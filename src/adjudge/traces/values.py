@@ -12,7 +12,7 @@ from dataclasses import asdict, is_dataclass
 from datetime import datetime
 from typing import Any, TypeAlias, cast
 
-from adjudge.domain.json_types import JsonObject, JsonValue
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 
 Object: TypeAlias = Mapping[str, Any]
@@ -25,9 +25,9 @@ _DEEPEST = 60
 
 
 def objects(value: object) -> list[Object]:
-    """The objects of a list; of one object itself."""
+    """The objects of a list; of one object itself, where it holds anything."""
     if isinstance(value, Mapping):
-        return [value]
+        return [value] if value else []
     return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
 
 
@@ -38,6 +38,17 @@ def inner(value: object, *path: str) -> Any:
             return None
         value = value.get(key)
     return value
+
+
+def object_in(value: object, *path: str) -> Object:
+    """The object under the path; an empty one where none is."""
+    found = inner(value, *path)
+    return found if isinstance(found, Mapping) else {}
+
+
+def first_has(value: object, *keys: str) -> bool:
+    """Whether the first object of a list has all the keys."""
+    return any({*keys} <= one.keys() for one in objects(value)[:1])
 
 
 def first_of(value: Object, *keys: str) -> Any:
@@ -188,6 +199,12 @@ def elapsed(start: object, end: object) -> float | None:
     return ended - begun if begun is not None and ended is not None and ended >= begun else None
 
 
+def elapsed_over(given: Iterable[Object], key: str) -> float | None:
+    """Seconds from the first of the objects to the last that has a time under the key."""
+    times = [one[key] for one in given if key in one]
+    return elapsed(times[0], times[-1]) if times else None
+
+
 _PROMPT = (
     *("prompt_tokens", "input_tokens", "inputTokens", "promptTokens", "promptTokenCount"),
     *(
@@ -307,8 +324,3 @@ def plain(value: object, depth: int = 0) -> Any:
         return plain(asdict(value), depth + 1)
     listed = isinstance(value, Iterable) and not isinstance(value, bytes)
     return plain(list(cast(Iterable[object], value)), depth + 1) if listed else str(value)
-
-
-def json_value(value: object) -> JsonValue:
-    """What a tool wrote, as the type that JSON has."""
-    return cast(JsonValue, value)

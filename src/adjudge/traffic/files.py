@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from adjudge.domain.json_types import JsonObject, object_in
+from adjudge.errors import WrongData
 from adjudge.messages import Message, reason_of
 from adjudge.traffic.otlp import holds_spans, spans_in
 from adjudge.traffic.source import TrafficBatch, TrafficEvent
@@ -128,7 +129,7 @@ class GrowingFiles:
             try:
                 row = json.loads(line)
                 if not isinstance(row, dict):
-                    raise ValueError(Message("is not a JSON object"))
+                    raise WrongData("is not a JSON object")
                 if not holds_spans(row):
                     events.append(self._event(row, line, place, path))
                     continue
@@ -147,7 +148,7 @@ class GrowingFiles:
     def _event(self, row: JsonObject, line: bytes, place: int, path: Path) -> TrafficEvent:
         own = _first_text(row, (self.id,) if self.id else _NAMES)
         if self.id and not own:
-            raise ValueError(Message("has no {column}", column=self.id))
+            raise WrongData("has no {column}", column=self.id)
         at = _first_text(row, (self.time,) if self.time else _TIMES)
         return TrafficEvent(own or f"{_known_by(path)}:{place}:{_hash(line)}", row, at)
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import count, takewhile
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.results import Status
 from adjudge.errors import BudgetSpent, OtherConfiguration
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, plural
 from adjudge.results.cost import cost_of
@@ -76,10 +78,11 @@ class RoundDone:
         """The round in a few lines."""
         if self.away:
             yield self.away
-        yield Message(
-            "{day}: {events} events, {again} of them known, {chosen} chosen",
+        yield plural(
+            "{day}: {count} event, {again} of them known, {chosen} chosen",
+            "{day}: {count} events, {again} of them known, {chosen} chosen",
+            self.taken.new + self.taken.again,
             day=self.day,
-            events=self.taken.new + self.taken.again,
             again=self.taken.again,
             chosen=self.taken.chosen,
         )
@@ -109,7 +112,6 @@ class RoundDone:
         yield from (one.sentence() for one in self.alarms)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "day": self.day,
             "events": self.taken.new,
@@ -117,10 +119,7 @@ class RoundDone:
             "chosen": self.taken.chosen,
             "late": self.taken.late,
             "bad": list(map(str, self.taken.bad)),
-            "judged": self.judged,
-            "waiting": self.waiting,
-            "away": self.away,
-            "sent": self.sent,
+            **some_of(self, "judged", "waiting", "away", "sent"),
         }
 
 
@@ -141,6 +140,7 @@ class Follower:
     cache: bool = True
     write_back: WriteBack | None = None
     facts: Callable[[EvalFile], JsonObject] = lambda _: {}
+    prices: PriceTable = field(default_factory=PriceTable.load)
 
     def run_of(self, day: str) -> Path:
         """The run folder of a day: the last one where the eval file was changed on it."""
@@ -148,7 +148,7 @@ class Follower:
 
     def rounds(self, intake: Intake, listen: Listen) -> Iterator[RoundDone]:
         """Take in what came and judge what was chosen of it, time and again; the caller decides
-        when the next round begins, and is told of what happens in each.
+        when the next round begins, and hears what happens in each.
         """
         last, settled = None, False
         while True:
@@ -221,7 +221,7 @@ class Follower:
         """What the other runs of a day have left of its budget."""
         others = [run for run in self._runs_of(day) if run != folder and holds_run(run)]
         used = [run_info(run).usage for run in others]
-        usd = sum(cost_of(one).cost_usd or 0.0 for one in used)
+        usd = sum(cost_of(one, self.prices).cost_usd or 0.0 for one in used)
         calls = sum(each.calls for one in used for each in one.values())
         return Budget(
             None if self.per_day.max_usd is None else max(0.0, self.per_day.max_usd - usd),
@@ -269,7 +269,9 @@ class Follower:
         if of_agents and intake.has_traces(day):
             data = replace(data, as_=None)  # whoever wrote them, they are ATIF now
         file = replace(self.file, data=data, run=str(folder.absolute()))
-        made = EvalRun.of(file, cache=self.cache, folder=folder, facts=self.facts(file))
+        made = EvalRun.of(
+            file, cache=self.cache, folder=folder, facts=self.facts(file), prices=self.prices
+        )
         outcome = RunOutcome(made)
         outcome.gates.check()
         return outcome

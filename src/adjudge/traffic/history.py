@@ -26,14 +26,14 @@ def is_followed(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-def traffic_document(folder: Path, language: str = "en", window: int = _WINDOW) -> Document:
-    """The rates of the last days, each over the ``window`` days before it."""
+def traffic_document(folder: Path, language: str = "en") -> Document:
+    """The rates of the last days, each over the days of a window before it."""
     with reading_store(folder) as intake:
         counts, alarms = intake.counts(), list(alarms_kept(intake))
-        days = intake.days()[-_DAYS - window + 1 :]
+        days = intake.days()[-_DAYS - _WINDOW + 1 :]
     runs = {day: run for day in days if holds_run(run := runs_of_day(folder, day)[-1])}
     events = {day: sum(one.seen for one in counts if one.day == day) for day in days}
-    found = rolling_rates(runs, events, window)
+    found = rolling_rates(runs, events, _WINDOW)
     return Document(
         title=Message("Traffic: {name}", name=folder.name),
         lines=[one.sentence() for one in alarms],
@@ -43,7 +43,7 @@ def traffic_document(folder: Path, language: str = "en", window: int = _WINDOW) 
             Message(
                 "Rates are those of all events over the last {window} days, not those of the "
                 "sample; bars are 95 % intervals.",
-                window=window,
+                window=_WINDOW,
             ),
             Message(
                 "Label rows drawn at random (queue random) to correct a rate, and suspicious ones "
@@ -66,11 +66,12 @@ def _part(
     ]
     over = Message("Share of all traffic that passes, by day; dashed: the bar of the alarm")
     shown = render(over if bar is not None else Message("Mean score, by day"), language)
+    drawn = timeline(moments, shown, bar=bar, language=language)
     is_share = all((one.range.value or 0) <= 1 for one in moments)
     return DocumentPart(
         title=title,
         lines=[rates[-1][1].sentence()],
-        plots=[titled(timeline(moments, shown, bar=bar), shown)] if is_share else [],
+        plots=[titled(drawn, shown)] if is_share else [],
         headings=[
             Message("day"),
             Message("rate"),
@@ -94,7 +95,7 @@ def _row(day: str, rate: TrafficRate) -> list[str]:
         Message("cannot tell") if rate.mean is None else percent(rate.mean),
         percent_range(limits) if limits else "–",
         str(rate.rows),
-        f"{rate.events:,}",
+        Message("{count:,}", count=rate.events),
     ]
 
 
@@ -104,7 +105,12 @@ def _days(counts: Sequence[StratumCount], days: Sequence[str]) -> DocumentPart:
         title=Message("What came"),
         headings=[Message("day"), Message("stratum"), Message("events"), Message("chosen")],
         rows=[
-            [one.day, one.stratum or "–", f"{one.seen:,}", f"{one.chosen:,}"]
+            [
+                one.day,
+                one.stratum or "–",
+                Message("{count:,}", count=one.seen),
+                Message("{count:,}", count=one.chosen),
+            ]
             for one in counts
             if one.day in days
         ],

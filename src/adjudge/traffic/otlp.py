@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in, objects_in, text_in
-from adjudge.messages import Message
+from adjudge.errors import WrongData
 from adjudge.traffic.source import TrafficEvent
 
 _SPANS = ("resourceSpans", "resource_spans")
@@ -38,7 +38,7 @@ def _event(part: JsonObject, scope: JsonObject, span: JsonObject) -> TrafficEven
     trace = text_in(span.get("traceId", span.get("trace_id"))) or ""
     id = text_in(span.get("spanId", span.get("span_id"))) or ""
     if not trace or not id:
-        raise ValueError(Message("a span has no traceId or no spanId"))
+        raise WrongData("a span has no traceId or no spanId")
     alone: JsonDict = {
         "resource": object_in(part.get("resource")),
         "scopeSpans": [{"scope": object_in(scope.get("scope")), "spans": [span]}],

@@ -13,6 +13,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
+from adjudge.domain.frozen import nonempty
 from adjudge.domain.json_types import (
     JsonDict,
     JsonObject,
@@ -21,7 +22,7 @@ from adjudge.domain.json_types import (
     objects_in,
     text_in,
 )
-from adjudge.errors import SetupError
+from adjudge.errors import SetupError, WrongData
 from adjudge.messages import Message, reason_of
 from adjudge.traffic.source import SourceAway, TrafficBatch, TrafficEvent
 
@@ -72,11 +73,11 @@ def _phoenix(project: str, since: str, page: str) -> tuple[str, None]:
 
 def _langsmith(project: str, since: str, page: str) -> tuple[str, JsonObject]:
     wanted: JsonDict = {"session": [project], "start_time": since, "limit": _PAGE}
-    return "/api/v1/runs/query", {**wanted, **({"cursor": page} if page else {})}
+    return "/api/v1/runs/query", {**wanted, **nonempty(cursor=page)}
 
 
 def _paged(wanted: Mapping[str, object], page: str) -> Mapping[str, object]:
-    return {**wanted, **({"cursor": page} if page else {})}
+    return {**wanted, **nonempty(cursor=page)}
 
 
 def _langfuse_event(one: JsonObject) -> TrafficEvent:
@@ -114,7 +115,7 @@ def _langsmith_event(one: JsonObject) -> TrafficEvent:
 def _text(one: JsonObject, name: str) -> str:
     found = text_in(one.get(name))
     if not found:
-        raise ValueError(Message("has no {column}", column=name))
+        raise WrongData("has no {column}", column=name)
     return found
 
 
@@ -242,7 +243,7 @@ class ServiceSpans:
             raise SourceAway(
                 "{name} did not give its spans: {reason}",
                 name=self.service.name,
-                reason=Message("there is no list {key!r} in the answer", key=self.service.rows),
+                reason=Message("the answer has no list {key!r}", key=self.service.rows),
             )
         return found
 

@@ -19,6 +19,7 @@ from adjudge.stats.agreement_intervals import (
     above_chance,
     above_even_chance,
     fisher_interval,
+    too_few_units,
     with_limits,
 )
 from adjudge.stats.alt_test import EPSILON, AltTest, alt_test, closeness, share_alike
@@ -84,7 +85,6 @@ class AgreementReport:
     """Of rows that were asked in two orders: all of them under an empty name, then by group."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         figures = {name: one.to_dict() for name, one in self.figures.items()}
         return {
             "n": self.count,
@@ -304,16 +304,16 @@ def _correlations(
     statistics = {name: correlation_of(method) for name, method in methods.items()}
     found = bootstrap(list(pairs), statistics, clusters=clusters, draws=draws, level=level)
     units = len(pairs) if clusters is None else len(set(clusters))
-    return {name: _correlation(one, units) for name, one in found.items()}
+    few = too_few_units(clusters)
+    return {name: _correlation(one, units, few) for name, one in found.items()}
 
 
-def _correlation(one: Estimate, units: int) -> Estimate:
+def _correlation(one: Estimate, units: int, few: Message) -> Estimate:
     """The wider one of the limits by rows drawn anew and by Fisher's transformation."""
     if one.value is None or one.lower is None or one.upper is None:
         return one
     if units < LEAST_ROWS:
-        reason = Message("fewer than {least} labelled rows have no interval", least=LEAST_ROWS)
-        return replace(one, lower=None, upper=None, reason=reason)
+        return replace(one, lower=None, upper=None, reason=few)
     limits = fisher_interval(one.value, units, level=one.level)
     return replace(one, lower=min(one.lower, limits.lower), upper=max(one.upper, limits.upper))
 
@@ -391,18 +391,19 @@ def _shared(rows: Iterable[LabelledRow], one: str, other: str) -> list[tuple[Ans
 
 
 def _by_slice(rows: Iterable[LabelledRow], slicing: Slicing | None) -> dict[str, list[LabelledRow]]:
+    if slicing is None:
+        return {}
     found: dict[str, list[LabelledRow]] = defaultdict(list)
-    for one in rows if slicing else ():
-        found[slicing.of_rows[one.place] if slicing else ""].append(one)
+    for one in rows:
+        found[slicing.of_rows[one.place]].append(one)
     return {name: found[name] for name in sorted(found)}
 
 
 def _orders(
     rows: Sequence[LabelledRow], settings: AgreementSettings, slicing: Slicing | None
 ) -> dict[str, OrderAgreement]:
-    own = {"": rows, **_by_slice(rows, slicing)}
-    names = list(own)
-    found = {name: order_agreement(own[name], settings.missing) for name in names}
+    parts = {"": rows, **_by_slice(rows, slicing)}
+    found = {name: order_agreement(own, settings.missing) for name, own in parts.items()}
     return {name: one for name, one in found.items() if one is not None}
 
 

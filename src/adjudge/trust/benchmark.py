@@ -17,11 +17,12 @@ from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
+from adjudge.gateway.prices import PriceTable
 from adjudge.labels.scales import judge_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import read_meta
 from adjudge.ledger.records import records, votes_of
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
 from adjudge.stats.estimate import Estimate, undefined
@@ -55,6 +56,7 @@ class BenchSettings:
     agreement: AgreementSettings = AgreementSettings()
     only: str | None = None
     """The rows whose ids fit this pattern, where ``*`` stands for any text."""
+    prices: PriceTable = field(default_factory=PriceTable.load)
 
 
 @dataclass(frozen=True)
@@ -75,15 +77,12 @@ class Disagreement:
     """The row's ``Instance.identity``."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
-            "row": self.row,
-            "id": self.id,
+            **some_of(self, "row", "id"),
             "judge_says": self.said,
             "people_say": self.truth,
             "labels": dict(self.answers),
-            "explanation": self.explanation,
-            "text": self.text,
+            **some_of(self, "explanation", "text"),
         }
 
 
@@ -128,7 +127,6 @@ class BenchedJudge(JudgeCriterion):
     """Row → whether the judge was right."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         effort, behind = self.effort, self.behind
         return {
             **some_of(self, "rank", "judge", "criteria", "identity", "models", "rows", "failed"),
@@ -165,7 +163,6 @@ class Ceiling:
     kappa: float | None
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "people": self.people,
             "pairs": self.pairs,
@@ -201,7 +198,6 @@ class Ranking:
         return self.judges[0].figure
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "question": self.question,
             "ceiling": self.ceiling.to_dict() if self.ceiling else None,
@@ -226,13 +222,11 @@ class Benchmark:
         return [one for ranking in self.rankings for one in ranking.judges]
 
 
-_SETTINGS = BenchSettings()
-
-
-def benchmark_of(folder: str | Path, settings: BenchSettings = _SETTINGS) -> Benchmark:
+def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> Benchmark:
     """Rank the judges of a run by its labels; rows are read as they pass, and only labelled ones
     are kept.
     """
+    settings = settings or BenchSettings()
     with reading(folder) as ledger:
         meta = read_meta(ledger)
     kept = object_in(meta.get(FACT))
@@ -311,7 +305,7 @@ def _benched(
         confidence_error=sure["ECE"],
         confidence_error_by_chance=sure["ECE by chance"],
         brier=sure["Brier"],
-        effort=effort_of(judged),
+        effort=effort_of(judged, settings.prices),
         report=report,
         disagreements=tuple(_disagreements(judged, measure)),
         scores={} if measure.is_number else dict(_scores(judged, agreement.missing)),
@@ -495,13 +489,11 @@ def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[
         "wrong": Message("counted as wrong"),
     }[settings.agreement.missing]
     if failed:
-        yield (
-            Message(
-                "{failed} judgments have no verdict: they are {counts} in agreement figures "
-                "(--missing)",
-                failed=failed,
-                counts=counts,
-            )
+        yield plural(
+            "{count} judgment has no verdict: it is {counts} in agreement figures (--missing)",
+            "{count} judgments have no verdict: they are {counts} in agreement figures (--missing)",
+            failed,
+            counts=counts,
         )
     split = max(one.rows - one.report.count for one in judges)
     if split:
@@ -510,9 +502,7 @@ def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[
             split=split,
         )
     if not all(one.report.drawn for one in judges):
-        yield (
-            Message(
-                "the labelled rows were chosen, not drawn at random: the figures are about "
-                "these rows alone"
-            )
+        yield Message(
+            "the labelled rows were chosen, not drawn at random: the figures are about "
+            "these rows alone"
         )

@@ -43,7 +43,6 @@ class OrderAgreement:
         return fmean(self.right)
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "n": self.count,
             "accuracy": self.accuracy,

@@ -9,7 +9,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from adjudge.domain.frozen import some_of
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
@@ -125,12 +125,11 @@ class Calibration(JudgeCriterion, HtmlRepr):
         return TIE in self.measure.options
 
     def to_dict(self) -> JsonDict:
-        """This calibration as a JSON-ready dict."""
         refused = self.refusal
         return {
             "judge": self.judge,
             "criteria": self.criteria,
-            **({"system": self.system} if self.system else {}),
+            **nonempty(system=self.system),
             "rate_of": self.measure.name,
             "scale": list(self.measure.range),
             "rows": self.rows,
@@ -159,16 +158,14 @@ class Calibration(JudgeCriterion, HtmlRepr):
             "shares": {option: estimate_data(one) for option, one in self.shares.items()},
             "panel": self.panel.to_dict() if self.panel else None,
             "slices": self.slices.to_dict() if self.slices else None,
-            "lock": self.lock,
-            "level": self.level,
-            "notes": list(self.notes),
+            **some_of(self, "lock", "level", "notes"),
         }
 
 
 def estimate_data(one: Estimate) -> JsonDict:
     """An estimate as a JSON-ready dict."""
     found: JsonDict = {"rate": one.value, "lower": one.lower, "upper": one.upper}
-    return {**found, "n": one.count, **({"reason": one.reason} if one.reason else {})}
+    return {**found, "n": one.count, **nonempty(reason=one.reason)}
 
 
 _SETTINGS = CalibrationSettings()

@@ -69,18 +69,15 @@ class CascadeReport(JudgeCriterion):
         for one in found.steps:
             yield join(": ", (one.step, _step(one)))
         if found.labels:
-            yield (
-                Message(
-                    "of {labels} labelled rows the steps decide {accepted}; the rest is left to "
-                    "'otherwise'",
-                    labels=found.labels,
-                    accepted=self.accepted,
-                )
+            yield Message(
+                "of {labels} labelled rows the steps decide {accepted}; the rest is left to "
+                "'otherwise'",
+                labels=found.labels,
+                accepted=self.accepted,
             )
         yield from self.notes
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         step = ("step", "identity", "confidence", "rows", "accepted", "errors", "limit", "reason")
         return {
             **some_of(self, "judge", "criteria"),
@@ -98,12 +95,7 @@ def _step(one: Threshold) -> str:
             if one.reason.startswith("never")
             else Message("never accept: {reason}", reason=one.reason)
         )
-    known = {
-        "confidence": one.confidence,
-        "accepted": one.accepted,
-        "rows": one.rows,
-        "errors": one.errors,
-    }
+    known = some_of(one, "confidence", "accepted", "rows", "errors")
     if one.limit is None:
         return Message(
             "accept from a confidence of {confidence:.3f} on: {accepted} of {rows} labelled rows, "

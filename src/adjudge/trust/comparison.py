@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from adjudge.domain.frozen import some_of
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
@@ -38,7 +38,6 @@ from adjudge.stats.slices import OwnValue, PooledValue, level_of_each, pool
 from adjudge.stats.student import t_cdf, t_quantile
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.labels_used import moment_text
-from adjudge.trust.measure import Measure
 from adjudge.trust.paired_series import ComparedRun, PairedSeries
 from adjudge.trust.vote_values import noise_of_difference
 
@@ -130,7 +129,6 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         return max(-self.reach, min(self.reach, limit))
 
     def to_dict(self) -> JsonDict:
-        """This comparison as a JSON-ready dict."""
         return {
             "judge": self.judge,
             "criteria": self.criteria,
@@ -154,10 +152,8 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "vote_noise": some_of(self.noise, "share", "half_width", "with_votes")
             if self.noise
             else None,
-            "margin": self.margin,
-            "level": self.level,
-            "notes": list(self.notes),
-            **({"slices": [self._slice(one) for one in self.slices]} if self.slices else {}),
+            **some_of(self, "margin", "level", "notes"),
+            **nonempty(slices=[self._slice(one) for one in self.slices]),
         }
 
     def _slice(self, one: RunComparison) -> JsonDict:
@@ -288,7 +284,7 @@ class _Line:
         sides, measure, criteria = self._sides, self._measure, self._criteria
         clustered = self._found.by_column or scores.units < scores.rows
         system, why = _system(*self._found.systems(self._line))
-        reach = _reach(measure)
+        reach = 1.0 if measure is None else measure.range[1] - measure.range[0]
         if settings.sequential and self._is_count:
             why = why or NO_BOUNDS
         if why:
@@ -414,11 +410,6 @@ def _refused(scores: PairedScores, level: float, why: str) -> Difference:
         None,
         scores.units,
     )
-
-
-def _reach(measure: Measure | None) -> float:
-    """How far two scores can lie apart."""
-    return 1.0 if measure is None else measure.range[1] - measure.range[0]
 
 
 def _outcome(found: RunComparison) -> ComparisonOutcome:

@@ -29,7 +29,6 @@ class Confusion:
     specificity: Estimate | None = None
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         shares = {"sensitivity": self.sensitivity, "specificity": self.specificity}
         data = {name: one.to_dict() if one else None for name, one in shares.items()}
         return {"confusion": self.table, **data}

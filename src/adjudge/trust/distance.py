@@ -26,7 +26,6 @@ class Distance:
     options: bool
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "within": self.within,
             "of": "options" if self.options else "scale",

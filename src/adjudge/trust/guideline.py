@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations, groupby
 from pathlib import Path
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Label
 from adjudge.domain.label import labels as letters_of
@@ -86,17 +87,11 @@ class GuidelineProblem:
         )
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "criteria": self.criteria,
             "options": list(self.options),
             "slice": str(self.slice),
-            "rows": self.rows,
-            "of": self.of,
-            "examples": list(self.examples),
-            "p_value": self.p_value,
-            "found": self.found,
-            "proposal": self.proposal,
+            **some_of(self, "rows", "of", "examples", "p_value", "found", "proposal"),
         }
 
 

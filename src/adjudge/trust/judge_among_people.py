@@ -32,7 +32,6 @@ class RaterModel:
     reason: str = ""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         people = {name: share for name, share in self.right.items() if name != JUDGE}
         return {
             "judge": self.right.get(JUDGE),

@@ -143,18 +143,17 @@ class Effort:
         return None if self.usd is None or not self.rows else 1000 * self.usd / self.rows
 
 
-def effort_of(rows: Sequence[LabelledJudgment]) -> Effort:
+def effort_of(rows: Sequence[LabelledJudgment], prices: PriceTable) -> Effort:
     """By what the votes recorded."""
     votes = [vote for one in rows for vote in one.row.votes]
     used, seconds = used_by(votes), sum(vote.latency for vote in votes)
-    prices = PriceTable.load()
     costs = {model: prices.cost(model, one) for model, one in used.items()}
     unpriced = tuple(model for model, cost in costs.items() if cost is None)
     recorded = any(one.calls for one in used.values())
     return Effort(
         rows=len(rows),
         calls=sum(one.calls for one in used.values()),
-        tokens=sum(one.prompt_tokens + one.completion_tokens for one in used.values()),
+        tokens=sum(one.tokens for one in used.values()),
         usd=None
         if unpriced or not recorded
         else sum(cost for cost in costs.values() if cost is not None),

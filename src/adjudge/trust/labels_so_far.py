@@ -4,14 +4,15 @@ what the judge said.
 
 from __future__ import annotations
 
-import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 from adjudge.domain.label import Label, LabelScale
 from adjudge.stats import FEWEST
 from adjudge.stats.correction import labels_only
-from adjudge.stats.sequence import confidence_sequence
+from adjudge.stats.sequence import Stream, sequential_interval
 from adjudge.trust.measure import Measure, measure_of
 from adjudge.trust.rows import Answer, agreed_value, by_row
 
@@ -39,10 +40,10 @@ class SoFar(NamedTuple):
     interval, by which labelling may be stopped.
     """
     soon: float | None
-    """About what it will be with a few labels more."""
+    """About what that will be with a few labels more."""
     close: float
     more: int | None
-    """About how many labels more that takes."""
+    """About how many labels more make that interval so close."""
 
 
 def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
@@ -61,17 +62,29 @@ def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
     found = labels_only(values)
     if found.width is None or count < FEWEST:
         return SoFar(count, None, None, None, CLOSE * size, None)
-    reach = found.width / 2
-    more = max(0, math.ceil(count * (reach / CLOSE) ** 2) - count)
-    limits = confidence_sequence(values)
+    mean = fmean(values)
     return SoFar(
         count,
-        reach * size,
-        (limits.upper - limits.lower) / 2 * size,
-        reach * math.sqrt(count / (count + A_FEW)) * size,
+        found.width / 2 * size,
+        _anytime(mean, count) * size,
+        _anytime(mean, count + A_FEW) * size,
         CLOSE * size,
-        more,
+        _enough(mean, count) - count,
     )
+
+
+def _anytime(mean: float, count: int) -> float:
+    """Half the width of the interval that holds whenever one stops, after so many labels."""
+    limits = sequential_interval([Stream(1.0, mean * count, (1 - mean) * count)])
+    return (limits.upper - limits.lower) / 2
+
+
+def _enough(mean: float, count: int) -> int:
+    """How many labels make that interval close, if their mean stays what it is."""
+    most = count
+    while _anytime(mean, most) > CLOSE:
+        most *= 2
+    return bisect_left(range(most), -CLOSE, count, key=lambda labels: -_anytime(mean, labels))
 
 
 def _values(labels: Sequence[Label], measure: Measure) -> Iterator[float]:

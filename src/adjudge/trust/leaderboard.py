@@ -49,7 +49,6 @@ class Leaderboard(JudgeCriterion):
     controlled: Controlled | None = None
 
     def to_dict(self) -> JsonDict:
-        """This leaderboard as a JSON-ready dict."""
         found = self.ranking
         return {
             **some_of(self, "judge", "criteria", "rows", "contests", "failed"),

@@ -118,19 +118,8 @@ def _length(folder: str | Path, judge: str) -> Leaning:
             Message("not measured: no labelled answer is twice as long as another"),
         )
     found = verbosity_slope(errors, lengths).per_doubling
-    if found.value is None or found.lower is None or found.upper is None:
-        return Leaning(Message("length"), Message("not measured: {reason}", reason=found.reason))
-    limits = Message(
-        "{lower:+.3f} to {upper:+.3f}; {count} rows",
-        lower=found.lower,
-        upper=found.upper,
-        count=found.count,
+    said = found.told(
+        Message("an answer twice as long gains {value:+.3f} of the scale ({limits})"),
+        Message("{lower:+.3f} to {upper:+.3f}; {count} rows"),
     )
-    return Leaning(
-        Message("length"),
-        Message(
-            "an answer twice as long gains {value:+.3f} of the scale ({limits})",
-            value=found.value,
-            limits=limits,
-        ),
-    )
+    return Leaning(Message("length"), said)

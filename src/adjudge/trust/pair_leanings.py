@@ -69,18 +69,11 @@ def better_first_text(folder: str | Path, judge: str) -> str:
         if truth in (one.first, one.second):
             right[truth == one.first].append(one.picked == truth)
     found = first_advantage(right[True], right[False])
-    if found.value is None:
-        return Message("not measured: {reason}", reason=found.reason)
-    limits = Message(
-        "{lower:+.3f} to {upper:+.3f}; {count} verdicts",
-        lower=found.lower,
-        upper=found.upper,
-        count=found.count,
-    )
-    return Message(
-        "the better one is found {value:+.3f} more often where it is shown first ({limits})",
-        value=found.value,
-        limits=limits,
+    return found.told(
+        Message(
+            "the better one is found {value:+.3f} more often where it is shown first ({limits})"
+        ),
+        Message("{lower:+.3f} to {upper:+.3f}; {count} verdicts"),
     )
 
 
@@ -127,19 +120,12 @@ def longer_text(folder: str | Path, judge: str) -> str:
         and len(one.systems) == 2
     ]
     found = compare([said for said, _ in pairs], [truth for _, truth in pairs]).estimate
-    if found.lower is None or found.upper is None or found.value is None:
-        return Message("not measured: {reason}", reason=found.reason)
-    limits = Message(
-        "{lower:+.3f} to {upper:+.3f}; {count} pairs",
-        lower=found.lower,
-        upper=found.upper,
-        count=found.count,
-    )
-    return Message(
-        "of two responses the longer is picked {value:+.3f} more often than people pick it "
-        "({limits})",
-        value=found.value,
-        limits=limits,
+    return found.told(
+        Message(
+            "of two responses the longer is picked {value:+.3f} more often than people pick it "
+            "({limits})"
+        ),
+        Message("{lower:+.3f} to {upper:+.3f}; {count} pairs"),
     )
 
 

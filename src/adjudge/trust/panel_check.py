@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import VoteRecord
 from adjudge.messages import Message
@@ -48,13 +49,10 @@ class ConsensusReport:
     reason: str = ""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "method": "Dawid–Skene",
-            "rows": self.rows,
-            "accuracy": self.accuracy,
-            "shares": dict(self.shares),
-            **({"reason": self.reason} if self.reason else {}),
+            **some_of(self, "rows", "accuracy", "shares"),
+            **nonempty(reason=self.reason),
         }
 
 
@@ -83,7 +81,7 @@ class PanelReport:
     @property
     def usable(self) -> dict[str, float]:
         """The weights as judges take them: none below 0, the largest 1."""
-        raw = {name: max(0.0, self.weights.of(name)) for name in self.members}
+        raw = {name: max(0.0, self.weights.by_member[name]) for name in self.members}
         most = max(raw.values(), default=0.0)
         return {name: round(weight / most, 3) if most else 1.0 for name, weight in raw.items()}
 
@@ -124,7 +122,6 @@ class PanelReport:
         return found
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "labels": self.labels,
             "accuracy": self.panel,

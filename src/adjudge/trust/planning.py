@@ -8,7 +8,6 @@ from pathlib import Path
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
-from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.runs.folder import RunInfo, run_info
 from adjudge.stats.planning import (
@@ -72,7 +71,12 @@ class Plan:
         """What it takes, and how sure that is."""
         made = [self._taken()] if self.size.count is not None else [self._out_of_reach()]
         if self.usd is not None:
-            made.append(Message("The judge costs about {usd} for that.", usd=f"${self.usd:.4f}"))
+            made.append(
+                Message(
+                    "The judge costs about {usd} for that.",
+                    usd=f"${self.usd:.4f}" if self.usd else "$0",
+                )
+            )
         if self.alone and self.alone.count is not None:
             made.append(
                 Message("Without the judge it would take {count} labels.", count=self.alone.count)
@@ -144,7 +148,6 @@ class Plan:
         )
 
     def to_dict(self) -> JsonDict:
-        """This plan as a JSON-ready dict."""
         wanted = self.settings
         named = ("rate", "width", "difference", "bar", "power", "level", "sequential", "seed")
         return {
@@ -261,12 +264,12 @@ def _rows_plan(
     return Plan(what=what, settings=settings, size=size, rows=size.count, usd=usd)
 
 
-def planned_judge(folder: str | Path, *, judge: str | None = None) -> PlannedJudge:
+def planned_judge(folder: str | Path) -> PlannedJudge:
     """The judge of a run that has labels, as they say it is; one more label of each kind that it
     got wrong is added to theirs, so that a judge without a mistake so far is not taken for one that
     makes none.
     """
-    found = calibrate_run(folder, judge=judge, settings=CalibrationSettings(agreement=None))
+    found = calibrate_run(folder, settings=CalibrationSettings(agreement=None))
     fit = [one for one in found if one.confusion.sensitivity and one.confusion.specificity]
     if len(fit) != 1:
         raise SetupError(
@@ -291,8 +294,8 @@ def _usd_per_row(info: RunInfo) -> float | None:
     """Of the one judge of a run: what several cost by themselves is not kept. Replies that were
     kept from earlier runs cost as much as those that were asked for.
     """
-    prices, calls = PriceTable.load(), sum(used.calls for used in info.usage.values())
-    costs = [prices.cost(model, used) for model, used in info.usage.items()]
+    calls = sum(used.calls for used in info.usage.values())
+    costs = [info.prices.cost(model, used) for model, used in info.usage.items()]
     known = [one for one in costs if one is not None]
     if len(info.judges) != 1 or len(known) < len(costs) or not calls or not info.rows:
         return None

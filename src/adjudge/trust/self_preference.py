@@ -105,18 +105,12 @@ def _by_labels(
         writer = one.writers[0 if good else int(best)]
         upheld[writer in own].append(one.said == best)
     found = self_preference(upheld[True], upheld[False])
-    if found.value is None:
-        return Message("not measured: {reason}", reason=found.reason)
-    limits = Message(
-        "{lower:+.3f} to {upper:+.3f}; {count} rows",
-        lower=found.lower,
-        upper=found.upper,
-        count=found.count,
-    )
-    return Message(
-        "a good answer is upheld {value:+.3f} more often where its own family wrote it ({limits})",
-        value=found.value,
-        limits=limits,
+    return found.told(
+        Message(
+            "a good answer is upheld {value:+.3f} more often where its own family wrote it "
+            "({limits})"
+        ),
+        Message("{lower:+.3f} to {upper:+.3f}; {count} rows"),
     )
 
 
@@ -136,17 +130,12 @@ def _among_equals(cases: list[_Case], level: set[str], own: set[str]) -> str:
             "({reason})",
             reason=found.reason,
         )
-    limits = Message(
-        "{lower:+.3f} to {upper:+.3f}; {count} pairs",
-        lower=found.lower,
-        upper=found.upper,
-        count=found.count,
-    )
-    return Message(
-        "of pairs that other judges call level, its own family's is picked {value:+.3f} more "
-        "often than half ({limits})",
-        value=found.value,
-        limits=limits,
+    return found.told(
+        Message(
+            "of pairs that other judges call level, its own family's is picked {value:+.3f} more "
+            "often than half ({limits})"
+        ),
+        Message("{lower:+.3f} to {upper:+.3f}; {count} pairs"),
     )
 
 

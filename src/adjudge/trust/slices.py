@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.correction import FEW, corrected_mean, from_scale, from_unit, stratify
@@ -34,12 +35,9 @@ class CorrectedSlice:
     """The same pulled towards what the judge's errors on all rows let expect of this slice."""
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "name": str(self.name),
-            "rows": self.rows,
-            "labels": self.labels,
-            "naive": self.naive,
+            **some_of(self, "rows", "labels", "naive"),
             "corrected": self.corrected.to_dict(),
             "more": self.more,
             "pooled": self.pooled._asdict() if self.pooled else None,
@@ -58,7 +56,6 @@ class SliceReport:
     notes: tuple[Message, ...] = ()
 
     def to_dict(self) -> JsonDict:
-        """This as a JSON-ready dict."""
         return {
             "column": self.column,
             "level": self.level,

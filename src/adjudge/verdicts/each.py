@@ -77,7 +77,9 @@ def _read(
             )
             return Reading(Outcome.UNREADABLE, reason=reason)
         for number, one in enumerate(said, 1):
-            option = _option(one, offered)
+            option = match_option(
+                next((one[key] for key in _OPTION_KEYS if key in one), None), offered
+            )
             if option is None:
                 return Reading(
                     Outcome.UNREADABLE,
@@ -92,7 +94,3 @@ def _read(
                 )
             options.append(option)
     return Reading(Outcome.OK, said_of_each(options))
-
-
-def _option(one: JsonObject, offered: Sequence[str]) -> str | None:
-    return match_option(next((one[key] for key in _OPTION_KEYS if key in one), None), offered)

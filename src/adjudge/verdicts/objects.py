@@ -46,6 +46,12 @@ _AFTERWARDS = re.compile(
     r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
 )
 """Names under which a verdict is taken back."""
+_ORDINARY = frozenset(
+    name
+    for name in (*_NUMERIC_OPTION_KEYS, *_EXPLANATION_KEYS)
+    if not _AFTERWARDS.match(name) and name == "_".join(name.casefold().split())
+)
+"""Names that need no second look."""
 _TOP_KEYS = words("scale_keys")
 _MISSING = object()
 
@@ -176,7 +182,9 @@ def _says_otherwise(
         if isinstance(value, dict | list) and value is not said and name not in _WORDS_ONLY:
             inner = _verdict_value({name: value}, names) if isinstance(value, dict) else None
             other = _match_under(inner[1], inner[2], question) if inner else None
-        elif _AFTERWARDS.match(name) or (name in names and not (name == key and value is said)):
+        elif (name not in _ORDINARY and _AFTERWARDS.match(name)) or (
+            name in names and not (name == key and value is said)
+        ):
             other = _match_under(name, value, question)
             if other is None and isinstance(value, str) and phrase("taken_back").match(value):
                 return True
@@ -185,9 +193,10 @@ def _says_otherwise(
         if other is not None and other.option != verdict.option:
             return True
     if (
-        isinstance(question, Choice)
+        "score" in data
+        and isinstance(question, Choice)
         and not question.numeric
-        and _scores_otherwise(verdict, data.get("score"), question)
+        and _scores_otherwise(verdict, data["score"], question)
     ):
         return True
     if question.numeric and any(
@@ -274,14 +283,10 @@ def _opened(value: object) -> object:
 
 
 def _with_plain_keys(data: JsonObject) -> JsonDict:
-    return {_key(name): value for name, value in data.items()}
+    return {name if name in _ORDINARY else _key(name): value for name, value in data.items()}
 
 
 def _key(name: object) -> str:
-    if (
-        isinstance(name, str) and name.isascii() and name.islower() and name.isidentifier()
-    ):  # nothing in it to replace
-        return name
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", plain(str(name)).strip())
     return re.sub(r"[\s_-]+", "_", parted.casefold())
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonObject
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.question import Question
 from adjudge.domain.verdict import Verdict
 from adjudge.domain.vote import Outcome
@@ -13,7 +12,7 @@ from adjudge.messages import Message
 from adjudge.verdicts.refusal import declines
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Reading:
     """A verdict with how it was got, or the reason there is none."""
 

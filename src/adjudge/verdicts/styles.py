@@ -1,9 +1,8 @@
 """The ways in which well-known judges write their verdicts. Each reader takes a whole reply and
 says what it decides, or None.
 
-Labels are those of the prompt. Where the responses were shown in another order, ``put_back`` turns
-the verdict round, by the convention of the records: ``relabelled`` (the first that is shown is
-always called A) or ``moved`` (a response keeps its label).
+Labels are those of the prompt: the first that is shown is always called A. Where the responses were
+shown in another order, ``put_back`` turns the verdict round.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from adjudge.domain.verdict import Selection
 from adjudge.messages import Message
 
 _TIE: Selection = "tie"
-SwapConvention = Literal["relabelled", "moved"]
 UnreadablePolicy = Literal["drop", "tie", "wrong", "recorded"]
 UNREADABLE_POLICIES: Mapping[UnreadablePolicy, str] = {
     "drop": Message("replies without a readable verdict are left out"),
@@ -29,13 +27,10 @@ UNREADABLE_POLICIES: Mapping[UnreadablePolicy, str] = {
         )
     ),
 }
-_LETTER = re.compile(r"\[\[([ABC])\]\]")
 _MARGIN = re.compile(r"\[\[?([AB])\s*(>>|>|=|<|<<)\s*([AB])\]\]?", re.IGNORECASE)
 _RATING = (re.compile(r"\[\[(-?\d+(?:\.\d+)?)\]\]"), re.compile(r"\[(-?\d+(?:\.\d+)?)\]"))
 _TWO_RATINGS = re.compile(r"\[\[\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*\]\]")
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?")
-_OUTPUT = re.compile(r"\bOutput\s*\(([ab])\)", re.IGNORECASE)
-_RESULT = re.compile(r"\[RESULT\]\s*\(?\s*(?:Score:?\s*)?([A-E]|\d+(?:\.\d+)?)\b", re.IGNORECASE)
 _GRADE = re.compile(r"GRADE\s*:\s*\**\s*([A-Z])\b", re.IGNORECASE)
 _DECISION = re.compile(
     r"(?:final decision is|decision:?)\s*(response\s*[12]|tie|output\s*\([ab]\))", re.IGNORECASE
@@ -49,12 +44,6 @@ class Margin(NamedTuple):
     winner: Selection
     weight: int
     """3 for much better, 1 otherwise."""
-
-
-def letter(reply: str) -> Selection | None:
-    """``[[A]]``, ``[[B]]``, ``[[C]]`` (MT-bench; C is a tie): the last counts."""
-    found = _LETTER.findall(reply)
-    return _place(found[-1]) if found else None
 
 
 def margin(reply: str, *, one_only: bool = False) -> Margin | None:
@@ -92,22 +81,6 @@ def better_rated(ratings: tuple[float, float]) -> Selection:
     return _TIE if ratings[0] == ratings[1] else int(ratings[1] > ratings[0])
 
 
-def output(reply: str, *, first: bool = False) -> Selection | None:
-    """``Output (a)`` or ``Output (b)`` (LLMBar): the last counts; ``first``: of replies that begin
-    with their verdict.
-    """
-    found = _OUTPUT.findall(reply)
-    return None if not found else int(found[0 if first else -1].lower() == "b")
-
-
-def result(reply: str) -> float | Selection | None:
-    """``[RESULT] 4``, ``[RESULT] A`` (Prometheus): the last counts."""
-    found = _RESULT.findall(reply)
-    if not found:
-        return None
-    return int(found[-1].upper() == "B") if found[-1].isalpha() else float(found[-1])
-
-
 def grade(reply: str) -> str | None:
     """``GRADE: C`` (Inspect): the last counts."""
     found = _GRADE.findall(reply)
@@ -123,31 +96,19 @@ def decision(reply: str) -> Selection | None:
     return _TIE if said == _TIE else int("2" in said or "(b)" in said)
 
 
-def put_back(
-    verdict: Selection, *, swapped: bool, convention: SwapConvention = "relabelled"
-) -> Selection:
-    """The verdict in the row's own order, by the convention of the records."""
-    return (
-        1 - verdict
-        if swapped and convention == "relabelled" and isinstance(verdict, int)
-        else verdict
-    )
+def put_back(verdict: Selection, *, swapped: bool) -> Selection:
+    """The verdict in the row's own order."""
+    return 1 - verdict if swapped and isinstance(verdict, int) else verdict
 
 
-def with_policy(
-    verdict: Selection | None, policy: UnreadablePolicy, truth: Selection
-) -> Selection | None:
-    """A verdict as the policy for unreadable replies counts it; None: it is left out. ``truth``:
-    what is right.
+def unreadable_as(policy: UnreadablePolicy, truth: Selection) -> Selection | None:
+    """What the policy counts an unreadable reply as, where ``truth`` is right; None: it is left
+    out.
     """
-    if verdict is not None or policy in ("drop", "recorded"):
-        return verdict
+    if policy in ("drop", "recorded"):
+        return None
     wrong: Selection = 1 - truth if isinstance(truth, int) else 0
     return _TIE if policy == "tie" else wrong
-
-
-def _place(label: str) -> Selection:
-    return _TIE if label == "C" else int(label == "B")
 
 
 def _margin(first: str, sign: str, second: str) -> Margin:

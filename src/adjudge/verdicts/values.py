@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from itertools import islice
 
 from adjudge.domain.question import Question
 from adjudge.domain.verdict import Verdict
@@ -92,7 +92,7 @@ def _begun(text: str, question: Question) -> tuple[Verdict, str] | None:
     if whole:
         return (whole, "") if not text.rstrip("\"'”»*_ ").endswith("?") else None
     best, room = None, max(map(len, question.labels), default=0) + _DECORATION
-    for end in _first(_ENDS.finditer(text, 0, LONGEST), _MOST_ENDS):
+    for end in islice(_ENDS.finditer(text, 0, LONGEST), _MOST_ENDS):
         verdict = question.match(text[: end.start()], certain=True) if end.start() <= room else None
         if verdict and not _signed_otherwise(text, end, question):
             best = verdict, end
@@ -122,10 +122,6 @@ def _begun(text: str, question: Question) -> tuple[Verdict, str] | None:
 def _names_other_number(text: str, verdict: Verdict, question: Question) -> bool:
     numbers = (question.match(number) for number in numbers_in(text))
     return any(found is not None and found.option != verdict.option for found in numbers)
-
-
-def _first(found: Iterator[re.Match[str]], most: int) -> Iterator[re.Match[str]]:
-    return (one for one, _ in zip(found, range(most), strict=False))
 
 
 def _signed_otherwise(text: str, end: re.Match[str], question: Question) -> bool:

@@ -188,8 +188,8 @@ def _was_asked(report: Report) -> bool:
 
 def _cost(report: Report) -> Iterator[Message]:
     used = report.usage
-    tokens = count_tokens(used.prompt_tokens + used.completion_tokens)
-    yield cost_message(report.used)
+    tokens = count_tokens(used.tokens)
+    yield cost_message(report.used, report.setup.prices)
     yield count_calls(used.calls)
     yield Message("{tokens} (estimated)", tokens=tokens) if used.estimated else tokens
     if report.reused:

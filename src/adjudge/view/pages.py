@@ -41,6 +41,7 @@ from adjudge.view.decision import decision, standing
 from adjudge.view.evidence import evidence_html, evidence_markdown, evidence_of
 from adjudge.view.markdown import quoted
 from adjudge.view.measure_titles import measure_title, yes_or_no
+from adjudge.view.order_effect import order_html
 from adjudge.view.plots import distribution, histogram
 from adjudge.view.slices import slice_headings, slice_lines, slice_rows, slice_title
 from adjudge.view.steps import StepsOfReport
@@ -157,6 +158,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "option": lambda name: Message("tie") if name == TIE else name,
         "options": _options,
         "order_bias": order_message,
+        "order_html": order_html,
         "parameter_title": parameter_title,
         "question": _question,
         "reads": _reads,

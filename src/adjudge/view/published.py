@@ -22,26 +22,29 @@ HEADINGS = (
 def show_published(found: PublishedResults, screen: Screen) -> None:
     """A table for each set, with what people and a constant answer reach."""
     for one in found.sets:
-        screen.say(_title(one), "bold")
+        screen.say(title_of_set(one), "bold")
         screen.show(screen.table(HEADINGS, (_cells(judge) for judge in one.judges)))
         for line in beside_set(one):
             screen.say(line, "dim")
         screen.show("")
 
 
-def _title(one: PublishedSet) -> Message:
-    return Message("{name}: {question}", name=one.name, question=one.question)
+def title_of_set(one: PublishedSet) -> Message:
+    """Which set, and what was asked about it."""
+    return Message("{name}: {question}", name=Message(one.name), question=Message(one.question))
 
 
 def beside_set(one: PublishedSet) -> Iterator[Message]:
     """Where a set comes from, and what its figures are to be held against."""
-    yield Message(
-        "{labels} labelled rows; {source}, {licence}; verdicts of {recorded}.",
-        labels=one.labels,
-        source=one.source,
-        licence=one.licence,
-        recorded=one.recorded,
-    )
+    place = {"source": one.source, "licence": one.licence, "recorded": one.recorded}
+    if all(judge.embedded for judge in one.judges):
+        yield Message("{labels} rows; {source}, {licence}, {recorded}.", labels=one.labels, **place)
+    else:
+        yield Message(
+            "{labels} labelled rows; {source}, {licence}; verdicts of {recorded}.",
+            labels=one.labels,
+            **place,
+        )
     if one.ceiling is not None:
         yield Message(
             "Two of {people} people agree in {ceiling:.3f}.", people=one.people, ceiling=one.ceiling
@@ -57,7 +60,7 @@ def beside_set(one: PublishedSet) -> Iterator[Message]:
                 rows=judge.rows,
             )
     if one.note:
-        yield Message("{note}", note=one.note)
+        yield Message(one.note)
 
 
 def _cells(one: PublishedJudge) -> tuple[object, ...]:

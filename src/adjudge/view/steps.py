@@ -23,8 +23,9 @@ from adjudge.domain.trajectory import Step
 from adjudge.domain.verdict import CitationFound
 from adjudge.messages import Message, term
 from adjudge.reading.quotes import find_quote
-from adjudge.results.trajectories import RowMeasure, StepCounts, step_data, trajectory_of
+from adjudge.results.trajectories import KeptSteps, RowMeasure, StepCounts, step_data, trajectory_of
 from adjudge.traces.values import as_text
+from adjudge.view.step_times import time_axis
 from adjudge.view.template import environment
 
 SHOWN = 1_200
@@ -148,6 +149,11 @@ def steps_html(steps: Sequence[Step], frame: StepsFrame, language: str) -> Marku
     return _drawn(language, "items", shown, frame)
 
 
+def times_html(steps: KeptSteps, link: Callable[[int], str], language: str) -> Markup:
+    """When each step began and how long it took; nothing where the trace has no times."""
+    return _drawn(language, "times", time_axis(steps.times, link)) if steps.times else Markup("")
+
+
 def cited_html(
     detail: AgentDetail,
     explanation: str | None,
@@ -181,11 +187,7 @@ class StepsOfReport:
         if not isinstance(one.detail, AgentDetail):
             return Markup("")
         at = _begins(one)
-
-        def link(number: int) -> str:
-            step = f"{at}step-{number}"
-            return f"#{step}" if Markup('<li id="{}"').format(step) in drawn else ""
-
+        link = _link_into(drawn, at)
         return cited_html(one.detail, one.explanation, self._language, link, f"{at}{EVIDENCE}")
 
     def steps(self, one: JudgmentRecord, steps: Sequence[Step]) -> Markup:
@@ -194,7 +196,9 @@ class StepsOfReport:
             return Markup("")
         if self._room <= 0:
             return self._list([self._gap(len(steps))])
-        drawn = self._list(self._stretches(one, steps, _begins(one)))
+        listed = self._list(self._stretches(one, steps, _begins(one)))
+        kept = KeptSteps([step_data(step) for step in steps])
+        drawn = times_html(kept, _link_into(listed, _begins(one)), self._language) + listed
         self._room -= len(drawn)
         return drawn
 
@@ -234,6 +238,16 @@ def _begins(one: JudgmentRecord) -> str:
     return f"j{one.judge}-{one.row}-".replace(" ", "_")
 
 
+def _link_into(drawn: Markup, at: str) -> Callable[[int], str]:
+    """Where a step is in the list that was drawn; empty where it is not in it."""
+
+    def link(number: int) -> str:
+        step = f"{at}step-{number}"
+        return f"#{step}" if Markup('<li id="{}"').format(step) in drawn else ""
+
+    return link
+
+
 def _picked(steps: Sequence[Step], marks: Mapping[int, object]) -> list[int]:
     """The places of the steps that a report shows."""
     places = range(len(steps))
@@ -249,7 +263,7 @@ def _picked(steps: Sequence[Step], marks: Mapping[int, object]) -> list[int]:
 
 
 def _tokens(step: Step) -> int:
-    return step.usage.prompt_tokens + step.usage.completion_tokens if step.usage else 0
+    return step.usage.tokens if step.usage else 0
 
 
 def linked(text: str | None, link: Callable[[int], str]) -> tuple[ShownPiece, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from textwrap import shorten
 
 from rich.padding import Padding
@@ -13,6 +13,7 @@ from adjudge.catalog.criteria import languages_of
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import Finding
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.instance import GivenFields
 from adjudge.messages import Message, join, plural
 from adjudge.view.terminal import Screen
 
@@ -127,7 +128,7 @@ def _options(criteria: Criteria) -> Padding:
     return Padding(grid, (0, 0, 0, 2))
 
 
-def _fields(fields: Mapping[str, str | Sequence[str]]) -> Table:
+def _fields(fields: GivenFields) -> Table:
     grid = Table.grid(padding=(0, 2, 0, 0))
     for name, value in fields.items():
         for number, text in enumerate((value,) if isinstance(value, str) else value):

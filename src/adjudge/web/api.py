@@ -20,7 +20,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-import adjudge
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import Finding, lint
@@ -43,6 +42,7 @@ from adjudge.reading.values import (
 )
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
 from adjudge.service.run_index import NoSuchRun, RunIndex
+from adjudge.version import __version__
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
 from adjudge.web.body import body_of
 from adjudge.web.json_bytes import json_bytes
@@ -98,7 +98,7 @@ def api_application(
 def openapi() -> JsonObject:
     """The description of the API, as OpenAPI 3.1."""
     found = plain_yaml(files("adjudge.web") / "openapi.yaml")
-    found["info"]["version"] = adjudge.__version__
+    found["info"]["version"] = __version__
     found["components"]["schemas"] |= openapi_schemas()
     return cast("JsonObject", found)
 
@@ -279,7 +279,7 @@ async def _status(request: Request) -> Response:
     spent, budget = service.open_budget.spent, service.open_budget.budget
     return _json(
         {
-            "version": adjudge.__version__,
+            "version": __version__,
             "models": service.model_names,
             "language": service.language,
             "spent": {

@@ -59,7 +59,7 @@ def chosen(files: Mapping[str, FoundFile], name: str, what: str) -> FoundFile:
     found = files.get(name)
     if found is None or found.path.is_symlink() or not found.path.is_file():
         raise SetupError(
-            "there is no {what} {name!r} below the folder where the page was started",
+            "no {what} {name!r} below the folder where the page was started",
             what=what,
             name=name,
         )

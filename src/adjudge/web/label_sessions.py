@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 from adjudge.errors import AdjudgeError
+from adjudge.labels.held_rows import HeldRows
 from adjudge.labels.session import Annotator, Labelling, ShownRow, labelling
 from adjudge.web.library import RunPlace
 
@@ -18,6 +19,7 @@ class LabelSessions:
     def __init__(self) -> None:
         self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
         self._seen: dict[str, set[int]] = {}
+        self._held: dict[tuple[str, str | None], HeldRows] = {}
         self._last: dict[tuple[str, str | None, Annotator], ShownRow] = {}
         self.lock = threading.RLock()
         """Two tabs may answer at once."""
@@ -29,8 +31,13 @@ class LabelSessions:
             if key not in self._open or _is_over(self._open[key], who):
                 if len(self._open) >= _MOST:
                     self._open.pop(next(iter(self._open)))
-                self._open[key] = labelling(place.folder, who, criteria)
+                held = self._held.setdefault((place.id, criteria), HeldRows())
+                self._open[key] = labelling(place.folder, who, criteria, held)
             return self._open[key]
+
+    def is_open(self, place: RunPlace, criteria: str | None, who: Annotator) -> bool:
+        """Whether its rows are drawn already."""
+        return (place.id, criteria, who) in self._open
 
     def labelled(
         self, place: RunPlace, criteria: str | None, who: Annotator, row: ShownRow | None

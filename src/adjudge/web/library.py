@@ -126,7 +126,7 @@ class Library:
         place = self._known.get(id)
         if place is None or not is_inside(place.folder, self.root) or not holds_run(place.folder):
             raise NoSuchRun(
-                "there is no run {id!r} under {name}: the list of runs shows those there are",
+                "{name} has no run {id!r}: see the list of runs",
                 id=id,
                 name=self.root.name,
             )

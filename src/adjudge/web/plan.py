@@ -205,7 +205,7 @@ def suggested_name(data: str) -> str:
 
 def _known(name: str, own: Mapping[str, FoundFile]) -> str:
     if name not in own and name not in catalog.all_names():
-        raise SetupError("there are no criteria {name!r}: choose some of the list", name=name)
+        raise SetupError("unknown criteria {name!r}: choose from the list", name=name)
     return name
 
 

@@ -163,7 +163,7 @@ def choose_runs(library: Library, names: Sequence[str]) -> list[RunPlace]:
     for name in names:
         if name not in known:
             raise SetupError(
-                "there is no run {name!r}; there are {runs}",
+                "unknown run {name!r}; known: {runs}",
                 name=name,
                 runs=", ".join(place.name for place in places[:20]),
             )

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from adjudge.gateway.prices import PriceTable
 from adjudge.web.app import application
 from adjudge.web.guard import Access
 from adjudge.web.library import Library
@@ -31,6 +32,7 @@ class PageServer:
         language: str = "en",
         max_usd: float = DEFAULT_USD,
         models: Sequence[str] = (),
+        prices: PriceTable | None = None,
         home: Path | None = None,
     ) -> None:
         self._listening = Listening(port)
@@ -39,7 +41,7 @@ class PageServer:
             self.access,
             Library(root, read_only=read_only),
             language,
-            spending=Spending(max_usd),
+            spending=Spending(max_usd, prices),
             home=(home or Path.cwd()).resolve(),
             models=tuple(models),
         )

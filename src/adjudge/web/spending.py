@@ -20,6 +20,7 @@ class Share:
 
     def __init__(self, spending: Spending, usd: float) -> None:
         self.usd = usd
+        self.prices = spending.prices
         self._spending = spending
 
     def settle(self, spent: float) -> None:
@@ -30,8 +31,9 @@ class Share:
 class Spending:
     """Counts what is spent and what is set aside; may be asked from every thread."""
 
-    def __init__(self, max_usd: float = DEFAULT_USD) -> None:
+    def __init__(self, max_usd: float = DEFAULT_USD, prices: PriceTable | None = None) -> None:
         self.max_usd = max_usd
+        self.prices = prices or PriceTable.load()
         self._spent = 0.0
         self._open: set[Share] = set()
         self._lock = threading.Lock()
@@ -75,17 +77,20 @@ class Spending:
     def _left(self) -> float:
         return max(0.0, self.max_usd - self._spent - sum(share.usd for share in self._open))
 
+    def refuse_unpriced(self, models: Iterable[str]) -> None:
+        """No budget in dollars holds a model whose price nobody knows: it is not asked from the
+        page.
+        """
+        unknown = [model for model in models if self.prices.of(model) is None]
+        if unknown:
+            raise SetupError(
+                "the price of {unknown} is not known, so no budget would hold: give it in a "
+                "file of prices (ADJUDGE_PRICES, or prices in adjudge.toml), or ask from the "
+                "terminal",
+                unknown=", ".join(unknown),
+            )
 
-def refuse_unpriced(models: Iterable[str], prices: PriceTable | None = None) -> None:
-    """No budget in dollars holds a model whose price nobody knows: it is not
-    asked from the page.
-    """
-    table = prices or PriceTable.load()
-    unknown = [model for model in models if table.of(model) is None]
-    if unknown:
-        raise SetupError(
-            "the price of {unknown} is not known, so no budget would hold: give it in a "
-            "file of prices (ADJUDGE_PRICES, or prices in adjudge.toml), or ask from the "
-            "terminal",
-            unknown=", ".join(unknown),
-        )
+    def is_free(self, models: Iterable[str]) -> bool:
+        """Whether nobody has to be paid."""
+        found = [self.prices.of(model) for model in models]
+        return all(price is not None and not (price.input or price.output) for price in found)

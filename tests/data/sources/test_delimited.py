@@ -211,7 +211,7 @@ def test_another_encoding_can_be_named(tmp_path: Path, encoding: str) -> None:
 def test_an_unknown_encoding_is_said_to_be_none(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("response\n1\n")
-    with pytest.raises(SetupError, match="no encoding 'utf-9'; some are"):
+    with pytest.raises(SetupError, match="unknown encoding 'utf-9'; common ones are"):
         list(read_instances(path, encoding="utf-9"))
 
 

@@ -233,7 +233,7 @@ def test_rows_come_through_a_real_pipe() -> None:
     ("source", "options", "said"),
     [
         ("a.foo", {}, "its name must end in one of"),
-        ("a.csv", {"format": "xml"}, "no format 'xml'; there are csv, tsv, jsonl, json, parquet"),
+        ("a.csv", {"format": "xml"}, "unknown format 'xml'; known: csv, tsv, jsonl, json, parquet"),
         (7, {}, "not from int"),
         (b"bytes", {}, "not from bytes"),
         ("-", {"format": "parquet"}, "from standard input: save it"),

@@ -36,6 +36,7 @@ from adjudge.errors import (
 from adjudge.gateway.batches.find import batch_api
 from adjudge.gateway.batches.openai import AzureBatches, GroqBatches, OpenAIBatches
 from adjudge.gateway.layers.budget import Budget
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.batches import FOLDER, BatchState
 from adjudge.ledger.file import FILE
 from adjudge.ledger.rows import CHECKSUM_SQL, COLUMNS, checksum
@@ -1025,7 +1026,7 @@ def test_batches_cost_half(tmp_path: Path, batches: BatchProvider) -> None:
     assert live is not None and half is not None
     assert half.calls == live.calls == 6
     usages = [run_info(tmp_path / name).usage for name in ("run", "live")]
-    cheap, full = (cost_of(usage).cost_usd for usage in usages)
+    cheap, full = (cost_of(usage, PriceTable.load()).cost_usd for usage in usages)
     assert cheap is not None and full is not None
     assert full * 0.5 <= cheap < full * 0.7  # what the provider's cache had is counted in full
     assert half.usd == pytest.approx(cheap)
@@ -1079,7 +1080,8 @@ def test_a_limit_in_dollars_is_not_passed_by_a_batch(
     each = 458 * 0.15e-6 + 16 * 0.6e-6
     with pytest.raises(BudgetSpent):
         judged(eval_run(tmp_path, batches, rows=40), budget=Budget(max_usd=20 * each))
-    spent = cost_of(run_info(tmp_path / "run").usage).cost_usd
+    info = run_info(tmp_path / "run")
+    spent = cost_of(info.usage, info.prices).cost_usd
     assert spent is not None and 10 * each < spent <= 20 * each
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import socket
 from collections.abc import Callable, Iterator
@@ -18,9 +19,12 @@ from adjudge.engine.backends.ray.worker import Worker
 from adjudge.errors import HALTS, BudgetSpent, RunError, RunStopped, SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import default_model
+from adjudge.gateway.prices import Price, PriceTable
 from adjudge.gateway.providers import local
 from adjudge.judges.aspect import AspectCritic
+from adjudge.runs.execute import EvalRun
 from adjudge.runs.partition import PartitionJudge, WorkerSettings, partitions
+from adjudge.runs.spread import work_for
 from support.partitions import marked_file
 
 Started = Callable[[PartitionJudge], Worker[Any, Any, Any]]
@@ -81,6 +85,25 @@ def test_a_worker_without_its_part_of_the_budget_asks_nothing(
     (chunk,) = partitions(file, 9)
     with pytest.raises(BudgetSpent):
         worker.judge(0, chunk)
+
+
+def test_a_worker_counts_by_the_prices_of_the_command_that_sent_it(
+    tmp_path: Path, started: Started
+) -> None:
+    own = tmp_path / "prices.yaml"
+    own.write_text("acme/dear: {input: 3, output: 4}\n")
+    file = marked_file(tmp_path, rows=2, judges=ASPECT)
+    made = EvalRun.of(file, folder=tmp_path / "run", cache=False, prices=PriceTable.load(own))
+    work = work_for(made, Cluster("ray"), None, cache=False)
+    assert work is not None
+    own.unlink()  # no other machine has it
+    sent = pickle.loads(pickle.dumps(work.open))
+    settings = sent.args[1]
+    judge = PartitionJudge(file, tmp_path / "store", settings)
+    worker = started(judge)
+    (chunk,) = partitions(file, 9)
+    assert worker.judge(0, chunk).rows == 2
+    assert judge.made.prices.of("acme/dear") == Price(3, 4)
 
 
 def test_what_a_cluster_needs_is_said_before_one_is_looked_for(

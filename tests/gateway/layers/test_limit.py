@@ -243,7 +243,7 @@ def test_after_a_wave_of_too_many_requests_half_as_many_run_at_once(
     provider.together = 8
     provider.faults = lambda record, attempt: Status(429) if attempt == 0 and record < 8 else None
     ask_all(model, [f"REC-{number:05}-Y" for number in range(8)])
-    limit = int(model.inner.inner.inner.inner.gate.limit)  # type: ignore[attr-defined]
+    limit = int(model.inner.inner.inner.gate.limit)  # type: ignore[attr-defined]
     assert 4 <= limit <= 6, "halved, and grown back a little by the eight that went well"
     provider.most_at_once, provider.together = 0, limit
     ask_all(model, ["REC-00099-Y"] * limit)

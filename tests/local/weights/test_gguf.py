@@ -104,11 +104,11 @@ BAD = {
     "data cut off": (MODEL[:-1000], "tensor output_norm.weight|tensor blk.3.* lies behind its end"),
     "unknown type of value": (
         b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<IQ", 77, 0),
-        "no value of type 77",
+        "unknown type of value 77",
     ),
     "array in an array": (
         b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<IIQ", ARRAY, ARRAY, 1),
-        "no value of type 9",
+        "unknown type of value 9",
     ),
     "absurd array": (
         b"GGUF"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from adjudge.data.sources.row import AS_SHOWN, FileFormat, Origin, Row, Rows, numbered
-from adjudge.data.sources.text import PeekableText, open_text
+from adjudge.data.sources.text import open_text
 from adjudge.data.sources.traces import refusal_of, trace_of
 from adjudge.domain.instance import Instance, answer_text
 from adjudge.errors import WrongData
@@ -139,7 +139,7 @@ def open_source(
     """
     if how.format is not None and how.format not in FORMATS:
         raise WrongData(
-            "there is no format {format!r}; there are {formats}",
+            "unknown format {format!r}; known: {formats}",
             format=how.format,
             formats=", ".join(FORMATS),
         )
@@ -263,14 +263,9 @@ def _text_rows(file: BinaryIO, origin: Origin, format: str | None, encoding: str
     from adjudge.data.sources.json_rows import document_rows, is_lines, line_rows
 
     text = open_text(file, origin, encoding)
-    chosen = format or _sniffed(text)
+    chosen = format or ("json" if text.head.lstrip()[:1] in ("[", "{") else "csv")
     if chosen == "jsonl" or (chosen == "json" and is_lines(text.head)):
         return line_rows(text)
     if chosen == "json":
         return document_rows(text)
     return delimited_rows(text, "\t" if chosen == "tsv" else ",")
-
-
-def _sniffed(text: PeekableText) -> str:
-    """JSON begins with a bracket or a brace, and a table does not."""
-    return "json" if text.head.lstrip()[:1] in ("[", "{") else "csv"

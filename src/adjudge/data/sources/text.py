@@ -184,7 +184,7 @@ def check_encoding(name: str) -> str:
         "".encode(name)
     except (LookupError, ValueError) as error:
         raise SetupError(
-            "there is no encoding {name!r}; some are utf-8, utf-16, cp1252, cp1251, latin-1",
+            "unknown encoding {name!r}; common ones are utf-8, utf-16, cp1252, cp1251, latin-1",
             name=name,
         ) from error
     return name

@@ -16,6 +16,7 @@ from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import Budget, More, OpenBudget, pause
 from adjudge.gateway.layers.limit import Pace, Rate, SharedPace, limits_of
 from adjudge.gateway.open import OpenModel
+from adjudge.gateway.prices import PriceTable
 
 _LEASE_SECONDS = 0.5
 """For so long all workers together are busy with what they hold."""
@@ -266,11 +267,11 @@ def keep_to(limits: SharedLimits, models: Iterable[OpenModel]) -> None:
             limited.shared = limits.pace(model.identity)
 
 
-def left_of(budget: Budget, account: Account) -> Budget | None:
+def left_of(budget: Budget, account: Account, prices: PriceTable) -> Budget | None:
     """What all workers together may still spend, who have spent what the account says; None where
     there is no limit.
     """
     if budget == Budget():
         return None
-    spent = OpenBudget(account=account).spent
+    spent = OpenBudget(prices=prices, account=account).spent
     return less(budget, Budget(spent.usd, spent.calls, spent.tokens))

@@ -23,6 +23,7 @@ from adjudge.errors import RunError, RunStopped
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, More, OpenBudget
 from adjudge.gateway.layers.limit import Rate
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.stores.merge import sum_of_accounts
 from adjudge.ledger.stores.postgres import PostgresStore
 
@@ -53,10 +54,16 @@ class PostgresLimits:
     """
 
     def __init__(
-        self, url: str, holder: str, rates: Mapping[str, Rate], budget: Budget, share: int
+        self,
+        url: str,
+        holder: str,
+        rates: Mapping[str, Rate],
+        budget: Budget,
+        share: int,
+        prices: PriceTable,
     ) -> None:
         """``share``: about how many processes there are, which decides how large the parts are."""
-        self._store = PostgresStore(url)
+        self._store, self._prices = PostgresStore(url), prices
         self._holder, self._rates, self._budget, self._share = holder, rates, budget, share
         self._thread = ThreadPoolExecutor(1, "adjudge limits")
 
@@ -144,7 +151,7 @@ class PostgresLimits:
         dead = connection.execute(_DEAD, (self._store.run,)).fetchall()
         for holder, writer in dead:
             account = sum_of_accounts(self._store.records(writer))
-            self._settle(connection, holder, OpenBudget(account=account).spent)
+            self._settle(connection, holder, OpenBudget(prices=self._prices, account=account).spent)
         return bool(dead)
 
     def _settle(self, connection: Connection, holder: str, spent: Spent) -> None:

@@ -45,7 +45,7 @@ def batch_api(model: Model, api: str | None = None, command: str | None = None) 
         return CommandBatches(provider, command)
     if api is not None and api not in APIS:
         raise SetupError(
-            "there is no batch API {api!r}: choose one of {apis}", api=api, apis=", ".join(APIS)
+            "unknown batch API {api!r}: choose one of {apis}", api=api, apis=", ".join(APIS)
         )
     host = urlsplit(provider.connection.base_url).hostname or ""
     found = api or ("azure" if host.endswith(_AZURE) else provider.connection.provider)

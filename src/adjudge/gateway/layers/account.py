@@ -5,7 +5,7 @@ whatever is sent, it knows.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, field, replace
 
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.light import light_dataclass
@@ -106,10 +106,11 @@ def measured(model: str, request: Request, reply: Reply) -> Reply:
 def believable(reply: Reply, asked: int) -> Usage:
     """What a reply to a prompt of ``asked`` bytes took."""
     usage, said = reply.usage, _byte_count(reply.text)
+    most = _MOST_BYTES_PER_TOKEN
     if (
         _whole(usage)
-        and _covers(usage.prompt_tokens, asked)
-        and _covers(usage.completion_tokens, said)
+        and usage.prompt_tokens * most >= asked
+        and usage.completion_tokens * most >= said
     ):
         return usage
     if usage == Usage():  # a recorded reply: it cost nothing
@@ -163,7 +164,7 @@ def _byte_count(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-8", "replace"))
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Spent(Amounts):
     """Calls, tokens, dollars and calls without a known price."""
 
@@ -184,7 +185,7 @@ class _KeptAccount:
     each: tuple[float, ...]
 
 
-@dataclass
+@light_dataclass()
 class Account:
     """Requests by what came of them.
 

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
@@ -30,7 +29,7 @@ _LEASE_SHARE = 16
 """No more than this part of what is left is leased at once: so much a kill may cost."""
 
 
-@dataclass(frozen=True, slots=True)
+@light_dataclass(frozen=True)
 class Budget:
     """Limits on what a whole run may cost, what it cost before an interruption included.
 
@@ -100,6 +99,7 @@ class Budget:
                 )
 
 
+_NO_LIMITS = Budget()
 More = Callable[[Spent, Spent], Awaitable[Budget | None]]
 """What a request is likely to take and takes at most → what may be spent on top; None where nothing
 is left.
@@ -117,8 +117,8 @@ class OpenBudget(Haltable):
         keep: Keep | None = None,
     ) -> None:
         super().__init__()
-        self.budget = budget or Budget()
-        self._limited = self.budget != Budget()
+        self.budget = budget or _NO_LIMITS
+        self._limited = budget is not None and budget != _NO_LIMITS
         self.prices = prices or PriceTable.load()
         self.account = account or Account()
         self._spent: Spent | None = None

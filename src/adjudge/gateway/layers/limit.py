@@ -60,7 +60,8 @@ class ConcurrencyLimit:
     def leave(self) -> None:
         """Give the place back and let in who fits."""
         self.inside -= 1
-        self._admit()
+        if self._waiting:
+            self._admit()
 
     def _admit(self) -> None:
         while self._waiting and self.inside < int(self.limit):
@@ -140,7 +141,6 @@ class Limited(Layer):
         await self.gate.enter()
         started = monotonic()
         try:
-            raise_if_halted()
             paced = self.shared or self._requests or self._tokens
             reply = await (self._paced(request) if paced else self.inner.complete(request))
         except RateLimited as error:
@@ -155,6 +155,7 @@ class Limited(Layer):
             self.gate.leave()
 
     async def _paced(self, request: Request) -> Reply:
+        raise_if_halted()
         if self.shared:
             await self.shared.wait(sum(expected_tokens(request)))
             return await self.inner.complete(request)
@@ -307,21 +308,13 @@ class Allowed(Layer):
         open_budget = caller().budget
         if open_budget is None:
             return self._measured(request)
-        return open_budget.send(
-            self.name,
-            request,
-            lambda: self.inner.complete(self._bounded(request, open_budget.budget)),
-        )
+        # a model in this process ends by itself
+        ends = self.provider.capabilities.exact_logprobs
+        sent = request if ends else bounded(request, open_budget.budget)
+        return open_budget.send(self.name, request, lambda: self.inner.complete(sent))
 
     async def _measured(self, request: Request) -> Reply:
         return measured(self.name, request, await self.inner.complete(request))
-
-    def _bounded(self, request: Request, budget: Budget) -> Request:
-        """With a limit on its answer, where money or tokens are limited.
-
-        A model in this process ends by itself.
-        """
-        return request if self.provider.capabilities.exact_logprobs else bounded(request, budget)
 
 
 def bounded(request: Request, budget: Budget) -> Request:

@@ -145,13 +145,13 @@ class Circuit:
 
     def reached(self) -> None:
         """It answers: whoever waited for that goes on."""
-        if not self.answered:
-            self.answered = True
-            HAVE_ANSWERED.add(self._asked)
-            self.gate.widen(_ANY_NUMBER)
+        self.answered = True
+        HAVE_ANSWERED.add(self._asked)
+        self.gate.widen(_ANY_NUMBER)
 
     def success(self) -> None:
-        self.reached()
+        if not self.answered:
+            self.reached()
         for one in self._breakers():
             one.close()
 
@@ -264,8 +264,8 @@ _PATIENCE = 300.0
 
 
 class Retrying(Layer):
-    """Asks again after a rate limit, a time-out, a cut connection or a server error; nothing else
-    is worth it.
+    """Asks again after a rate limit, a time-out, a cut connection or a server error, or without a
+    part that the server does not take; nothing else is worth it.
     """
 
     def __init__(self, inner: Model, max_retries: int, circuit: Circuit) -> None:
@@ -274,10 +274,16 @@ class Retrying(Layer):
         self._circuit = circuit
 
     async def complete(self, request: Request) -> Reply:
-        """The first reply within the allowed attempts, else the last error."""
-        for attempt in range(self.max_retries + 1):
+        """The first reply within the allowed attempts, else the last error. Where the server does
+        not take an optional part of the request, that is asked without it, as one of its own: the
+        provider remembers what was rejected, so this ends with the last optional part.
+        """
+        attempt = 0
+        while True:
             try:
                 return await self.inner.complete(request)
+            except PartRejected as rejection:
+                _LOG.info("%s; asking again without it", rejection)
             except ModelError as error:
                 wait = wait_before_retry(error, attempt)
                 if (
@@ -291,21 +297,7 @@ class Retrying(Layer):
                 await pause(wait)
                 if self._circuit.open:
                     raise
-        raise AssertionError("unreachable: the last attempt returns or raises")
-
-
-class WithoutRejected(Layer):
-    """Asks again, as a request of its own, where the server does not take an
-    optional part of one.
-    """
-
-    async def complete(self, request: Request) -> Reply:
-        """The provider remembers what was rejected, so this ends with the last optional part."""
-        while True:
-            try:
-                return await self.inner.complete(request)
-            except PartRejected as rejection:
-                _LOG.info("%s; asking again without it", rejection)
+                attempt += 1
 
 
 def wait_before_retry(error: ModelError, attempt: int) -> float:

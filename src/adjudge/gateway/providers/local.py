@@ -203,7 +203,7 @@ def _existing(path: str) -> Path:
     found = Path(path).expanduser()
     if not found.is_file():
         raise SetupError(
-            "there is no local model {path!r}: give the path of a .gguf file, or one of {known}",
+            "unknown local model {path!r}: give the path of a .gguf file, or one of {known}",
             path=path,
             known=", ".join(KNOWN),
         )

@@ -89,7 +89,7 @@ def openai_reply(data: JsonObject) -> Reply:
         text=str(refusal) if refusal else said_in(message),
         usage=openai_usage(object_in(data.get("usage"))),
         finish="refusal" if refusal else finish_of(first.get("finish_reason")),
-        logprobs=openai_logprobs(first.get("logprobs")),
+        logprobs=openai_logprobs(first["logprobs"]) if first.get("logprobs") else None,
         details=FrozenDict(said),
     )
 
@@ -161,12 +161,12 @@ def finish_of(reason: JsonValue) -> str:
 
 def openai_usage(usage: JsonObject) -> Usage:
     """Token counts of one call."""
-    details = object_in(usage.get("prompt_tokens_details"))
+    details = usage.get("prompt_tokens_details")
     return Usage(
         calls=1,
         prompt_tokens=token_count(usage.get("prompt_tokens")),
         completion_tokens=token_count(usage.get("completion_tokens")),
-        cached_tokens=token_count(details["cached_tokens"]) if "cached_tokens" in details else 0,
+        cached_tokens=token_count(object_in(details).get("cached_tokens")) if details else 0,
     )
 
 

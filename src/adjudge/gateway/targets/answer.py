@@ -88,7 +88,7 @@ class AnswerPaths:
                 return value_at(said, path)
             except NotThere:
                 raise NoAnswer(
-                    "there is no {path} in the answer: {said}",
+                    "the answer has no {path}: {said}",
                     model=target,
                     path=path,
                     said=_short(said),

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
+from adjudge.domain.json_writer import json_writer
 from adjudge.ledger.rows import COLUMNS
 from adjudge.ledger.stores.store import AccountRecord, Record, StoredJudgment, StoredVote, Values
 
 _BALLOT, _BALLOTS = COLUMNS["votes"].index("ballot"), COLUMNS["judgments"].index("ballots")
-_encoded = json.JSONEncoder(default=bytes.hex, check_circular=False).encode
+_encoded = json_writer(bytes.hex)
 
 
 def line_of(record: Record) -> str:

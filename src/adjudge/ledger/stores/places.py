@@ -136,7 +136,7 @@ class ObjectStore:
         self._name = f"{parts.scheme}://{parts.hostname or ''}{parts.path}"
         if parts.scheme == "file" and not Path(unquote(parts.path)).is_dir():
             raise SetupError(
-                "the store {name} cannot be used: there is no folder {unquote}, make it first",
+                "the store {name} cannot be used: create the folder {unquote} first",
                 name=self._name,
                 unquote=unquote(parts.path),
             )

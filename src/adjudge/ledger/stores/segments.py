@@ -104,7 +104,7 @@ class SegmentStore:
             return found["configuration"], float(found["started"])
         except FileNotFoundError:
             raise RunError(
-                "{name} holds no partitions: there is no {begun} in it", name=self.name, begun=BEGUN
+                "{name} holds no partitions (no {begun} in it)", name=self.name, begun=BEGUN
             ) from None
         except OSError as error:
             raise self._trouble(error) from error

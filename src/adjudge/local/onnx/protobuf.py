@@ -68,7 +68,12 @@ def node(
 
 
 def tensor(name: str, element: Element, shape: Sequence[int], raw: bytes) -> bytes:
-    return _dimensions(shape) + _number(2, element) + _text(8, name) + _bytes(9, raw)
+    return (
+        b"".join(_number(1, size) for size in shape)
+        + _number(2, element)
+        + _text(8, name)
+        + _bytes(9, raw)
+    )
 
 
 def value(name: str, element: Element, shape: Sequence[int | str]) -> bytes:
@@ -85,10 +90,6 @@ def _attribute(name: str, value: Attribute) -> bytes:
     if isinstance(value, float):
         return _text(1, name) + _varint(2 << 3 | 5) + struct.pack("<f", value) + _number(20, _FLOAT)
     return _text(1, name) + b"".join(_number(8, one) for one in value) + _number(20, _INTS)
-
-
-def _dimensions(shape: Sequence[int]) -> bytes:
-    return b"".join(_number(1, size) for size in shape)
 
 
 def _number(field: int, number: int) -> bytes:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from adjudge.errors import SetupError
+from adjudge.errors import SetupError, WrongData
 from adjudge.messages import Message
 
 MAGIC = b"GGUF"
@@ -155,7 +155,7 @@ def read_header(path: Path) -> Header:
     try:
         with path.open("rb") as file:
             if path.stat().st_size < _SHORTEST:
-                raise ValueError(Message("it is too short"))
+                raise WrongData("it is too short")
             with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
                 return _Reader(data).header(path)
     except OSError as error:
@@ -182,10 +182,10 @@ class _Reader:
 
     def header(self, path: Path) -> Header:
         if self._take(4) != MAGIC:
-            raise ValueError(Message("it does not begin with GGUF"))
+            raise WrongData("it does not begin with GGUF")
         version = self._number("I")
         if version not in (2, 3):
-            raise ValueError(Message("its version is {version}, not 2 or 3", version=version))
+            raise WrongData("its version is {version}, not 2 or 3", version=version)
         tensor_count, field_count = self._count("Q", _MOST_ENTRIES), self._count("Q", _MOST_ENTRIES)
         fields = tuple(self._field() for _ in range(field_count))
         tensors = tuple(self._tensor() for _ in range(tensor_count))
@@ -229,12 +229,10 @@ class _Reader:
     def _count(self, code: str, most: int) -> int:
         count = int(self._number(code))
         if count > most:
-            raise ValueError(
-                Message(
-                    "its header is damaged: it counts {count} where at most {most} can be",
-                    count=count,
-                    most=most,
-                )
+            raise WrongData(
+                "its header is damaged: it counts {count} where at most {most} can be",
+                count=count,
+                most=most,
             )
         return count
 
@@ -242,7 +240,7 @@ class _Reader:
         try:
             return self._bytes().decode()
         except UnicodeDecodeError as error:
-            raise ValueError(Message("its header is damaged: a name is not UTF-8")) from error
+            raise WrongData("its header is damaged: a name is not UTF-8") from error
 
     def _bytes(self) -> bytes:
         return self._take(self._number("Q"))
@@ -250,7 +248,7 @@ class _Reader:
     def _take(self, length: int) -> bytes:
         end = self._at + length
         if end > len(self._data):
-            raise ValueError(Message("its header is cut off or damaged"))
+            raise WrongData("its header is cut off or damaged")
         found = self._data[self._at : end]
         self._at = end
         return found
@@ -258,36 +256,28 @@ class _Reader:
 
 def _code(kind: int) -> str:
     if kind not in _NUMBERS:  # an array inside an array is not among them: no loader reads those
-        raise ValueError(
-            Message("its header is damaged: there is no value of type {kind}", kind=kind)
-        )
+        raise WrongData("its header is damaged: unknown type of value {kind}", kind=kind)
     return _NUMBERS[kind]
 
 
 def _alignment(fields: tuple[Field, ...]) -> int:
     found = next((field.value for field in fields if field.key == "general.alignment"), 32)
     if not isinstance(found, int) or found < 1 or found & (found - 1):
-        raise ValueError(
-            Message(
-                "its header is damaged: the alignment is {found!r}, not a power of two", found=found
-            )
+        raise WrongData(
+            "its header is damaged: the alignment is {found!r}, not a power of two", found=found
         )
     return found
 
 
 def _check_tensors(tensors: tuple[Tensor, ...], alignment: int, room: int) -> None:
     if len({tensor.name for tensor in tensors}) < len(tensors):
-        raise ValueError(Message("its header is damaged: two tensors have one name"))
+        raise WrongData("its header is damaged: two tensors have one name")
     for tensor in tensors:
         weights, _ = BLOCKS.get(tensor.kind, (1, 0))
         if tensor.offset % alignment or (tensor.shape and tensor.shape[0] % weights):
-            raise ValueError(
-                Message(
-                    "its header is damaged: tensor {name} does not lie on a boundary",
-                    name=tensor.name,
-                )
+            raise WrongData(
+                "its header is damaged: tensor {name} does not lie on a boundary",
+                name=tensor.name,
             )
         if tensor.offset + (tensor.size or 0) > room:
-            raise ValueError(
-                Message("it is cut off: tensor {name} lies behind its end", name=tensor.name)
-            )
+            raise WrongData("it is cut off: tensor {name} lies behind its end", name=tensor.name)

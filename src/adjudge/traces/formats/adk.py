@@ -11,25 +11,26 @@ from adjudge.traces.row import TraceFormat, TraceRow, present, reference_call
 from adjudge.traces.turns import HandedOver, Returned, Said, Turn
 from adjudge.traces.values import (
     Object,
-    elapsed,
+    elapsed_over,
     first_of,
     id_at,
     inner,
     objects,
+    seconds_at,
     text_at,
     usage_of,
 )
 
 
 def _text(content: object) -> str:
-    return "\n".join(text_at(part, "text") for part in objects(inner(content, "parts") or []))
+    return "\n".join(text_at(part, "text") for part in objects(inner(content, "parts")))
 
 
 def _event(event: Object) -> Iterator[Turn]:
     if event.get("partial") is True:
         return
     author = text_at(event, "author")
-    parts = objects(inner(event, "content", "parts") or [])
+    parts = objects(inner(event, "content", "parts"))
     turns = read_turns({"role": "user" if author == "user" else "assistant", "parts": parts})
     turn = turns[0] if turns else Turn("assistant")
     if turn.role == "assistant":
@@ -42,7 +43,7 @@ def _event(event: Object) -> Iterator[Turn]:
         turn.parts = [*turn.parts, HandedOver(to)]
         turn.role = "assistant"
     turn.usage = usage_of(first_of(event, "usageMetadata", "usage_metadata"))
-    turn.source = id_at(event, "id")
+    turn.source, turn.started = id_at(event, "id"), seconds_at(event.get("timestamp"))
     if turn.parts or turn.usage:
         yield turn
     failed = text_at(event, "errorMessage", "error_message", "errorCode", "error_code")
@@ -54,10 +55,8 @@ def _read_session(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         events = objects(one["events"])
         made = built(turn for event in events for turn in _event(event))
-        times = [event["timestamp"] for event in events if "timestamp" in event]
-        lasted = elapsed(times[0], times[-1]) if times else None
         yield TraceRow(
-            replace(made, seconds=lasted),
+            replace(made, seconds=elapsed_over(events, "timestamp")),
             present(
                 id=one.get("id"),
                 app=first_of(one, "appName", "app_name"),
@@ -69,7 +68,7 @@ def _read_session(given: Sequence[Object]) -> Iterator[TraceRow]:
 def _read_set(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         for case in objects(one["eval_cases"]):
-            said = objects(case.get("conversation") or [])
+            said = objects(case.get("conversation"))
             users = [Turn("user", [Said(_text(turn.get("user_content")))]) for turn in said]
             answers = [text for turn in said if (text := _text(turn.get("final_response")))]
             calls = [
@@ -90,9 +89,9 @@ def _read_set(given: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def _expected(data: Object) -> Iterator[Object]:
-    yield from objects(data.get("tool_uses") or [])
-    for event in objects(data.get("invocation_events") or []):
-        for part in objects(inner(event, "content", "parts") or []):
+    yield from objects(data.get("tool_uses"))
+    for event in objects(data.get("invocation_events")):
+        for part in objects(inner(event, "content", "parts")):
             if isinstance(call := first_of(part, "function_call", "functionCall"), Mapping):
                 yield call
 
@@ -103,7 +102,7 @@ def _read_tests(given: Sequence[Object]) -> Iterator[TraceRow]:
             reference_call(
                 first_of(call, "tool_name", "name"), first_of(call, "tool_input", "args")
             )
-            for call in objects(one.get("expected_tool_use") or [])
+            for call in objects(one.get("expected_tool_use"))
         ]
         yield TraceRow(
             built([Turn("user", [Said(text_at(one, "query"))])]),
@@ -112,7 +111,7 @@ def _read_tests(given: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def _is_session(one: Object) -> bool:
-    events = objects(one.get("events") or [])
+    events = objects(one.get("events"))
     return (
         bool(events)
         and "author" in events[0]

@@ -21,11 +21,13 @@ from adjudge.traces.turns import (
 from adjudge.traces.values import (
     Object,
     as_text,
-    elapsed,
+    elapsed_over,
     id_at,
     inner,
     number,
+    object_in,
     objects,
+    seconds_at,
     text_at,
     usage_of,
 )
@@ -37,15 +39,15 @@ def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
     name = str(inner(trajectory, "agent", "name") or "")
     below = {
         name_of: one
-        for one in objects(trajectory.get("subagent_trajectories") or [])
+        for one in objects(trajectory.get("subagent_trajectories"))
         if (name_of := text_at(one, "trajectory_id", "session_id"))
     }
-    for step in objects(trajectory.get("steps") or []):
+    for step in objects(trajectory.get("steps")):
         if step.get("is_copied_context") is True:
             continue
         yield from _step(step, name, depth)
-        for result in objects(inner(step, "observation", "results") or []):
-            for ref in objects(result.get("subagent_trajectory_ref") or []):
+        for result in objects(inner(step, "observation", "results")):
+            for ref in objects(result.get("subagent_trajectory_ref")):
                 named = text_at(ref, "trajectory_id", "session_id")
                 if (inside := below.pop(named, None)) is not None and depth < _DEEPEST:
                     yield from _turns(inside, depth + 1)
@@ -58,8 +60,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
     source = step.get("source")
     said = read_turns({"role": "user", "content": step.get("message")})
     parts: list[TurnPart] = said[0].parts if said else []
-    extra = step.get("extra")
-    beside: Object = extra if isinstance(extra, Mapping) else {}
+    beside = object_in(step, "extra")
     depth += int(number(beside.get("depth")) or 0)
     if beside.get("kind") == "retrieved":
         parts = [Retrieved(part.text) for part in parts if isinstance(part, Said)]
@@ -76,7 +77,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
     thought = text_at(step, "reasoning_content")
     calls: list[TurnPart] = [
         _unread(call) if beside.get("unparsed") is True else call
-        for call in map(call_of, objects(step.get("tool_calls") or []))
+        for call in map(call_of, objects(step.get("tool_calls")))
     ]
     metrics = step.get("metrics")
     yield Turn(
@@ -88,6 +89,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         number(beside.get("seconds")),
         source=number_of,
         depth=depth,
+        started=seconds_at(beside.get("started") or step.get("timestamp")),
     )
     yield from _results(step, depth)
 
@@ -99,11 +101,11 @@ def _unread(call: CalledTool) -> CalledTool:
 
 
 def _results(step: Object, depth: int) -> Iterator[Turn]:
-    found = objects(inner(step, "observation", "results") or [])
+    found = objects(inner(step, "observation", "results"))
     error = inner(step, "extra", "error")
     failed = error if isinstance(error, str) else None
     if failed is not None and not found:
-        ids = [call_of(one).id for one in objects(step.get("tool_calls") or [])]
+        ids = [call_of(one).id for one in objects(step.get("tool_calls"))]
         yield Turn("tool", [Returned(None, id, error=failed) for id in ids], depth=depth)
     for one in found:
         content = one.get("content")
@@ -116,7 +118,7 @@ def _results(step: Object, depth: int) -> Iterator[Turn]:
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
-        made = built(_turns(one), tools=tools_of(inner(one, "agent", "tool_definitions") or []))
+        made = built(_turns(one), tools=tools_of(inner(one, "agent", "tool_definitions")))
         totals = one.get("final_metrics")
         if isinstance(totals, Mapping):
             whole = {key.removeprefix("total_"): value for key, value in totals.items()}
@@ -127,10 +129,8 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
                 usage=made.usage or usage_of(whole, calls),
                 usd=usd if usd is not None else made.usd,
             )
-        times = [step["timestamp"] for step in objects(one["steps"]) if "timestamp" in step]
-        lasted = elapsed(times[0], times[-1]) if times else None
-        extra = one.get("extra")
-        columns = extra if isinstance(extra, Mapping) else {}
+        lasted = elapsed_over(objects(one["steps"]), "timestamp")
+        columns = object_in(one, "extra")
         id = text_at(one, "trajectory_id", "session_id") or None
         kept = columns.get("adjudge")
         lasted = number(inner(kept, "seconds")) if lasted is None else lasted

@@ -9,7 +9,17 @@ from adjudge.traces.build import built
 from adjudge.traces.messages import call_of, read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import HandedOver, Retrieved, Returned, Thought, Turn, TurnPart
-from adjudge.traces.values import Object, as_text, elapsed, id_at, inner, objects, text_at, usage_of
+from adjudge.traces.values import (
+    Object,
+    as_text,
+    elapsed_over,
+    id_at,
+    inner,
+    objects,
+    seconds_at,
+    text_at,
+    usage_of,
+)
 
 _SKIPPED = (
     *("UserInputRequestedEvent", "ModelClientStreamingChunkEvent", "SelectSpeakerEvent"),
@@ -38,7 +48,7 @@ def _results(message: Object) -> list[TurnPart]:
             text_at(one, "name"),
             (text or "error") if one.get("is_error") is True else None,
         )
-        for one in objects(message.get("content") or [])
+        for one in objects(message.get("content"))
     ]
 
 
@@ -51,12 +61,12 @@ _KINDS: Mapping[str, Callable[[Object], list[TurnPart]]] = {
     ),
     "HandoffMessage": lambda message: [HandedOver(text_at(message, "target"))],
     "ToolCallRequestEvent": lambda message: [
-        call_of(one) for one in objects(message.get("content") or [])
+        call_of(one) for one in objects(message.get("content"))
     ],
     **dict.fromkeys(("ToolCallExecutionEvent", "FunctionExecutionResultMessage"), _results),
     "ThoughtEvent": lambda message: [Thought(text_at(message, "content"))],
     "MemoryQueryEvent": lambda message: [
-        Retrieved(as_text(one.get("content"))) for one in objects(message.get("content") or [])
+        Retrieved(as_text(one.get("content"))) for one in objects(message.get("content"))
     ],
 }
 
@@ -72,7 +82,7 @@ def _turn(message: Object) -> Turn:
         turn.usage = usage_of(message.get("models_usage"))
     if parts and all(isinstance(part, Returned) for part in parts):
         turn.role = "tool"
-    turn.source = id_at(message, "id")
+    turn.source, turn.started = id_at(message, "id"), seconds_at(message.get("created_at"))
     return turn
 
 
@@ -81,11 +91,11 @@ def _thread(state: Object) -> list[Object]:
     states = state.get("agent_states")
     found = list(states.values()) if isinstance(states, Mapping) else []
     for one in objects(found):
-        if messages := objects(one.get("message_thread") or []):
+        if messages := objects(one.get("message_thread")):
             return messages
     for one in objects(found):
         context = inner(one, "agent_state", "llm_context", "messages")
-        if messages := objects(context or []):
+        if messages := objects(context):
             return messages
     return []
 
@@ -93,11 +103,10 @@ def _thread(state: Object) -> list[Object]:
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     together = given if all(map(_is_message, given)) else None
     for one in [{"messages": list(together)}] if together else given:
-        messages = objects(one.get("messages") or []) or _thread(one)
-        times = [message["created_at"] for message in messages if "created_at" in message]
+        messages = objects(one.get("messages")) or _thread(one)
         made = built(turn for turn in map(_turn, messages) if turn.parts or turn.usage is not None)
         ended = text_at(one, "stop_reason") or made.ended
-        lasted = elapsed(times[0], times[-1]) if times else None
+        lasted = elapsed_over(messages, "created_at")
         yield TraceRow(
             replace(made, ended=ended or None, seconds=lasted), present(id=one.get("id"))
         )
@@ -114,7 +123,7 @@ def _is_message(one: Object) -> bool:
 
 
 def _is_result(one: Object) -> bool:
-    messages = objects(one.get("messages") or [])
+    messages = objects(one.get("messages"))
     return one.get("type") == "TeamState" or (bool(messages) and any(map(_is_message, messages)))
 
 

@@ -86,7 +86,7 @@ def _row(value: Object) -> TraceRow:
     ended = first_of(value, "stop_reason", "finish_reason", "status")
     if isinstance(ended, str) and turns:
         turns[-1].ended = turns[-1].ended or ended
-    tools = tools_of(first_of(value, "tools", "functions", "tool_definitions") or [])
+    tools = tools_of(first_of(value, "tools", "functions", "tool_definitions"))
     trajectory = built(turns, tools=tools, system=system)
     kept = {str(name): one for name, one in value.items() if one is not held and name not in read}
     return TraceRow(trajectory, present(**kept))
@@ -130,18 +130,16 @@ def _format(name: str, has: Callable[[Object], bool]) -> TraceFormat:
 
 def _blocks(*kinds: str) -> Callable[[Object], bool]:
     def has(message: Object) -> bool:
-        return any(one.get("type") in kinds for one in objects(message.get("content") or []))
+        return any(one.get("type") in kinds for one in objects(message.get("content")))
 
     return has
 
 
-def _is_streamed_item(value: Object) -> bool:
-    return str(value.get("type", "")).startswith("response.")
-
-
 PYDANTIC = _format("pydantic-ai", is_pydantic)
 LANGCHAIN = _format("langchain", is_langchain)
-RESPONSES = _format("responses", lambda one: is_item(one) or _is_streamed_item(one))
+RESPONSES = _format(
+    "responses", lambda one: is_item(one) or str(one.get("type", "")).startswith("response.")
+)
 _is_anthropic = _blocks("tool_use", "tool_result", "thinking")
 ANTHROPIC = _format(
     "anthropic", lambda one: _is_anthropic(one) or one.get("type") == "message_start"
@@ -155,7 +153,7 @@ def is_vercel_chat(given: Sequence[Object]) -> bool:
 
 
 def _has_page_parts(message: Object) -> bool:
-    return any("toolCallId" in one for one in objects(message.get("parts") or []))
+    return any("toolCallId" in one for one in objects(message.get("parts")))
 
 
 CHAT = _format("chat", lambda one: "role" in one or "from" in one or is_chunk(one))

@@ -9,20 +9,17 @@ from adjudge.traces.build import Builder
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import Turn
-from adjudge.traces.values import Object, elapsed, id_at, inner, text_at
+from adjudge.traces.values import Object, elapsed_over, id_at, inner, seconds_at, text_at
 
 _MAIN = "main"
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<system-reminder>")
 """What the program itself writes as a user's line."""
 
 
-def _is_line(one: Object) -> bool:
-    return "sessionId" in one and "uuid" in one and "parentUuid" in one
-
-
 def _is_message(one: Object) -> bool:
     spoken = one.get("type") in ("user", "assistant") and isinstance(one.get("message"), Mapping)
-    return spoken and _is_line(one) and one.get("isMeta") is not True
+    is_line = {"sessionId", "uuid", "parentUuid"} <= one.keys()
+    return spoken and is_line and one.get("isMeta") is not True
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
@@ -43,12 +40,12 @@ def _row(id: str, lines: Sequence[Object]) -> TraceRow:
         for turn in read_turns({**message, "role": message.get("role") or one["type"]}):
             if last.get(message.get("id")) != place:
                 turn.usage = None  # of one message on several lines the last one counts
-            turn.source = id_at(one, "uuid")
+            turn.source, turn.started = id_at(one, "uuid"), seconds_at(one.get("timestamp"))
             _add(builder, turn, one, alone)
-    times = [one["timestamp"] for one in lines if "timestamp" in one]
-    lasted = elapsed(times[0], times[-1]) if times else None
     columns = present(id=id, branch=lines[0].get("gitBranch"), version=lines[0].get("version"))
-    return TraceRow(replace(builder.trajectory(), seconds=lasted), columns)
+    return TraceRow(
+        replace(builder.trajectory(), seconds=elapsed_over(lines, "timestamp")), columns
+    )
 
 
 def _add(builder: Builder, turn: Turn, line: Object, alone: bool) -> None:

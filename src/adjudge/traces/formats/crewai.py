@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NoReturn
 
 from adjudge.domain.trajectory import Step, Trajectory
 from adjudge.errors import WrongData
@@ -16,7 +17,7 @@ from adjudge.traces.values import Object, as_text, first_of, number, objects, te
 
 def _turns(task: Object) -> Iterator[Turn]:
     agent = text_at(task, "agent")
-    for turn in read_turns(task.get("messages") or []):
+    for turn in read_turns(task.get("messages")):
         if turn.role == "assistant":
             turn.actor = agent
         yield turn
@@ -44,7 +45,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         made = built(turn for task in tasks for turn in _turns(task))
         made = _with_failures(
             made,
-            [failure for task in tasks for failure in objects(task.get("tool_failures") or [])],
+            [failure for task in tasks for failure in objects(task.get("tool_failures"))],
         )
         if not made.steps:
             said = [
@@ -69,19 +70,18 @@ def _is_log_line(one: Object) -> bool:
     return {"timestamp", "task", "agent", "status"} <= one.keys() and "messages" not in one
 
 
-def _refuse(_: Sequence[Object]) -> Iterator[TraceRow]:
+def _refuse(_: Sequence[Object]) -> NoReturn:
     raise WrongData(
         "holds a log of CrewAI, which does not record tool calls: save what kickoff() returned "
         "instead, for example with output.model_dump_json()"
     )
-    yield from ()
 
 
 CREWAI = TraceFormat(
     "crewai",
     _read,
     lambda one: (
-        bool(tasks := objects(one.get("tasks_output") or []))
+        bool(tasks := objects(one.get("tasks_output")))
         and "agent" in tasks[0]
         and ("token_usage" in one or "messages" in tasks[0])
     ),

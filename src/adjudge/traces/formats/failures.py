@@ -9,7 +9,16 @@ from dataclasses import replace
 from adjudge.traces.build import built
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import Said, Thought, Turn, TurnPart
-from adjudge.traces.values import Object, as_text, first_of, inner, number, objects, text_at
+from adjudge.traces.values import (
+    Object,
+    as_text,
+    first_of,
+    inner,
+    number,
+    object_in,
+    objects,
+    text_at,
+)
 
 _ADDENDUM = re.compile(r"\s*\((.*)\)\s*$")
 _PEOPLE = ("human", "user")
@@ -72,14 +81,12 @@ def _read_mast(given: Sequence[Object]) -> Iterator[TraceRow]:
         )
         asked = first_of(one, "problem_statement", "question", "task")
         goal = "\n".join(map(str, asked)) if isinstance(asked, list) else as_text(asked)
-        options = inner(one, "note", "options")
-        marks = options if isinstance(options, Mapping) else {}
         made = built(turns)
         yield TraceRow(
             replace(made, goal=goal or made.goal, answer=None if lines else made.answer),
             present(
                 id=first_of(one, "instance_id", "id", "trace_id"),
-                labels=dict(marks) or None,
+                labels=dict(object_in(one, "note", "options")) or None,
                 note=inner(one, "note", "text") or None,
             ),
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.domain.message import Usage
 from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.messages import are_messages, read_turns, tools_of
-from adjudge.traces.otel import answer_of, documents_in, goal_of, tool_result
+from adjudge.traces.otel import documents_in, read_whole, tool_result
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.spans import SpanKind, TraceSpan, by_trace
 from adjudge.traces.turns import CalledTool, Said, Turn
@@ -72,15 +72,14 @@ def _span(one: Object) -> TraceSpan:
         span.usage = usage_of(counted) or Usage(1)
         cost = inner(first_of(one, "costDetails", "cost_details"), "total")
         span.usd = number(first_of(one, "totalCost", "calculatedTotalCost", "total_cost") or cost)
-        span.tools = tools_of(inner(parsed(given), "tools") or [])
+        span.tools = tools_of(inner(parsed(given), "tools"))
     elif span.kind == "tool":
         span.result = tool_result(back, span.error)
         span.call = CalledTool(span.name, arguments_of(given), span.result.id)
     elif span.kind == "retriever":
         span.documents = documents_in(parsed(back))
     else:
-        span.goal, span.inputs = goal_of(given, [])
-        span.answer, span.outputs = answer_of(back, [])
+        read_whole(span, given, back)
     return span
 
 
@@ -109,8 +108,7 @@ def _below_trace(held: Object, id: str, spans: list[TraceSpan]) -> list[TraceSpa
     if "input" not in held and "output" not in held:
         return spans
     root = TraceSpan(f"trace {id}", None, id, text_at(held, "name"))
-    root.goal, root.inputs = goal_of(held.get("input"), [])
-    root.answer, root.outputs = answer_of(held.get("output"), [])
+    read_whole(root, held.get("input"), held.get("output"))
     root.start = min((span.start for span in spans if span.start is not None), default=None)
     known = {span.id for span in spans}
     for span in spans:
@@ -119,7 +117,7 @@ def _below_trace(held: Object, id: str, spans: list[TraceSpan]) -> list[TraceSpa
 
 
 def _holds(one: Object) -> bool:
-    listed = objects(first_of(one, "observations", "data") or [])
+    listed = objects(first_of(one, "observations", "data"))
     if not listed:
         return False
     first = {"traceId": one.get("id"), **listed[0]} if "observations" in one else listed[0]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.domain.message import Usage
 from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.messages import read_turns, tools_of
-from adjudge.traces.otel import answer_of, documents_in, goal_of, tool_result
+from adjudge.traces.otel import documents_in, read_whole, tool_result
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.spans import SpanKind, TraceSpan, by_trace
 from adjudge.traces.turns import CalledTool
@@ -18,6 +18,7 @@ from adjudge.traces.values import (
     first_of,
     inner,
     number,
+    object_in,
     objects,
     seconds_at,
     text_at,
@@ -62,8 +63,7 @@ def _span(one: Object) -> TraceSpan:
     elif span.kind == "retriever":
         span.documents = documents_in(outputs)
     else:
-        span.goal, span.inputs = goal_of(inputs, [])
-        span.answer, span.outputs = answer_of(outputs, [])
+        read_whole(span, inputs, outputs)
     return span
 
 
@@ -82,12 +82,8 @@ def _read_model(span: TraceSpan, one: Object, inputs: object, outputs: object) -
     counted = {key: one.get(key) for key in ("prompt_tokens", "completion_tokens")}
     span.usage = span.usage or usage_of(counted) or Usage(1)
     span.usd = number(one.get("total_cost"))
-    span.tools = tools_of(first_of(_parameters(one), "tools", "functions") or [])
-
-
-def _parameters(one: Object) -> Object:
-    found = inner(one, "extra", "invocation_params")
-    return found if isinstance(found, Mapping) else {}
+    parameters = object_in(one, "extra", "invocation_params")
+    span.tools = tools_of(first_of(parameters, "tools", "functions"))
 
 
 def _runs(given: Sequence[Object]) -> Iterator[Object]:
@@ -99,7 +95,7 @@ def _runs(given: Sequence[Object]) -> Iterator[Object]:
             waiting += reversed(objects(listed))
             continue
         yield one
-        waiting += reversed(objects(one.get("child_runs") or []))
+        waiting += reversed(objects(one.get("child_runs")))
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
@@ -111,6 +107,6 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 LANGSMITH = TraceFormat(
     "langsmith",
     _read,
-    lambda one: bool(found := objects(one.get("runs") or [])) and _is_run(found[0]),
+    lambda one: any(map(_is_run, objects(one.get("runs"))[:1])),
     lambda given: all(map(_is_run, given)),
 )

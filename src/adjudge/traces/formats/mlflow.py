@@ -9,18 +9,22 @@ from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.otel import is_error, span_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.spans import TraceSpan
-from adjudge.traces.values import Object, first_of, inner, objects, parsed, seconds_at, text_at
+from adjudge.traces.values import (
+    Object,
+    first_of,
+    inner,
+    object_in,
+    objects,
+    parsed,
+    seconds_at,
+    text_at,
+)
 
 _SESSION = ("mlflow.trace.session", "session_id")
 
 
 def _span(one: Object, trace: str) -> TraceSpan:
-    held = one.get("attributes")
-    given = (
-        {key: _opened(key, value) for key, value in held.items()}
-        if isinstance(held, Mapping)
-        else {}
-    )
+    given = {key: _opened(key, value) for key, value in object_in(one, "attributes").items()}
     status = one.get("status")
     code = first_of(status, "code", "status_code") if isinstance(status, Mapping) else status
     failed = is_error(code)
@@ -33,7 +37,7 @@ def _span(one: Object, trace: str) -> TraceSpan:
         end=seconds_at(first_of(one, "end_time_unix_nano", "end_time")),
         error=(str(inner(status, "message") or "") or "error") if failed else None,
     )
-    return span_of(base, given, objects(one.get("events") or []))
+    return span_of(base, given, objects(one.get("events")))
 
 
 def _opened(key: str, value: object) -> object:
@@ -45,10 +49,9 @@ def _opened(key: str, value: object) -> object:
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         id = str(inner(one, "info", "trace_id") or inner(one, "info", "request_id") or "")
-        spans = [_span(span, id) for span in objects(inner(one, "data", "spans") or [])]
+        spans = [_span(span, id) for span in objects(inner(one, "data", "spans"))]
         row = row_of(id, spans)
-        metadata = inner(one, "info", "trace_metadata")
-        session = text_at(metadata, *_SESSION) if isinstance(metadata, Mapping) else ""
+        session = text_at(object_in(one, "info", "trace_metadata"), *_SESSION)
         columns = {**row.columns, **present(session_id=session or None)}
         state = inner(one, "info", "state")
         ended = row.trajectory.ended or (str(state).lower() if state else None)

@@ -83,6 +83,6 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 OPENAI_AGENTS = TraceFormat(
     "openai-agents",
     _read,
-    lambda one: bool(found := objects(one.get("data") or [])) and _is_record(found[0]),
+    lambda one: any(map(_is_record, objects(one.get("data"))[:1])),
     lambda given: all(map(_is_record, given)),
 )

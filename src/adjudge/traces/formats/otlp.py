@@ -9,7 +9,7 @@ from typing import Any
 from adjudge.traces.otel import DETAILS, is_error, read_events, span_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.spans import TraceSpan, by_trace, trajectory_of_spans
-from adjudge.traces.values import Object, first_of, number, objects, seconds_at, text_at
+from adjudge.traces.values import Object, first_of, number, object_in, objects, seconds_at, text_at
 
 _DEEPEST = 100
 _SCALARS = ("stringValue", "boolValue", "doubleValue", "string_value", "bool_value", "double_value")
@@ -39,13 +39,13 @@ def attributes_of(pairs: object, depth: int = 0) -> dict[str, Any]:
     """Attributes, which are a list of keys and values; some tools write them as an object."""
     if isinstance(pairs, Mapping):
         return {str(key): value_of(one, depth) for key, one in pairs.items()}
-    return {str(one.get("key")): value_of(one.get("value"), depth) for one in objects(pairs or [])}
+    return {str(one.get("key")): value_of(one.get("value"), depth) for one in objects(pairs)}
 
 
 def _inside(given: Sequence[Object], *path: tuple[str, str]) -> Iterator[Object]:
     found: list[Object] = list(given)
     for names in path:
-        found = [below for one in found for below in objects(first_of(one, *names) or [])]
+        found = [below for one in found for below in objects(first_of(one, *names))]
     yield from found
 
 
@@ -57,8 +57,7 @@ def _spans(given: Sequence[Object]) -> Iterator[TraceSpan]:
 
 
 def _span(one: Object) -> TraceSpan:
-    status = one.get("status")
-    status = status if isinstance(status, Mapping) else {}
+    status = object_in(one, "status")
     failed = is_error(first_of(status, "code", "status_code"))
     base = TraceSpan(
         text_at(one, "spanId", "span_id"),
@@ -71,7 +70,7 @@ def _span(one: Object) -> TraceSpan:
     )
     events = [
         {**event, "attributes": attributes_of(event.get("attributes"))}
-        for event in objects(one.get("events") or [])
+        for event in objects(one.get("events"))
     ]
     attributes = attributes_of(one.get("attributes"))
     span = span_of(base, attributes, events)

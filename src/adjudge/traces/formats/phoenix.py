@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.otel import is_error, span_of
@@ -11,6 +11,7 @@ from adjudge.traces.spans import TraceSpan, by_trace
 from adjudge.traces.values import (
     Object,
     inner,
+    object_in,
     objects,
     parsed_loosely,
     seconds_at,
@@ -26,8 +27,7 @@ def _is_span(one: Object) -> bool:
 
 
 def _span(one: Object) -> TraceSpan:
-    held = one.get("attributes")
-    given = dict(held) if isinstance(held, Mapping) else {}
+    given = {**object_in(one, "attributes")}
     given |= {key.removeprefix(_PREFIX): one[key] for key in one if key.startswith(_PREFIX)}
     failed = is_error(one.get("status_code"))
     base = TraceSpan(
@@ -39,7 +39,7 @@ def _span(one: Object) -> TraceSpan:
         end=seconds_at(one.get("end_time")),
         error=(text_at(one, "status_message") or "error") if failed else None,
     )
-    events = objects(parsed_loosely(one.get("events") or []))
+    events = objects(parsed_loosely(one.get("events")))
     return span_of(base, given, events, text_at(one, "span_kind"))
 
 
@@ -52,6 +52,6 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 PHOENIX = TraceFormat(
     "phoenix",
     _read,
-    lambda one: bool(found := objects(one.get("data") or [])) and _is_span(found[0]),
+    lambda one: any(map(_is_span, objects(one.get("data"))[:1])),
     lambda given: all(map(_is_span, given)),
 )

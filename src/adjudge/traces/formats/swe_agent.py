@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.domain.message import Usage
@@ -11,12 +11,23 @@ from adjudge.traces.build import built
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import CalledTool, Returned, Said, Turn
-from adjudge.traces.values import Object, as_text, inner, number, objects, text_at, usage_of
+from adjudge.traces.values import (
+    Object,
+    as_text,
+    first_has,
+    inner,
+    number,
+    object_in,
+    objects,
+    text_at,
+    usage_of,
+)
 
 _SHELL = "bash"
 
 
-def _finished(made: Trajectory, info: Object) -> Trajectory:
+def _finished(made: Trajectory, one: Object) -> Trajectory:
+    info = object_in(one, "info")
     stats = info.get("model_stats")
     calls = int(number(inner(stats, "api_calls")) or 0)
     usage = usage_of(stats, calls) or (Usage(calls) if calls else None)
@@ -30,24 +41,19 @@ def _finished(made: Trajectory, info: Object) -> Trajectory:
     )
 
 
-def _info(one: Object) -> Object:
-    return one["info"] if isinstance(one.get("info"), Mapping) else {}
-
-
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         history = [
             message
-            for message in objects(one.get("history") or [])
+            for message in objects(one.get("history"))
             if not message.get("is_demo") and message.get("message_type") != "demonstration"
         ]
         if any(message.get("tool_calls") for message in history):
             turns = read_turns(history)
         else:
             turns = [*_before(history), *_steps(objects(one["trajectory"]), history)]
-        made = _finished(built(turns), _info(one))
-        id = first if (first := text_at(one, "instance_id")) else None
-        yield TraceRow(made, present(id=id))
+        made = _finished(built(turns), one)
+        yield TraceRow(made, present(id=text_at(one, "instance_id") or None))
 
 
 def _before(history: Sequence[Object]) -> list[Turn]:
@@ -70,11 +76,6 @@ def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[
             yield Turn("tool", [Returned(as_text(step.get("observation")))])
 
 
-def _is_swe(one: Object) -> bool:
-    steps = objects(one.get("trajectory") or [])
-    return bool(steps) and "action" in steps[0] and "observation" in steps[0]
-
-
 def _read_mini(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         turns: list[Turn] = []
@@ -85,13 +86,13 @@ def _read_mini(given: Sequence[Object]) -> Iterator[TraceRow]:
             for turn in read_turns(message):
                 turns.append(_observed(turn, message, acted))
                 acted = turn.role == "assistant" and _acts(turn, message)
-        made = _finished(built(turns), _info(one))
+        made = _finished(built(turns), one)
         yield TraceRow(made, present(id=one.get("instance_id")))
 
 
 def _acts(turn: Turn, message: Object) -> bool:
     """Whether a message acts without a call of a tool; its commands become calls."""
-    actions = objects(inner(message, "extra", "actions") or [])
+    actions = objects(inner(message, "extra", "actions"))
     if not actions or any(isinstance(part, CalledTool) for part in turn.parts):
         return False
     turn.parts += [CalledTool(_SHELL, {"command": text_at(one, "command")}) for one in actions]
@@ -113,7 +114,9 @@ def _observed(turn: Turn, message: Object, acted: bool) -> Turn:
     return turn
 
 
-SWE_AGENT = TraceFormat("swe-agent", _read, _is_swe)
+SWE_AGENT = TraceFormat(
+    "swe-agent", _read, lambda one: first_has(one.get("trajectory"), "action", "observation")
+)
 MINI_SWE_AGENT = TraceFormat(
     "mini-swe-agent",
     _read_mini,

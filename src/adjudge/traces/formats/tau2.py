@@ -8,18 +8,18 @@ from dataclasses import replace
 from adjudge.traces.build import built
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present, reference_call
-from adjudge.traces.values import Object, as_text, inner, number, objects, text_at
+from adjudge.traces.values import Object, as_text, first_has, inner, number, objects, text_at
 
 
 def _messages(simulation: Object) -> Iterator[Object]:
-    for message in objects(simulation.get("messages") or []):
-        inside = objects(message.get("tool_messages") or [])
+    for message in objects(simulation.get("messages")):
+        inside = objects(message.get("tool_messages"))
         yield from inside or [message]
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
-        tasks = {str(task.get("id")): task for task in objects(one.get("tasks") or [])}
+        tasks = {str(task.get("id")): task for task in objects(one.get("tasks"))}
         policy = inner(one, "info", "environment_info", "policy")
         for run in objects(one["simulations"]):
             yield _row(run, tasks.get(str(run.get("task_id")), {}), policy)
@@ -30,7 +30,7 @@ def _row(run: Object, task: Object, policy: object) -> TraceRow:
     criteria = task.get("evaluation_criteria") or {}
     expected = [
         reference_call(action.get("name"), action.get("arguments"))
-        for action in objects(inner(criteria, "actions") or [])
+        for action in objects(inner(criteria, "actions"))
         if action.get("requestor") != "user"
     ]
     scenario = inner(task, "user_scenario", "instructions")
@@ -53,9 +53,6 @@ def _row(run: Object, task: Object, policy: object) -> TraceRow:
     )
 
 
-def _is_results(one: Object) -> bool:
-    runs = objects(one.get("simulations") or [])
-    return bool(runs) and "messages" in runs[0] and "task_id" in runs[0]
-
-
-TAU2 = TraceFormat("tau2", _read, _is_results)
+TAU2 = TraceFormat(
+    "tau2", _read, lambda one: first_has(one.get("simulations"), "messages", "task_id")
+)

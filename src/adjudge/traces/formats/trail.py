@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.otel import is_error, span_of
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.spans import TraceSpan
-from adjudge.traces.values import Object, objects, seconds_at, text_at
+from adjudge.traces.values import Object, first_has, object_in, objects, seconds_at, text_at
 
 _DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 
@@ -20,12 +20,11 @@ def spans_below(given: Sequence[Object]) -> Iterator[tuple[Object, str | None]]:
     while waiting:
         one, parent = waiting.pop()
         yield one, parent
-        below = objects(one.get("child_spans") or [])
+        below = objects(one.get("child_spans"))
         waiting += [(child, text_at(one, "span_id")) for child in reversed(below)]
 
 
 def _span(one: Object, parent: str | None) -> TraceSpan:
-    held = one.get("span_attributes")
     start = seconds_at(one.get("timestamp"))
     took = _DURATION.fullmatch(text_at(one, "duration"))
     units = (86400, 3600, 60, 1)
@@ -51,9 +50,9 @@ def _span(one: Object, parent: str | None) -> TraceSpan:
             "name": event.get("Name") or event.get("name"),
             "attributes": event.get("Attributes") or event.get("attributes"),
         }
-        for event in objects(one.get("events") or [])
+        for event in objects(one.get("events"))
     ]
-    return span_of(base, held if isinstance(held, Mapping) else {}, events)
+    return span_of(base, object_in(one, "span_attributes"), events)
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
@@ -62,9 +61,6 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         yield row_of(text_at(one, "trace_id"), spans)
 
 
-def _is_trace(one: Object) -> bool:
-    spans = objects(one.get("spans") or [])
-    return bool(spans) and "span_attributes" in spans[0] and "child_spans" in spans[0]
-
-
-TRAIL = TraceFormat("trail", _read, _is_trace)
+TRAIL = TraceFormat(
+    "trail", _read, lambda one: first_has(one.get("spans"), "span_attributes", "child_spans")
+)

@@ -41,7 +41,7 @@ def _span(one: Object) -> TraceSpan:
         end=seconds_at(one.get("endTime")),
         error=(str(inner(one, "status", "message") or "") or "error") if failed else None,
     )
-    return span_of(base, one["attributes"], objects(one.get("events") or []))
+    return span_of(base, one["attributes"], objects(one.get("events")))
 
 
 def _read_spans(given: Sequence[Object]) -> Iterator[TraceRow]:
@@ -57,12 +57,9 @@ def _read_steps(given: Sequence[Object]) -> Iterator[TraceRow]:
             content = step.get("content")
             if not isinstance(content, list):
                 words = [{"type": "text", "text": step["text"]}] if step.get("text") else []
-                named = [
-                    {**call, "type": "tool-call"} for call in objects(step.get("toolCalls") or [])
-                ]
+                named = [{**call, "type": "tool-call"} for call in objects(step.get("toolCalls"))]
                 backs = [
-                    {**back, "type": "tool-result"}
-                    for back in objects(step.get("toolResults") or [])
+                    {**back, "type": "tool-result"} for back in objects(step.get("toolResults"))
                 ]
                 content = [*words, *named, *backs]
             for turn in read_turns({"role": "assistant", "content": content}):
@@ -75,7 +72,7 @@ def _read_steps(given: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def _is_steps(one: Object) -> bool:
-    steps = objects(one.get("steps") or [])
+    steps = objects(one.get("steps"))
     return bool(steps) and ("toolCalls" in steps[0] or "toolResults" in steps[0])
 
 
@@ -84,6 +81,6 @@ STEPS = TraceFormat("vercel", _read_steps, _is_steps)
 MESSAGES = TraceFormat(
     "vercel",
     read_chat,
-    lambda one: is_vercel_chat(objects(messages_in(one) or [])),
+    lambda one: is_vercel_chat(objects(messages_in(one))),
     is_vercel_chat,
 )

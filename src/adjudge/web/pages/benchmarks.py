@@ -27,7 +27,7 @@ from adjudge.trust.benchmark import (
     benchmark_of,
 )
 from adjudge.view.benchmark import EXPLAINED, against_best, beside, ceiling_of, title_of
-from adjudge.view.published import beside_set
+from adjudge.view.published import beside_set, title_of_set
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
 
@@ -70,7 +70,7 @@ def show_all(request: Request) -> Response:
         "explained": dict(EXPLAINED),
         "troubles": troubles,
         "published": [
-            {**object_in(plain(one)), "beside": list(beside_set(one))}
+            {**object_in(plain(one)), "title": title_of_set(one), "beside": list(beside_set(one))}
             for one in published_results().sets
         ],
     }

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
 from operator import itemgetter
-from statistics import fmean
 from typing import NamedTuple
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -16,20 +15,21 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import AdjudgeError
+from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.browse import judges_in
 from adjudge.ledger.course import Stretch, course_of
 from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.ledger.records import records
 from adjudge.results.cost import cost_of
+from adjudge.results.order_rates import OrderRates, order_rates
 from adjudge.results.score_slices import score_slices, slice_columns
-from adjudge.runs.folder import reading
-from adjudge.stats.bias import bias_of_rates
-from adjudge.stats.correction import label_interval
+from adjudge.runs.folder import prices_of, reading
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.leaderboard import leaderboards
+from adjudge.view.order_effect import order_html
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.run import judge_asked
-from adjudge.web.site import site_of
+from adjudge.web.site import site_of, wants_json
 
 _MOST_RUNS = 40
 
@@ -49,6 +49,7 @@ def show(request: Request) -> Response:
         judge = judge_asked(asked, judges_in(connection))
     large, by = is_large(place), asked.get("by", "").strip()
     columns = [] if large else _columns(site.library, place, judge)
+    order = None if large else _order(site.library, place, judge)
     data = {
         "run": {"id": place.id, "name": place.name},
         "judge": judge,
@@ -58,7 +59,10 @@ def show(request: Request) -> Response:
         "by": by or (columns[0] if columns else ""),
         "slices": None,
         "course": [] if large else _course(site.library, place),
-        "order": None if large else _order(site.library, place, judge),
+        "order": order.to_dict() if order else None,
+        "order_drawn": Markup("")
+        if order is None or wants_json(request)
+        else order_html(order, site.language_of(request)),
         "leaderboards": [] if large else _leaderboards(site.library, place, judge),
     }
     if data["by"] and not large:
@@ -168,46 +172,20 @@ def _corrected(place: RunPlace, judge: str, by: str) -> dict[str, JsonDict]:
 def _course(library: Library, place: RunPlace) -> list[JsonDict]:
     def read() -> list[JsonDict]:
         with reading(place.folder) as connection:
-            return [_stretch(one) for one in course_of(connection)]
+            prices = prices_of(read_meta(connection))
+            return [_stretch(one, prices) for one in course_of(connection)]
 
     return library.kept(place, "course", read)
 
 
-def _order(library: Library, place: RunPlace, judge: str) -> JsonDict | None:
-    """How often votes differ between orders and within one, and what the order adds to that; None
-    where rows were not asked in both.
-    """
-
-    def read() -> JsonDict | None:
+def _order(library: Library, place: RunPlace, judge: str) -> OrderRates | None:
+    def read() -> OrderRates | None:
         with reading(place.folder) as connection:
             own = records(connection, judge=judge, trajectory=False)
             checks = [check for one in own if (check := one.positional_bias)]
-        flips = [one.flip_rate for one in checks if one.flip_rate is not None]
-        if not flips:
-            return None
-        noise = [one.noise_rate for one in checks if one.noise_rate is not None]
-        both = [
-            None
-            if one.flip_rate is None or one.noise_rate is None
-            else (one.flip_rate, one.noise_rate)
-            for one in checks
-        ]
-        found = bias_of_rates(both)
-        excess = {"value": found.excess, "lower": found.lower, "upper": found.upper}
-        return {
-            "between": _rate(flips),
-            "within": _rate(noise) if noise else None,
-            "excess": {**excess, "rows": found.items} if noise else None,
-            "detected": found.detected,
-        }
+        return order_rates([one.flip_rate for one in checks], [one.noise_rate for one in checks])
 
     return library.kept(place, f"order {judge}", read)
-
-
-def _rate(rates: Sequence[float]) -> JsonDict:
-    found = label_interval(rates)
-    limits = {"lower": found.lower, "upper": found.upper}
-    return {"value": fmean(rates), **limits, "rows": len(rates)}
 
 
 def _leaderboards(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
@@ -223,14 +201,14 @@ def _leaderboards(library: Library, place: RunPlace, judge: str) -> list[JsonDic
     return library.kept(place, f"leaderboards {judge}", read)
 
 
-def _stretch(one: Stretch) -> JsonDict:
+def _stretch(one: Stretch, prices: PriceTable) -> JsonDict:
     return {
         "from": one.begins,
         "votes": one.votes,
         "failed": one.failed,
         "tokens": one.tokens,
         "latency": one.latency,
-        "usd": cost_of(one.used).cost_usd if one.used else 0.0,
+        "usd": cost_of(one.used, prices).cost_usd if one.used else 0.0,
     }
 
 

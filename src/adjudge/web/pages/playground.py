@@ -34,7 +34,7 @@ from adjudge.web.playground.edits import edited
 from adjudge.web.playground.run_rows import case_of_rows
 from adjudge.web.playground.shown import trial_data
 from adjudge.web.playground.store import CaseStore
-from adjudge.web.playground.trial import Trial, all_free
+from adjudge.web.playground.trial import Trial
 from adjudge.web.playground.writing import data_kinds
 from adjudge.web.site import Site, site_of, wants_json
 
@@ -112,7 +112,7 @@ def refuse_reading_only(request: Request) -> None:
     """Nothing is asked and nothing is saved with ``--read-only``."""
     if site_of(request).read_only:
         raise HTTPException(
-            403, Message("the page was started with --read-only: there is no playground")
+            403, Message("the playground is off: the page was started with --read-only")
         )
 
 
@@ -280,9 +280,11 @@ def _estimate(site: Site, draft: Draft) -> str:
     try:
         case = draft.case_of()
         entries = models_of(site, case)
-        if not case.rows or all_free(entries):
+        if not case.rows or site.spending.is_free(one.model for one in entries):
             return ""
-        found = EvalRun.of(case.eval_file(entries), cache=True).estimate()
+        found = EvalRun.of(
+            case.eval_file(entries), cache=True, prices=site.spending.prices
+        ).estimate()
     except AdjudgeError:
         return ""  # it is said when somebody wants to judge
     return f"≈ ${found.usd[0]:.4f} – ${found.usd[1]:.4f}"

@@ -36,6 +36,7 @@ from adjudge.web.pages.playground import (
 from adjudge.web.playground.draft import MOST_ROWS, Draft
 from adjudge.web.playground.edits import with_instances
 from adjudge.web.playground.instances_csv import instances_in
+from adjudge.web.playground.shown import agreement_of
 from adjudge.web.playground.store import (
     ANOTHER_NAME,
     CRITERIA_FOLDER,
@@ -55,7 +56,8 @@ def save(request: Request, form: Form) -> Response:
     site, values, draft = site_of(request), dict(form), Draft.of_form(form)
     name = values.get("save_as", "").strip()
     base = whole(draft.base) if draft.case == name else None
-    number = CaseStore(site.home).save(name, draft.case_of(), base)
+    agreement = agreement_of(site.trials.get(draft.trial), draft)
+    number = CaseStore(site.home).save(name, replace(draft.case_of(), agreement=agreement), base)
     message = Message(
         "Saved as version {number} of {name} in {folder}.", number=number, name=name, folder=FOLDER
     )

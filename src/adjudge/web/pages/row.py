@@ -149,8 +149,6 @@ def row_data(
         same = same_text(connection, judge, row - 1) if alike else []
         own = next(one for one in group if one.index == found.index)
         trials = trials_in(connection, group, own) if is_agent and small else []
-    explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
-    quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     shown = replace(found, votes=None, fields={} if is_agent else found.fields).to_dict()
     people = people_said(place, found)
     systems = found.detail.system_names if isinstance(found.detail, PairwiseDetail) else ()
@@ -170,12 +168,7 @@ def row_data(
         "verdict": found.verdict,
         "explanation": _begins(found.explanation),
         "reason": _begins(found.reason),
-        "fields": [
-            one
-            for name in _in_reading_order(found.fields)
-            if name not in _OF_STEPS or (STEPS not in found.fields and not is_agent)
-            for one in _texts(name, found.fields[name], quotes, systems, whole=whole)
-        ],
+        "fields": _fields(found, systems, whole=whole),
         "more": {
             name: value
             for name, value in shown.items()
@@ -191,6 +184,19 @@ def row_data(
         "row_measures": [{name: getattr(one, name) for name in _OF_A_MEASURE} for one in group],
         "trials": [{"row": one.row, "id": one.id} for one in trials],
     }
+
+
+def _fields(found: JudgmentRecord, systems: Sequence[str], *, whole: bool) -> list[JsonDict]:
+    """What was judged, and what was shown beside it: what explanations quote is marked."""
+    votes, is_agent = found.votes or (), isinstance(found.detail, AgentDetail)
+    explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
+    quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
+    return [
+        one
+        for name in _in_reading_order(found.fields)
+        if name not in _OF_STEPS or (STEPS not in found.fields and not is_agent)
+        for one in _texts(name, found.fields[name], quotes, systems, whole=whole)
+    ]
 
 
 def several_criteria(configuration: JudgeConfiguration) -> tuple[str, ...]:

@@ -37,7 +37,6 @@ from adjudge.web.plan import (
 )
 from adjudge.web.playground.store import made_folder
 from adjudge.web.site import Site, site_of
-from adjudge.web.spending import refuse_unpriced
 
 EXAMPLE = "example"
 _TOO_LONG = Message("it takes too long: give the command in a terminal")
@@ -82,7 +81,7 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     site, asked = site_of(request), QueryParams(list(given))
     _check(site)
     plan = plan_of(site, asked, asked.getlist)
-    refuse_unpriced(plan.models)
+    site.spending.refuse_unpriced(plan.models)
     usd = dollars(asked, site)
     _refuse_changed(plan, asked.get("version", ""))
     folder = new_folder(

@@ -38,7 +38,7 @@ from adjudge.results.trajectories import (
     steps_of,
 )
 from adjudge.runs.folder import reading
-from adjudge.view.steps import StepMark, StepsFrame, marks_of, raw_json, steps_html
+from adjudge.view.steps import StepMark, StepsFrame, marks_of, raw_json, steps_html, times_html
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, run_version
 from adjudge.web.site import Site, site_of
@@ -116,10 +116,18 @@ def steps_data(site: Site, request: Request, found: StepsPlace, first: int = 0) 
             "agents": list(counts.agents),
             "window": [step_data(step) for step in steps] if _is_script(request) else [],
             "drawn": Markup("") if _is_script(request) else steps_html(steps, frame, language),
+            "times": _times(request, found, language),
             "address": found.address(root),
             "before": found.address(root, **{"from": max(0, first - WINDOW)}) if first else None,
         },
     }
+
+
+def _times(request: Request, found: StepsPlace, language: str) -> Markup | list[JsonDict]:
+    if _is_script(request):
+        return [one._asdict() for one in found.steps.times]
+    root = request.scope["root_path"]
+    return times_html(found.steps, lambda number: found.address(root, number), language)
 
 
 def _is_script(request: Request) -> bool:

@@ -13,7 +13,7 @@ from adjudge.domain.verdict import TIE, Compared
 from adjudge.domain.vote import Vote
 from adjudge.engine.ask import prompt_for
 from adjudge.errors import AdjudgeError
-from adjudge.runs.case_file import letter_of
+from adjudge.runs.case_file import CaseAgreement, letter_of
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.trial import Trial
 
@@ -33,6 +33,13 @@ def places_in(trial: Trial, draft: Draft) -> dict[int, int]:
     return found
 
 
+def _expect(trial: Trial, draft: Draft) -> dict[int, int]:
+    """Tell the trial what is expected by now; says which instances it judged."""
+    places = places_in(trial, draft)
+    trial.expect({row: draft.rows[place].answer for row, place in places.items()})
+    return places
+
+
 def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDict:
     """Everything that has come so far; beside the instances of a form, by what is expected of them
     there, without those whose texts were changed since.
@@ -42,8 +49,7 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
     ended = trial.ended
     places = {row: row for row in range(len(trial.case.rows))}
     if draft and trial.written:
-        places = places_in(trial, draft)
-        trial.expect({row: draft.rows[place].answer for row, place in places.items()})
+        places = _expect(trial, draft)
     compared, before = trial.compared(places), trial.compared_before()
     rows = [_row(trial, row, place) for row, place in places.items()]
     notes = dict.fromkeys(note for _, one in sorted(trial.results.items()) for note in one.notes)
@@ -72,6 +78,16 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
         "shades": _shades(trial.case.criteria),
         "rows": rows,
     }
+
+
+def agreement_of(trial: Trial | None, draft: Draft) -> CaseAgreement | None:
+    """How far the form as it is was judged as expected; None where it was not judged, or by
+    something else.
+    """
+    if trial is None or not trial.ended or trial.source or not _is_judged_by(trial, draft):
+        return None
+    found = trial.compared(_expect(trial, draft))
+    return CaseAgreement(agreed=found.agreed, count=found.count) if found else None
 
 
 def _is_judged_by(trial: Trial, draft: Draft) -> bool:

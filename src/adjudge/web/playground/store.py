@@ -18,12 +18,14 @@ from pathlib import Path
 from adjudge.aio.files import write_new
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message, reason_of
-from adjudge.runs.case_file import TestCase, parse_case
+from adjudge.runs.case_file import CaseAgreement, TestCase, parse_case
 
 FOLDER = "test-cases"
 CRITERIA_FOLDER = "criteria"
 ANOTHER_NAME = Message("choose another name")
 _NAME = re.compile(r"\w[\w .()+-]{0,79}")
+_NOTE = re.compile(r"^note: (.*)$", re.MULTILINE)
+_AGREEMENT = re.compile(r"^agreement:\n  agreed: (\d{1,9})\n  count: (\d{1,9})$", re.MULTILINE)
 _VERSION = re.compile(r"v(\d{1,6})\.yaml")
 _LARGEST = 10_000_000
 _MOST_DIFFS = 50
@@ -38,6 +40,7 @@ class SavedVersion:
     number: int
     note: str
     at: float
+    agreement: CaseAgreement | None = None
     diff: tuple[str, ...] = ()
     """What changed from the version before, of the newest ones."""
 
@@ -58,8 +61,7 @@ class CaseStore:
         return [
             SavedVersion(
                 number,
-                _note(path),
-                path.stat().st_mtime,
+                *_said_of(path),
                 tuple(self.difference(name, before[number], number)) if number in before else (),
             )
             for number, path in found
@@ -129,7 +131,7 @@ class CaseStore:
         folder = dict(self._folders()).get(name)
         if folder is None:
             raise SetupError(
-                "there is no test case {name!r} in {folder}: the list shows those there are",
+                "{folder} has no test case {name!r}: see the list",
                 name=name,
                 folder=FOLDER,
             )
@@ -190,9 +192,15 @@ def is_own(path: Path, parent: Path) -> bool:
     return path.resolve() == parent.resolve() / path.name
 
 
-def _note(path: Path) -> str:
-    """What was changed, as its file says; nothing where it cannot be read."""
-    for line in path.read_text(encoding="utf-8", errors="replace")[:_LARGEST].splitlines():
-        if line.startswith("note: "):
-            return line.removeprefix("note: ").strip("'\"")
-    return ""
+def _said_of(path: Path) -> tuple[str, float, CaseAgreement | None]:
+    """What was changed, when, and how many instances were judged as expected, as far as the file
+    says so.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")[:_LARGEST]
+    head = text.partition("\ninstances:")[0]
+    note, agreement = _NOTE.search(head), _AGREEMENT.search(head)
+    return (
+        note[1].strip("'\"") if note else "",
+        path.stat().st_mtime,
+        CaseAgreement(agreed=int(agreement[1]), count=int(agreement[2])) if agreement else None,
+    )

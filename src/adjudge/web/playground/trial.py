@@ -17,14 +17,13 @@ from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult,
 from adjudge.domain.vote import Vote
 from adjudge.errors import AdjudgeError, BudgetSpent, RunStopped, SetupError
 from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
-from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, plural, term
 from adjudge.runs.case_file import TestCase, letter_of
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, VoteCast
 from adjudge.runs.project import ModelEntry
 from adjudge.stats.agreement import agreement
 from adjudge.stats.difference import ComparisonOutcome, compare
-from adjudge.web.spending import Share, Spending, refuse_unpriced
+from adjudge.web.spending import Share, Spending
 
 MOST_KEPT = 20
 """Trials whose results can still be looked at."""
@@ -104,7 +103,7 @@ class Trial:
     """The run that the rows are from."""
 
     def __post_init__(self) -> None:
-        self._budget = OpenBudget(Budget(max_usd=self.share.usd))
+        self._budget = OpenBudget(Budget(max_usd=self.share.usd), self.share.prices)
         self._thread = threading.Thread(target=self._judge, name=f"trial {self.id}", daemon=True)
 
     def start(self) -> None:
@@ -185,7 +184,8 @@ class Trial:
 
     def _judge(self) -> None:
         try:
-            run = EvalRun.of(self.case.eval_file(self.models), cache=True)
+            prices = self.share.prices
+            run = EvalRun.of(self.case.eval_file(self.models), cache=True, prices=prices)
             with calling(self._budget), run.execute() as events:
                 for event in events:
                     self._hear(event)
@@ -255,7 +255,7 @@ class Trials:
         """Begin one. A SetupError says what is wrong before anybody is asked."""
         if not case.rows:
             raise SetupError("there is nothing to judge: write a text into an instance")
-        refuse_unpriced(one.model for one in models)
+        self._spending.refuse_unpriced(one.model for one in models)
         room = self._room(case, models)
         trial = Trial(
             case, tuple(models), room, written=written, before=before or {}, source=source
@@ -281,14 +281,8 @@ class Trials:
 
     def _room(self, case: TestCase, models: Sequence[ModelEntry]) -> Share:
         """What it may cost is set aside, so that two at once do not spend the same money."""
-        if all_free(models):
+        if self._spending.is_free(one.model for one in models):
             return self._spending.set_aside(0.0)
-        likely = EvalRun.of(case.eval_file(models), cache=True).estimate().usd[1]
+        run = EvalRun.of(case.eval_file(models), cache=True, prices=self._spending.prices)
+        likely = run.estimate().usd[1]
         return self._spending.set_aside(min(self._spending.left, _ROOM * likely + 0.001))
-
-
-def all_free(models: Sequence[ModelEntry]) -> bool:
-    """Whether nobody has to be paid."""
-    prices = PriceTable.load()
-    found = [prices.of(one.model) for one in models]
-    return all(price is not None and not (price.input or price.output) for price in found)

@@ -41,7 +41,7 @@ from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
 from adjudge.verdicts.objects import find_objects
 from adjudge.web.playground.trial import Trial, verdict_of
-from adjudge.web.spending import Spending, refuse_unpriced
+from adjudge.web.spending import Spending
 
 MOST_AT_ONCE = 10
 """Instances that are asked for at once."""
@@ -65,8 +65,8 @@ class WritingDesk:
 
     def opened(self) -> OpenModel:
         """The model. A SetupError says so where it cannot write."""
-        refuse_unpriced([self.entry.model])
-        model = open_entry(self.entry, cache=True)
+        self.spending.refuse_unpriced([self.entry.model])
+        model = open_entry(self.entry, cache=True, prices=self.spending.prices)
         if model.capabilities.exact_logprobs:
             raise SetupError(
                 "{name} judges and cannot write: start the page with a model that can, such "
@@ -79,7 +79,7 @@ class WritingDesk:
     def paid(self) -> Iterator[None]:
         """What is asked inside is paid from the page's budget."""
         share = self.spending.set_aside(min(_MOST_USD, self.spending.left))
-        budget = OpenBudget(Budget(max_usd=share.usd))
+        budget = OpenBudget(Budget(max_usd=share.usd), share.prices)
         try:
             with calling(budget):
                 yield

@@ -38,15 +38,16 @@ function send(values) {
 // What is typed is kept in this browser until it is saved: a reload, a closed tab or a wrong button lose nothing.
 const form = document.querySelector("#case");
 const draft = `draft ${location.pathname.slice(document.body.dataset.root.length)}${location.search}`;
+const results = draft.replace("draft", "trial");
+const trialOf = () => form.querySelector("[name=trial]")?.value;
 const typed = () => JSON.stringify([...new FormData(form)].filter(([name]) => name !== "new_field" && name !== "trial"));
 const opened = typed();
 const undone = [];
 let saved = opened;
 
-function fill(text) {
+function fill(text, trial = trialOf()) {
   const restorer = document.querySelector("#restorer");
-  const trial = form.querySelector("[name=trial]");
-  const fields = [...JSON.parse(text), ...(trial ? [["trial", trial.value]] : [])];
+  const fields = [...JSON.parse(text), ...(trial ? [["trial", trial]] : [])];
   restorer.replaceChildren(...fields.map(([name, value]) => {
     const field = document.createElement("input");
     field.type = "hidden"; field.name = name; field.value = value;
@@ -61,6 +62,8 @@ function keepDraft() {
   try {
     if (now === opened || now === saved) localStorage.removeItem(draft);
     else localStorage.setItem(draft, now);
+    if (trialOf()) sessionStorage.setItem(results, trialOf());
+    else sessionStorage.removeItem(results);
     unkept = false;
   } catch { unkept = now !== saved; }
 }
@@ -69,10 +72,11 @@ let asked = false;
 
 addEventListener("beforeunload", (event) => { if (unkept) event.preventDefault(); }); // only where nothing could be kept
 addEventListener("load", () => {
-  const kept = localStorage.getItem(draft);
-  if (!kept || kept === opened) return;
-  document.querySelector("#restored").hidden = false;
-  const restore = () => { fill(kept); setTimeout(() => asked || restore(), 50); }; // htmx may not be ready yet
+  const kept = localStorage.getItem(draft) ?? opened;
+  const trial = sessionStorage.getItem(results);
+  if (kept === opened && !trial) return;
+  document.querySelector("#restored").hidden = kept === opened;
+  const restore = () => { fill(kept, trial); setTimeout(() => asked || restore(), 50); }; // htmx may not be ready yet
   restore();
 });
 form.addEventListener("input", (event) => {
@@ -107,7 +111,7 @@ document.addEventListener("click", (event) => {
     while (before === now) before = undone.pop();
     if (before) fill(before);
   }
-  if (event.target.closest("#afresh")) { localStorage.removeItem(draft); unkept = false; location.reload(); }
+  if (event.target.closest("#afresh")) { localStorage.removeItem(draft); sessionStorage.removeItem(results); unkept = false; location.reload(); }
 });
 
 document.addEventListener("htmx:after:swap", (event) => {

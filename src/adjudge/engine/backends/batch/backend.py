@@ -14,7 +14,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import astuple, replace
-from importlib.metadata import version
 from pathlib import Path
 
 from adjudge.domain.frozen import content_hash
@@ -43,6 +42,7 @@ from adjudge.gateway.open import OpenModel
 from adjudge.ledger.batches import FOLDER, Batch, BatchBallot, BatchState, BatchTable, RequestState
 from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES, wordings
+from adjudge.version import __version__
 
 _LIVE_AFTER, _MOST_ATTEMPTS = 3, 4
 """Batches in which a request may go without an answer before it is asked alone; and before that is
@@ -80,7 +80,7 @@ class Batches:
         """One batch at a time is on its way, so that a kill leaves no more than
         one open question.
         """
-        self._wording = content_hash(version("adjudge"), *map(wordings, LANGUAGES))
+        self._wording = content_hash(__version__, *map(wordings, LANGUAGES))
         self._worded_before = bool(self._table.wordings() - {self._wording})
         """Whether another version sent some batches: what it worded otherwise is not asked again in
         today's words.

@@ -24,8 +24,8 @@ NO_ANSWER = Message("the batch brought no answer to this request")
 
 @dataclass(eq=False)
 class BatchBook:
-    """The batches of a run: where each was sent, and what the ledger, the budget and the user are
-    told of it.
+    """The batches of a run: where each was sent, and what the ledger, the budget and the user learn
+    of it.
     """
 
     settings: BatchSettings

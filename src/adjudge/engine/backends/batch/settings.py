@@ -1,4 +1,4 @@
-"""How batches are used, and what is told of them."""
+"""How batches are used, and what is reported of them."""
 
 from __future__ import annotations
 

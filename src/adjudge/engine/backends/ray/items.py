@@ -94,7 +94,7 @@ async def judge_on(
 
     ``told`` is called with each item's place and result as they come, in a thread of its own.
     """
-    cluster, folder = Cluster.of(on), Path(wanted.run.folder)
+    cluster, folder, prices = Cluster.of(on), Path(wanted.run.folder), PriceTable.load()
     if wanted.run.fork_of is not None or wanted.run.retry_failed:
         raise SetupError(
             "on= cannot reuse the answers of another run, nor ask failed ones again: leave "
@@ -109,10 +109,11 @@ async def judge_on(
         cluster,
         {wanted.label: judge.configuration(wanted.criteria)},
         list(judge.panel.values()),
-        partial(_opened, judge, wanted.label, tuple(wanted.criteria)),
+        partial(_opened, judge, wanted.label, tuple(wanted.criteria), prices),
         partial(_routed, items),
         wanted.budget or Budget(),
         wanted.run.facts,
+        prices,
     )
     heard = _Heard(told)
     await work.judge(Hearing(heard.hear, heard.hear))
@@ -173,6 +174,7 @@ def _opened(
     judge: ClusterJudge[I, R],
     label: str,
     criteria: tuple[Criteria, ...],
+    prices: PriceTable,
     store: SegmentStore,
     writer: str,
     budget: Budget | None,
@@ -185,7 +187,7 @@ def _opened(
     async def opened() -> AsyncIterator[_Session[I, R]]:
         ledger = SharedLedger(store, writer, configuration)
         try:
-            async with recorded(ledger, Run(store.name), budget, PriceTable.load()) as run:
+            async with recorded(ledger, Run(store.name), budget, prices) as run:
                 run.open_budget.share(limits.more, limits.whole)
                 yield _Session(judge, label, criteria, ledger, run)
         finally:

@@ -50,6 +50,7 @@ class ClusterRun(Generic[C, D, N]):
     """How many workers there are → (worker, chunk) pairs."""
     budget: Budget
     facts: JsonObject
+    prices: PriceTable
 
     @property
     def store(self) -> SegmentStore:
@@ -84,9 +85,8 @@ class ClusterRun(Generic[C, D, N]):
             store = self._begun()
             _, started = store.begun_with()
             make = partial(_worker, self.open, store.name, started, self.budget)
-            work = Spread(
-                make, rates_of(self.models), left_of(self.budget, spent_so_far(store)), self.budget
-            )
+            left = left_of(self.budget, spent_so_far(store), self.prices)
+            work = Spread(make, rates_of(self.models), left, self.budget)
             count = self.cluster.workers or most
             try:
                 work.over(count, most, self.chunks(count), hearing)
@@ -98,7 +98,7 @@ class ClusterRun(Generic[C, D, N]):
     def _check(self) -> None:
         if holds_run(self.folder):
             refuse_newer(self.folder)
-        check_prices(self.budget, PriceTable.load(), *self.judges.values())
+        check_prices(self.budget, self.prices, *self.judges.values())
         if self.store.is_begun:
             self._begun()
 
