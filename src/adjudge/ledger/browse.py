@@ -40,8 +40,9 @@ LOOKED_AT = 20_000
 """Judgments that one page looks through at most for verdicts, flags and words."""
 _LEAST = 4_000
 """Those that it looks through however long that takes; of texts, in which words are looked for, a
-quarter of that.
+quarter of that; by an expression, which may look into a text many times, few.
 """
+_LEAST_OF_EXPRESSION = 50
 PATIENCE = 0.05
 """Seconds after which it looks no further."""
 _PREVIEW = 160
@@ -120,7 +121,7 @@ class JudgmentLine(NamedTuple):
     verdict: str | None
     votes_valid: int
     votes_requested: int
-    flags: tuple[str, ...]
+    flags: tuple[Flag, ...]
     begins: str
     """How the judged text begins; of compared responses, each of them."""
     fields: Mapping[str, str]
@@ -196,7 +197,8 @@ class _Search:
     @property
     def is_over(self) -> bool:
         """Whether enough was found, or looked at, for one page."""
-        least = _LEAST // 4 if self.filters.words or self.filters.where else _LEAST
+        least = _LEAST // 4 if self.filters.words else _LEAST
+        least = _LEAST_OF_EXPRESSION if self.filters.where else least
         is_long = self.looked_at >= least and time.monotonic() - self.began > self.patience
         most = LOOKED_AT if self.patience == PATIENCE else LARGEST
         return len(self.found) >= self.size or self.looked_at >= most or is_long
@@ -259,7 +261,7 @@ def rows_of(connection: sqlite3.Connection, filters: Filters) -> frozenset[int]:
 
 
 def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> Sequence[int]:
-    """Every judgment of a judge in the order of a key: eight bytes each, whatever it is sorted by;
+    """Every judgment of a judge in the order of a key: four bytes each, whatever it is sorted by;
     SQLite keeps the rest in a file.
     """
     _add_casefold(connection)
@@ -268,7 +270,8 @@ def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> 
     query = f"SELECT number FROM judgments WHERE judge = :judge ORDER BY {key.order}"  # noqa: S608
     try:
         found = connection.execute(query, {**key.values, "judge": judge})
-        return array("q", (number for (number,) in found))
+        few = last_row(connection, judge) < 1 << 32
+        return array("I" if few else "q", (number for (number,) in found))
     except sqlite3.OperationalError as error:
         if time.monotonic() <= ends:
             raise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from adjudge.domain.record import Flag
 from adjudge.ledger.codec import flags_in
@@ -50,7 +50,7 @@ def row_group(
     texts: str | None = None
     found: list[RowJudgment] = []
     for own, *rest, flags in connection.execute(query, (judge, index - reach, index + reach)):
-        one = RowJudgment(judge, *rest, flags_in(flags))
+        one = replace(RowJudgment(judge, *rest), flags=flags_in(flags))
         if found and (
             (one.id, own) != (found[-1].id, texts)
             or one.criterion in {each.criterion for each in found}

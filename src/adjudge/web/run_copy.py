@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
+from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
 
 from adjudge.aio.files import writing
@@ -346,12 +347,10 @@ def _finish(
 
 def _judged_in(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> Iterator[JsonDict]:
     """What the filters of a copy look at: every judgment of a line."""
-    own = RowJudgment(
-        *("", line.row - 1, line.id, line.criterion, line.status, line.score, line.verdict),
-        line.flags,
-    )
+    said = (line.status, line.score, line.verdict)
+    own = RowJudgment("", line.row - 1, line.id, line.criterion, *said, flags=line.flags)
     for one in line.group or (own,):
-        said = people.get(one.row)
+        stand = people.get(one.row)
         yield {
             "row": one.row,
             "status": one.status,
@@ -359,7 +358,7 @@ def _judged_in(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> Iterator
             "verdict": one.verdict,
             "score": one.score,
             "flag": [*one.flags],
-            "people": said and said.stand,
+            "people": stand and stand.stand,
             "rule": line.rule,
             "dimension": [f"{name}:{score}" for name, score in line.scores.items()],
         }
@@ -474,7 +473,8 @@ def _page(template: str, settings: CopySettings, **data: object) -> bytes:
         )
     )
     for secret in environment_secrets(os.environ):
-        text = text.replace(str(escape(secret)), "***")
+        for form in (secret, htmlsafe_json_dumps(secret)[1:-1]):
+            text = text.replace(str(escape(str(form))), "***")
     return text.encode("utf-8", "replace")
 
 

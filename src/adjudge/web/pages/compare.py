@@ -322,7 +322,8 @@ class _Tabs:
     def _add(self, tab: str, before: JudgedRow | None, after: JudgedRow | None) -> None:
         self.counts[tab] += 1
         if self.counts[tab] > self._first.get(tab, 0) and len(self.rows[tab]) < self._most:
-            self.rows[tab].append(_Rows(compared_row(before), compared_row(after)))
+            both = (None if one is None else compared_row(one) for one in (before, after))
+            self.rows[tab].append(_Rows(*both))
 
 
 def _labels(place: RunPlace) -> Labels:
@@ -334,9 +335,7 @@ def _labels(place: RunPlace) -> Labels:
     return {about: next(iter(options)) for about, options in found.items() if len(options) == 1}
 
 
-def compared_row(row: JudgedRow | None) -> ComparedRow | None:
-    if row is None:
-        return None
+def compared_row(row: JudgedRow) -> ComparedRow:
     said, summary = said_of(row.summary), row.summary
     about = (row.row, row.id, row.judge, row.criteria, said.text, said.is_verdict)
     return ComparedRow(*about, summary.score, summary.status)

@@ -27,7 +27,6 @@ from adjudge.ledger.browse import (
     Filters,
     JudgmentLine,
     Page,
-    Sort,
     find_row,
     judges_in,
     last_row,
@@ -189,7 +188,7 @@ def known_columns(
 ) -> KnownColumns:
     """What the judgments of a list can be filtered and sorted by."""
     several = several_criteria(configuration)
-    stands = {
+    stands: dict[str, frozenset[int]] = {
         stand: frozenset(row for row, said in people.items() if said.stand == stand)
         for stand in STANDS
     }
@@ -482,7 +481,7 @@ def filters_of(
         rule=asked.get("rule") or None,
         rows=rows,
         where=read_condition(asked["where"], known) if where else None,
-        sort=cast("Sort", sort if sort in SORTS else "worst"),
+        sort=sort if sort in SORTS else "worst",
         key=None if sort in SORTS else sort_key(sort, known),
     )
 
