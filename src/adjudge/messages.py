@@ -313,16 +313,26 @@ def parse_po(text: str) -> Translations:
     return Translations(texts, plurals, c2py(form))
 
 
+_MARKS = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ","})
+
+
 class _CommaNumber(float):
-    """A number that is written with a decimal comma."""
+    """A number that is written with a decimal comma, and its thousands with spaces."""
 
     def __format__(self, spec: str) -> str:
-        return super().__format__(spec).replace(".", ",")
+        return super().__format__(spec).translate(_MARKS)
 
     def __str__(self) -> str:
         return super().__repr__().replace(".", ",")
 
     __repr__ = __str__
+
+
+class _SpacedNumber(int):
+    """A whole number whose thousands are written with spaces."""
+
+    def __format__(self, spec: str) -> str:
+        return super().__format__(spec).translate(_MARKS)
 
 
 _DECIMAL_COMMA = frozenset({"ru"})
@@ -340,7 +350,10 @@ def _fill(template: str, values: Values) -> str:
 
 
 def _localize(value: object, language: str) -> object:
-    if isinstance(value, float) and language in _DECIMAL_COMMA:
-        return _CommaNumber(value)
+    if language in _DECIMAL_COMMA:
+        if isinstance(value, float):
+            return _CommaNumber(value)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return _SpacedNumber(value)
     localize = getattr(value, "render", None)
     return localize(language) if localize is not None else value

@@ -9,14 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge.view.plots import (
-    Bin,
     Move,
     Range,
     distribution,
     flow,
     histogram,
     interval,
-    reliability,
     step_class,
 )
 
@@ -102,16 +100,6 @@ def test_bars_of_a_flow_are_as_high_as_their_rows(moves: list[tuple[str, str, in
         360, abs=6
     ), total
     assert len(list(drawn.iter("path"))) == len(moves)
-
-
-def test_points_of_reliability_stand_where_their_numbers_are() -> None:
-    drawn = ElementTree.fromstring(
-        reliability([Bin(0.0, 5, Range(0.0, 0.0, 0.4)), Bin(1.0, 10, Range(1.0))], "all")
-    )
-    first, second = drawn.iter("circle")
-    assert (first.attrib["cx"], first.attrib["cy"]) == ("34.0", "246.0")
-    assert (second.attrib["cx"], second.attrib["cy"]) == ("260.0", "20.0")
-    assert len([line for line in drawn.iter("line") if line.attrib["class"] == "range"]) == 1
 
 
 def test_shades_are_tenths_and_stay_on_the_scale() -> None:

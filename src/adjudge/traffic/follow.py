@@ -76,10 +76,11 @@ class RoundDone:
         """The round in a few lines."""
         if self.away:
             yield self.away
-        yield Message(
-            "{day}: {events} events, {again} of them known, {chosen} chosen",
+        yield plural(
+            "{day}: {count} event, {again} of them known, {chosen} chosen",
+            "{day}: {count} events, {again} of them known, {chosen} chosen",
+            self.taken.new + self.taken.again,
             day=self.day,
-            events=self.taken.new + self.taken.again,
             again=self.taken.again,
             chosen=self.taken.chosen,
         )

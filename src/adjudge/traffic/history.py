@@ -66,11 +66,12 @@ def _part(
     ]
     over = Message("Share of all traffic that passes, by day; dashed: the bar of the alarm")
     shown = render(over if bar is not None else Message("Mean score, by day"), language)
+    drawn = timeline(moments, shown, bar=bar, language=language)
     is_share = all((one.range.value or 0) <= 1 for one in moments)
     return DocumentPart(
         title=title,
         lines=[rates[-1][1].sentence()],
-        plots=[titled(timeline(moments, shown, bar=bar), shown)] if is_share else [],
+        plots=[titled(drawn, shown)] if is_share else [],
         headings=[
             Message("day"),
             Message("rate"),
@@ -94,7 +95,7 @@ def _row(day: str, rate: TrafficRate) -> list[str]:
         Message("cannot tell") if rate.mean is None else percent(rate.mean),
         percent_range(limits) if limits else "–",
         str(rate.rows),
-        f"{rate.events:,}",
+        Message("{count:,}", count=rate.events),
     ]
 
 
@@ -104,7 +105,12 @@ def _days(counts: Sequence[StratumCount], days: Sequence[str]) -> DocumentPart:
         title=Message("What came"),
         headings=[Message("day"), Message("stratum"), Message("events"), Message("chosen")],
         rows=[
-            [one.day, one.stratum or "–", f"{one.seen:,}", f"{one.chosen:,}"]
+            [
+                one.day,
+                one.stratum or "–",
+                Message("{count:,}", count=one.seen),
+                Message("{count:,}", count=one.chosen),
+            ]
             for one in counts
             if one.day in days
         ],

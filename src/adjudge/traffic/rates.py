@@ -10,7 +10,7 @@ from pathlib import Path
 
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.record import JudgmentRecord
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.results.numbers import figure, percent, percent_limits
 from adjudge.results.report import Skipped
 from adjudge.results.setup import KEPT
@@ -46,34 +46,36 @@ class TrafficRate:
 
     def sentence(self) -> Message:
         name = Message("{judge}, {criterion}", judge=self.judge, criterion=self.criterion)
+        events = plural("of {count:,} event", "of {count:,} events", self.events)
         if self.mean is None and self.rows:
             return Message(
-                "{name}: cannot tell: too few of the {events} events were drawn by chance",
+                "{name}: cannot tell: too few {events} were drawn by chance",
                 name=name,
-                events=f"{self.events:,}",
+                events=events,
             )
         if self.mean is None:
             return Message("{name}: no row has a score", name=name)
-        values = {
-            "name": name,
-            "mean": percent(self.mean),
-            "count": self.rows,
-            "events": f"{self.events:,}",
-        }
+        values = {"name": name, "mean": percent(self.mean), "events": events}
         if self.is_count:
-            return Message(
-                "{name}: {value} on average, of {events} events, by {count} rows",
+            return plural(
+                "{name}: {value} on average, {events}, by {count} row",
+                "{name}: {value} on average, {events}, by {count} rows",
+                self.rows,
                 **values,
                 value=figure(self.mean),
             )
         if self.interval is None:
-            return Message(
-                "{name}: {mean} of {events} events, by {count} rows: too few for an interval",
+            return plural(
+                "{name}: {mean} {events}, by {count} row: too few for an interval",
+                "{name}: {mean} {events}, by {count} rows: too few for an interval",
+                self.rows,
                 **values,
             )
         lower, upper = percent_limits(self.interval)
-        return Message(
-            "{name}: {mean} of {events} events ({lower} to {upper}, by {count} rows)",
+        return plural(
+            "{name}: {mean} {events} ({lower} to {upper}, by {count} row)",
+            "{name}: {mean} {events} ({lower} to {upper}, by {count} rows)",
+            self.rows,
             lower=lower,
             upper=upper,
             **values,

@@ -21,7 +21,7 @@ from adjudge.labels.scales import judge_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import read_meta
 from adjudge.ledger.records import records, votes_of
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
 from adjudge.stats.estimate import Estimate, undefined
@@ -495,13 +495,11 @@ def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[
         "wrong": Message("counted as wrong"),
     }[settings.agreement.missing]
     if failed:
-        yield (
-            Message(
-                "{failed} judgments have no verdict: they are {counts} in agreement figures "
-                "(--missing)",
-                failed=failed,
-                counts=counts,
-            )
+        yield plural(
+            "{count} judgment has no verdict: it is {counts} in agreement figures (--missing)",
+            "{count} judgments have no verdict: they are {counts} in agreement figures (--missing)",
+            failed,
+            counts=counts,
         )
     split = max(one.rows - one.report.count for one in judges)
     if split:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from adjudge.messages import Message, join, plural, render, term
-from adjudge.results.numbers import figure, limits
+from adjudge.results.numbers import figure, limits, short_figure
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
 from adjudge.view.plane import Axis, LineAcross, Point, axis, plane
@@ -208,21 +208,22 @@ def cost_plot(judges: Sequence[PricedJudge], ceiling: float | None, language: st
         points,
         Message("Cost against agreement").render(language),
         right,
-        axis(Message("agreement").render(language), lowest, 1.0),
+        axis(Message("agreement").render(language), lowest, 1.0, language),
         bar=None if ceiling is None else LineAcross(ceiling, people),
     )
 
 
 def _from_nothing(costs: Sequence[float], language: str) -> Axis:
     title = Message("cost of 1000 rows, $").render(language)
-    return axis(title, 0.0, max(costs) or 1.0)
+    return axis(title, 0.0, max(costs) or 1.0, language)
 
 
 def _logarithmic(costs: Sequence[float], language: str) -> Axis:
     """From a power of ten to another, where costs lie far apart."""
     low, high = math.floor(math.log10(min(costs))), math.ceil(math.log10(max(costs)))
     title = Message("cost of 1000 rows, $ (logarithmic)").render(language)
-    return Axis(title, low, high, [(at, f"{10**at:g}") for at in range(low, high + 1)])
+    ticks = [(at, render(short_figure(10**at), language)) for at in range(low, high + 1)]
+    return Axis(title, low, high, ticks)
 
 
 def _priced(ranking: Ranking) -> list[PricedJudge]:

@@ -106,23 +106,26 @@ def _plots(one: QuestionDrift, report: DriftReport, language: str) -> list[Marku
     if len(report.looks) < _FEWEST_LOOKS:
         return []
     means = [
-        Moment(str(look.number), Range(mean), figure(mean, 3))
+        Moment(str(look.number), Range(mean), render(figure(mean, 3), language))
         for look, mean in zip(report.looks, one.means, strict=True)
     ]
     bar = math.log10(one.bar)
     evidence = [
-        Moment(str(number), Range(max(0.0, math.log10(max(value, 1.0)))), f"{value:.3g}")
+        Moment(
+            str(number),
+            Range(max(0.0, math.log10(max(value, 1.0)))),
+            Message("{value:.3g}", value=float(value)).render(language),
+        )
         for number, value in enumerate(one.evidence, 1)
     ]
     high = math.ceil(max([bar, *(each.range.value or 0 for each in evidence)]) + 0.5)
-    mean_of = Message("Mean score of the anchors at each look")
-    towards = Message("Evidence after each look, in powers of ten; dashed: the bar")
+    mean_of = Message("Mean score of the anchors at each look").render(language)
+    towards = Message("Evidence after each look, in powers of ten; dashed: the bar").render(
+        language
+    )
     return [
-        titled(timeline(means, render(mean_of, language)), render(mean_of, language)),
-        titled(
-            timeline(evidence, render(towards, language), high=high, bar=bar),
-            render(towards, language),
-        ),
+        titled(timeline(means, mean_of, language=language), mean_of),
+        titled(timeline(evidence, towards, high=high, bar=bar, language=language), towards),
     ]
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from adjudge.messages import Message
 from adjudge.view.plots import Range
 
 _WIDTH, _HEIGHT = 360, 320
@@ -51,9 +52,10 @@ class LineAcross(NamedTuple):
     name: str
 
 
-def axis(title: str, low: float, high: float) -> Axis:
+def axis(title: str, low: float, high: float, language: str = "en") -> Axis:
     """One with both its ends named."""
-    return Axis(title, low, high, [(end, f"{end:.3g}") for end in (low, high)])
+    ends = [(end, Message("{end:.3g}", end=float(end)).render(language)) for end in (low, high)]
+    return Axis(title, low, high, ends)
 
 
 def plane(

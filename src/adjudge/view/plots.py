@@ -227,58 +227,6 @@ class Bin(NamedTuple):
     true: Range
 
 
-def reliability(bins: Sequence[Bin], title: str) -> Markup:
-    """Stated probability to the right, the share that people confirm upwards: a good judge's points
-    lie on the slanted line. A point is as large as it has rows, with its interval.
-    """
-
-    def x(value: float) -> float:
-        return 34 + 226 * value
-
-    def y(value: float) -> float:
-        return 246 - 226 * value
-
-    most = max((one.rows for one in bins), default=1)
-    parts = [
-        Markup('<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>').format(*ends)
-        for ends in (
-            (x(0), y(0), x(1), y(0)),
-            (x(0), y(0), x(0), y(1)),
-            (x(0), y(0), x(1), y(1)),
-        )
-    ]
-    parts += [
-        Markup('<text x="{}" y="{}" text-anchor="{}">{}</text>').format(*one)
-        for one in (
-            (x(0), 262, "middle", "0"),
-            (x(1), 262, "middle", "1"),
-            (26, y(0) + 4, "end", "0"),
-            (26, y(1) + 4, "end", "1"),
-        )
-    ]
-    for one in bins:
-        told = f"{one.stated:.2f} → {one.true.value or 0:.2f} ({one.rows})"
-        if one.true.lower is not None and one.true.upper is not None:
-            parts.append(
-                Markup(
-                    '<line class="range" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>'
-                ).format(x(one.stated), y(one.true.lower), y(one.true.upper))
-            )
-        if one.true.value is not None:
-            parts.append(
-                Markup(
-                    '<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="{:.1f}"><title>{}</title>'
-                    "</circle>"
-                ).format(x(one.stated), y(one.true.value), 3 + 5 * one.rows / most, told)
-            )
-    told = f"{title}: " + ", ".join(
-        f"{one.stated:.2f} → {one.true.value or 0:.2f} ({one.rows})" for one in bins
-    )
-    return Markup(
-        '<svg class="square" role="img" aria-label="{}" viewBox="0 0 280 270">{}</svg>'
-    ).format(told, Markup("").join(parts))
-
-
 def plot_style() -> str:
     """The style sheet of the pictures."""
     return environment("en", html=True).get_template("plots.css").render()

@@ -7,11 +7,15 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from adjudge.messages import render
+from adjudge.results.numbers import short_figure
 from adjudge.view.plots import Range
 
-_WIDTH, _HEIGHT = 640, 200
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 14, 30
+_WIDTH, _HEIGHT = 640, 216
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 30, 30
 _MOST_NAMES = 8
+_MOST_STOPS = 30
+"""Points that the tab key stops at: of more, the table tells."""
 
 
 class Moment(NamedTuple):
@@ -24,7 +28,12 @@ class Moment(NamedTuple):
 
 
 def timeline(
-    moments: Sequence[Moment], title: str, *, high: float = 1.0, bar: float | None = None
+    moments: Sequence[Moment],
+    title: str,
+    *,
+    high: float = 1.0,
+    bar: float | None = None,
+    language: str = "en",
 ) -> Markup:
     """Points from left to right on a scale from 0 to ``high``, with their intervals, joined where
     there is nothing missing between. ``bar``: a line across.
@@ -37,8 +46,8 @@ def timeline(
         )
     ]
     parts += [
-        Markup('<text x="{}" y="{:.1f}" text-anchor="end">{:g}</text>').format(
-            _LEFT - 6, _y(value, high) + 4, value
+        Markup('<text x="{}" y="{:.1f}" text-anchor="end">{}</text>').format(
+            _LEFT - 6, _y(value, high) + 4, render(short_figure(value), language)
         )
         for value in (0.0, high)
     ]
@@ -50,7 +59,6 @@ def timeline(
         )
     places = [_x(place, len(moments)) for place in range(len(moments))]
     for place, one in enumerate(moments):
-        parts += _point(one, places[place], high)
         before = moments[place - 1].range.value if place else None
         if before is not None and one.range.value is not None:
             parts.append(
@@ -60,10 +68,19 @@ def timeline(
                     places[place - 1], _y(before, high), places[place], _y(one.range.value, high)
                 )
             )
+    stops = len(moments) <= _MOST_STOPS
+    parts += [_point(one, x, high, stops) for one, x in zip(moments, places, strict=True)]
     told = f"{title}: " + ", ".join(f"{one.name} {one.told}" for one in moments)
     return Markup(
-        '<svg class="plot" role="img" aria-label="{}" viewBox="0 0 {} {}">{}{}</svg>'
-    ).format(told, _WIDTH, _HEIGHT, Markup("").join(parts), _names(moments, places))
+        '<svg class="plot" role="{}" aria-label="{}" viewBox="0 0 {} {}">{}{}</svg>'
+    ).format(
+        "group" if stops else "img",
+        title if stops else told,
+        _WIDTH,
+        _HEIGHT,
+        Markup("").join(parts),
+        _names(moments, places),
+    )
 
 
 def _x(place: int, count: int) -> float:
@@ -76,7 +93,8 @@ def _y(value: float, high: float) -> float:
     return _TOP + height * (1 - min(max(value / high, 0.0), 1.0))
 
 
-def _point(one: Moment, x: float, high: float) -> list[Markup]:
+def _point(one: Moment, x: float, high: float, stops: bool) -> Markup:
+    """With its numbers above the plot while one points at it, or came to it by keys."""
     found = []
     if one.range.lower is not None and one.range.upper is not None:
         found.append(
@@ -84,13 +102,18 @@ def _point(one: Moment, x: float, high: float) -> list[Markup]:
                 '<line class="range" x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}"/>'
             ).format(x, _y(one.range.lower, high), _y(one.range.upper, high))
         )
+    told = f"{one.name}: {one.told}"
     if one.range.value is not None:
         found.append(
             Markup(
-                '<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="4"><title>{}</title></circle>'
-            ).format(x, _y(one.range.value, high), f"{one.name}: {one.told}")
+                '<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="4"/>'
+                '<text class="told" x="{}" y="{}">{}</text>'
+            ).format(x, _y(one.range.value, high), _LEFT + 8, _TOP - 8, told)
         )
-    return found
+    stop = Markup(' tabindex="0" role="img" aria-label="{}"').format(told) if stops else ""
+    return Markup('<g class="point"{}><title>{}</title>{}</g>').format(
+        stop, told, Markup("").join(found)
+    )
 
 
 def _names(moments: Sequence[Moment], places: Sequence[float]) -> Markup:

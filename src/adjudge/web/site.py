@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlencode
@@ -38,7 +38,6 @@ from adjudge.view.plots import (
     flow,
     interval,
     plot_style,
-    reliability,
     step_class,
 )
 from adjudge.view.steps import cited_html, steps_style, visible
@@ -232,16 +231,15 @@ def templates(language: str) -> jinja2.Environment:
         interval=interval,
         move_of=Move,
         range_of=Range,
-        reliability=reliability,
         rule_title=rule_title,
         step_class=step_class,
         measures=measures_html,
         moment_of=Moment,
         plane=plane,
         point_of=Point,
-        axis_of=axis,
+        axis_of=partial(axis, language=language),
         bar_of=LineAcross,
-        timeline=timeline,
+        timeline=partial(timeline, language=language),
         clock=lambda seconds: say(_clock(seconds)),
     )
     return made
