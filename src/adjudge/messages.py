@@ -320,7 +320,7 @@ class _CommaNumber(float):
     """A number that is written with a decimal comma, and its thousands with spaces."""
 
     def __format__(self, spec: str) -> str:
-        return super().__format__(spec).translate(_MARKS)
+        return format(float(self), spec).translate(_MARKS)
 
     def __str__(self) -> str:
         return super().__repr__().replace(".", ",")
