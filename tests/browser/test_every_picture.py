@@ -1,0 +1,233 @@
+"""Every picture of the page in a real browser: what it says to who comes to it by keys is what the
+JSON says, and a table stands behind it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from adjudge import (
+    Criteria,
+    CriteriaOption,
+    DirectJudge,
+    Instance,
+    PairwiseJudge,
+    Reply,
+    Request,
+    ScriptedModel,
+)
+from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.label import Label
+from adjudge.labels.store import LabelStore
+from support.labels import model
+from support.page import Page as Server
+from support.page import served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+playwright = pytest.importorskip(
+    "playwright.sync_api", reason="playwright is not installed: make test-browser"
+)
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(
+    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
+)
+OPTIONS = ("good", "fair", "bad")
+KIND = Criteria(
+    name="kind",
+    description="Is it kind?",
+    options=[CriteriaOption(name, "", 1 - place / 2) for place, name in enumerate(OPTIONS)],
+)
+SURE = (0.45, 0.6, 0.75, 0.9)
+ROWS = [
+    Instance({"response": f"text {n} .", "topic": ("hats", "shoes")[n % 2]}, f"r{n}")
+    for n in range(60)
+]
+
+
+def _likely(shift: int) -> Any:
+    def script(request: Request) -> Reply:
+        text = request.prompt.text
+        number = int(re.findall(r"text (\d+) \.", text)[-1])
+        sure, chosen = SURE[number % 4], (number + shift * (number % 4 == 1)) % 3
+        shares = {
+            letter: math.log(sure if option == OPTIONS[chosen] else (1 - sure) / 2)
+            for letter, option in re.findall(r"^([A-C])\. (\w+)$", text, re.MULTILINE)
+        }
+        return Reply("", logprobs=(FrozenDict(shares),))
+
+    return script
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    root = tmp_path_factory.mktemp("runs")
+    for name, shift in (("first", 0), ("second", 1)):
+        judge = DirectJudge(ScriptedModel(_likely(shift)), mode="likelihood")
+        judge.evaluate(ROWS, KIND, run=root / name)
+    said = [
+        Label(
+            row=row.identity,
+            criteria="kind",
+            annotator=who,
+            option=OPTIONS[(n + (n % 7 == wrong)) % 3],
+            design="random",
+            at=1000.0 + n,
+        )
+        for who, wrong in (("ann", 3), ("bob", 5))
+        for n, row in enumerate(ROWS[:50])
+    ]
+    LabelStore(root / "first").add(*said)
+    PairwiseJudge(
+        model(lambda prompt: "A" if "7" in prompt[-200:] else "B"),
+        check_positional_bias=True,
+        self_consistency=2,
+    ).evaluate([[f"one {n}", f"two {n * n}"] for n in range(32)], "Which?", run=root / "pairs")
+    with served(root) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def page(server: Server) -> Iterator[Page]:
+    with playwright.sync_playwright() as running:
+        browser: Browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        shown = browser.new_page()
+        shown.goto(server.access.url)
+        yield shown
+        browser.close()
+
+
+def show(page: Page, server: Server, path: str) -> Any:
+    """Opens a page; says its data."""
+    page.goto(server.address(path), wait_until="load")
+    page.wait_for_function("!document.querySelector('[hx-trigger=load]')")
+    return server.data(path)
+
+
+def told(page: Page, plot: str) -> list[str]:
+    """What the points of a plot say when one comes to them by keys."""
+    found = []
+    for one in page.locator(f"{plot} .point").all():
+        one.focus()
+        playwright.expect(one.locator(".told").first).to_be_visible()
+        found.append(one.get_attribute("aria-label") or "")
+    return found
+
+
+def ranges(page: Page, plot: str) -> list[str]:
+    return page.locator(f"{plot} svg.interval title").all_text_contents()
+
+
+def number(one: dict[str, Any]) -> str:
+    return f"{one['value']:.3f} ({one['lower']:.3f}–{one['upper']:.3f})"
+
+
+def cells(page: Page, plot: str) -> list[list[str]]:
+    """The table behind a plot."""
+    rows = page.locator(f"{plot} details tbody tr")
+    return [row.locator("th, td").all_text_contents() for row in rows.all()]
+
+
+def test_over_time_by_slice_and_how_it_went(page: Page, server: Server) -> None:
+    data = show(page, server, f"{server.run('first')}/pictures")
+    moments = [one for trend in data["trends"] for one in trend["moments"]]
+    assert [one["name"] for one in moments] == ["first", "second"]
+    shown = told(page, "section:has-text('same question') figure")
+    assert [
+        one.startswith(f"{each['name']}: {each['value']:.3f}")
+        for one, each in zip(shown, moments, strict=True)
+    ] == [True, True]
+    (by,) = data["slices"]
+    slices = [number(each) for each in by["slices"]]
+    assert [one for one in ranges(page, "section") if one in slices] == slices
+    course = "section:has(h3:text-is('How the run went'))"
+    assert [(int(row[1]), int(row[3])) for row in cells(page, course)] == [
+        (one["votes"], one["tokens"]) for one in data["course"]
+    ]
+    spent = told(page, f"{course} figure:has-text('Tokens')")
+    assert [int(one.rpartition(" ")[2]) for one in spent] == [
+        one["tokens"] for one in data["course"]
+    ]
+
+
+def test_trust(page: Page, server: Server) -> None:
+    (one,) = show(page, server, f"{server.run('first')}/trust")["calibrations"]
+    heat = page.locator("section:has-text('judge says') td.heat").all_text_contents()
+    confusion = [str(cell["count"]) for row in one["confusion"]["rows"] for cell in row["cells"]]
+    assert [cell.split()[-1] for cell in heat][: len(confusion)] == confusion
+    kappas = [cell for line in one["kappas"] for cell in line["cells"] if cell]
+    square = page.locator("[aria-label='Kappa of each two: judge and annotators'] td.heat.nowrap")
+    assert square.all_text_contents() == [f"{cell['kappa']:.2f} {cell['rows']}" for cell in kappas]
+    assert [one.get_attribute("title") for one in square.all()] == [cell["told"] for cell in kappas]
+    estimates = [number(each["range"]) for each in one["estimates"]]
+    assert ranges(page, "[aria-label=Estimate]") == estimates
+    looks = [(each["rows"], number(each)) for each in one["looks"]]
+    assert told(page, ".looks") == [f"{rows} labels: {shown}" for rows, shown in looks]
+    assert [int(row[0]) for row in cells(page, ".looks")] == [rows for rows, _ in looks]
+    stated = "section:has(h3:text('Stated probability'))"
+    bins = [
+        (stated, rows, dict(zip(("value", "lower", "upper"), true, strict=True)))
+        for stated, rows, true in one["reliability"]
+    ]
+    assert len(bins) > 2
+    assert told(page, stated) == [
+        f"{rows} rows: {at:.2f} → {number(true)}" for at, rows, true in bins
+    ]
+    assert [row[0] for row in cells(page, stated)] == [f"{at:.2f}" for at, _, _ in bins]
+
+
+def test_a_comparison(page: Page, server: Server) -> None:
+    a, b = (server.run(name).removeprefix("/run/") for name in ("first", "second"))
+    data = show(page, server, f"/compare?a={a}&b={b}")
+    bands = page.locator("svg.flow .band title").all_text_contents()
+    moves = {f"{move['a']} → {move['b']}: {move['count']}" for move in data["moves"]}
+    assert set(bands) == moves and len(moves) > 3
+    (scores,) = data["scores"]
+    assert told(page, ".scores") == [
+        f"A {each['a']:.2f}, B {each['b']:.2f}: {each['rows']} rows" for each in scores["points"]
+    ]
+    assert [int(row[2]) for row in cells(page, ".scores")] == [
+        each["rows"] for each in scores["points"]
+    ]
+    counts = data["counts"]
+    bars = page.locator("svg.distribution a")
+    named = ("Lower in B", "lower"), ("Higher in B", "higher"), ("Only A right", "only_a_right")
+    assert [bar.get_attribute("aria-label") for bar in bars.all()] == [
+        f"{name}: {counts[tab]}" for name, tab in named
+    ]
+    assert counts["only_b_right"] == 0, "a part without rows is not drawn"
+    bars.last.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**tab=only_a_right**")
+    assert page.locator("tbody tr:has(a)").count() == counts["only_a_right"]
+
+
+def test_orders_and_ranks(page: Page, server: Server) -> None:
+    data = show(page, server, f"{server.run('pairs')}/pictures")
+    order = [data["order"][name] for name in ("between", "within", "excess")]
+    assert ranges(page, ".order") == [number(one) for one in order]
+    places = data["leaderboards"][0]["places"]
+    ranks = [(str(one["rank"]), f"{one['best_rank']}–{one['worst_rank']}") for one in places]
+    assert ranges(page, ".board") == [
+        rank if limits == f"{rank}–{rank}" else f"{rank} ({limits})" for rank, limits in ranks
+    ]
+
+
+def test_the_list_of_runs_and_a_run(page: Page, server: Server) -> None:
+    runs = show(page, server, "/")["runs"]
+    means = [mean for run in runs for judge in run["judges"] for mean in judge["means"].values()]
+    shown = ranges(page, "#runs")
+    assert {number(one) for one in means if one["lower"] is not None} <= set(shown)
+    data = show(page, server, server.run("first"))
+    parts = page.locator("svg.distribution a")
+    assert [part.get_attribute("aria-label") for part in parts.all()] == [
+        f"{one['answer']}: {one['rows']}" for one in data["figures"]["answers"]["kind"]
+    ]
