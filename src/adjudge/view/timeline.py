@@ -12,8 +12,10 @@ from adjudge.results.numbers import short_figure
 from adjudge.view.plots import Range
 
 _WIDTH, _HEIGHT = 640, 216
-_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 30, 30
+_LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 30, 36
 _MOST_NAMES = 8
+_HALF_LETTER = 6.5
+"""Of the width that a letter takes on a narrow page, half."""
 _MOST_STOPS = 30
 """Points that the tab key stops at: of more, the table tells."""
 
@@ -121,7 +123,11 @@ def _names(moments: Sequence[Moment], places: Sequence[float]) -> Markup:
     every = max(1, -(-len(moments) // _MOST_NAMES))
     return Markup("").join(
         Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
-            *((_WIDTH, _HEIGHT - 8, "end") if x > _WIDTH - 60 else (x, _HEIGHT - 8, "middle")),
+            *(
+                (_WIDTH, _HEIGHT - 6, "end")
+                if x + _HALF_LETTER * len(one.name) > _WIDTH
+                else (x, _HEIGHT - 6, "middle")
+            ),
             one.name,
         )
         for place, (one, x) in enumerate(zip(moments, places, strict=True))
