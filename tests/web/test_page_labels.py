@@ -350,3 +350,15 @@ def test_two_who_divide_rows_never_have_the_same_one(page: Page) -> None:
     assert "with other annotators now" in page.get(bob).text
     press(page, ann, do="skip", row=last)
     assert next_row(page, bob)["identity"] == last
+
+
+def test_the_page_is_there_before_its_rows_are_drawn(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adjudge.web.library.SLOW", 0)
+    address = desk(page)
+    waiting = page.get(address).text
+    assert 'hx-trigger="load"' in waiting and 'id="work"' not in waiting
+    drawn = page.get(f"{address}&wait=1").text
+    assert 'id="work"' in drawn and "wait=1" not in drawn.partition("<main")[2]
+    assert 'id="work"' in page.get(address).text, "they are drawn once"

@@ -35,6 +35,10 @@ class LabelSessions:
                 self._open[key] = labelling(place.folder, who, criteria, held)
             return self._open[key]
 
+    def is_open(self, place: RunPlace, criteria: str | None, who: Annotator) -> bool:
+        """Whether its rows are drawn already."""
+        return (place.id, criteria, who) in self._open
+
     def labelled(
         self, place: RunPlace, criteria: str | None, who: Annotator, row: ShownRow | None
     ) -> None:

@@ -61,11 +61,15 @@ def show(request: Request) -> Response:
         "run": {"id": place.id, "name": place.name},
         "criteria_names": names,
         "queues": [*QUEUES, *(["listed"] if asked.get("rows") else [])],
-        "asked": {**_defaults(request, names), **dict(asked)},
+        "asked": {**_defaults(request, names), **_without_wait(asked)},
         "work": None,
     }
     if asked.get("annotator"):
         desk = _desk(place, asked, names)
+        slow = site.library.would_wait(place, "label") and not site.sessions.is_open(*desk)
+        if slow and site.is_shown_first(request):
+            shown = {"title": place.name, "run": data["run"], "at": "label"}
+            return site.answer_first(request, shown)
         work = site.sessions.work(*desk)
         data |= _work_data(site, desk, work, whole=asked.get("whole") == "1")
         data |= _steps_data(site, request, work)
@@ -365,6 +369,10 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
     listed = (asked.get("judge", ""), tuple(numbers)) if queue == "listed" else ("", ())
     who = Annotator(name, queue=queue, count=rows, overlap=shared, by=by, listed=listed)
     return _Desk(place, criteria, who)
+
+
+def _without_wait(asked: QueryParams) -> dict[str, str]:
+    return {name: value for name, value in asked.items() if name != "wait"}
 
 
 def _defaults(request: Request, names: list[str]) -> dict[str, str]:
