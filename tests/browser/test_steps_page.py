@@ -158,3 +158,21 @@ def test_every_page_fits_and_axe_finds_nothing_serious(
             )
             assert found == [], (name, theme)
     page.context.close()
+
+
+def test_a_bar_of_the_axis_of_time_leads_to_its_step(browser: Browser, server: Server) -> None:
+    path = f"{server.run('agents')}/row/3/steps"
+    times = server.data(path)["steps"]["times"]
+    page, said = at(browser, server, path)
+    bars = page.locator(".lane a")
+    told = bars.locator("title").all_text_contents()
+    assert sorted(told) == sorted(
+        f"{'✗ ' if one['failed'] else ''}step {one['number']}, {one['what']}: "
+        f"from {one['started']:.2f} s on, {one['seconds']:.2f} s"
+        for one in times
+    )
+    page.locator(".lane a:has(.failed)").first.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url("**#step-3")
+    assert said == []
+    page.context.close()

@@ -57,6 +57,7 @@ PAGES = {
     "conflicts": "{two}/label?annotator=cleo&queue=conflicts&criteria=kind",
     "listed": "{dates}/label?queue=listed&rows=3,8&judge=AspectCritic",
     "trust": "{dates}/trust",
+    "watch": "{dates}/watch",
     "start": "/start?data=rows.csv",
     "benchmarks": "/benchmarks",
     "benchmark": "/benchmarks/{dates_id}?judge=AspectCritic&criteria=dates",
