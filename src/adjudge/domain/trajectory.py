@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from adjudge.domain.instance import GivenFields
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.message import Usage
 from adjudge.lazy import loader
 
@@ -152,6 +152,6 @@ class Trajectory:
 _load = loader(__name__, {"trajectory_of": "traces.read"})
 
 
-def compact_json(value: object) -> str:
+def compact_json(value: JsonValue) -> str:
     """Keys sorted, without blanks."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)
