@@ -157,6 +157,6 @@ class Trajectory:
 _load = loader(__name__, {"trajectory_of": "traces.read"})
 
 
-def compact_json(value: object) -> str:
+def compact_json(value: JsonValue) -> str:
     """Keys sorted, without blanks."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), default=str)

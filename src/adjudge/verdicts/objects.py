@@ -38,7 +38,9 @@ _LAST_WORDS = re.compile(
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
 _TO_BE_FILLED = re.compile(
-    r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*", re.IGNORECASE
+    r"(?=[\s\S]*[^\W\d_]{2})"
+    r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*",
+    re.IGNORECASE,
 )
 _AFTERWARDS = re.compile(
     r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z"
