@@ -10,7 +10,7 @@ from typing import Literal, cast
 from adjudge.domain.instance import GivenFields
 from adjudge.domain.json_types import (
     JsonObject,
-    JsonValue,  # noqa: F401 - by name in JsonObject, which is looked up here when a ledger is read
+    JsonValue,
 )
 from adjudge.domain.message import Usage
 from adjudge.lazy import loader
