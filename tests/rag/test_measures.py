@@ -290,7 +290,7 @@ def test_a_slip_of_the_pen_names_what_there_is() -> None:
         RagEvaluator(gives(), measures=["contxt_recall"])
     with pytest.raises(SetupError, match="nothing to make"):
         RagEvaluator(gives(), dimensions="none")
-    with pytest.raises(SetupError, match="to weigh"):
+    with pytest.raises(SetupError, match="cannot be weighted; known: answer_relevance"):
         RagEvaluator(gives(), measures=["mrr"], weights={"recall": 1.0})
 
 
