@@ -197,7 +197,7 @@ def test_an_answer_that_is_not_at_its_path_is_none() -> None:
     async def handler(request: web.Request) -> web.Response:
         return web.json_response({"data": {}})
 
-    with pytest.raises(NoAnswer, match=r"no data\.text in the answer"):
+    with pytest.raises(NoAnswer, match=r"the answer has no data\.text"):
         serve(handler, lambda url: http(url, answer="data.text").complete(asked()))
 
 
