@@ -708,7 +708,7 @@ def test_what_an_older_version_sent_is_not_asked_again_in_other_words(
         "render",
         lambda ballot: render(ballot).followed_by(ChatMessage("user", "Other words.")),
     )
-    monkeypatch.setattr(backend, "version", lambda name: f"{name} of tomorrow")
+    monkeypatch.setattr(backend, "__version__", "of tomorrow")
     judged(eval_run(tmp_path, batches))
     assert sizes(batches) == [6]
     assert is_right(tmp_path / "run")
