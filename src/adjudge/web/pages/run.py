@@ -395,7 +395,9 @@ def columns_of(
     """Which columns are shown and which could be: all but the other texts of a row, unless the
     address names them. ``is_together``: every criterion has a column, with what people say of it.
     """
-    texts = list(dict.fromkeys(name for line in lines for name in line.fields if "," not in name))
+    texts = list(
+        dict.fromkeys(name for line in lines for name in line.fields if not {",", '"'} & {*name})
+    )
     own = ("text", "verdict", "score") if is_together else (*COLUMNS, *NUMBERS)
     fields = [f"field:{name}" for name in texts[:_MOST_COLUMNS]]
     known = [*own, *fields]
