@@ -285,6 +285,10 @@ def test_views_are_kept_under_a_name(root: Path, page: Page) -> None:
     page.post(f"{run}/views", do="rename", name=HOSTILE, new="Плохие")
     page.post(f"{run}/views", do="save", name="of a judge", judge="AspectCritic", verdict="FAIL")
     assert [one["name"] for one in page.data(run)["views"]] == ["of a judge", "Плохие"]
+    before = page.data(run)["views"]
+    for name, new in (("of a judge", " Плохие "), ("gone", "new")):
+        assert page.post(f"{run}/views", do="rename", name=name, new=new).status == 400
+    assert page.data(run)["views"] == before, "no view takes the place of another"
     assert [one["name"] for one in page.data(page.run("two"))["views"]] == ["Плохие"]
     for wrong in ({"name": " "}, {"name": "x" * 81}, {"name": "a\x00b"}):
         assert page.post(f"{run}/views", do="save", verdict="FAIL", **wrong).status == 400
