@@ -104,3 +104,18 @@ def test_three_runs_are_ticked_compared_and_looked_into(page: Page) -> None:
     page.get_by_role("link", name="With the base alone").first.click()
     page.get_by_role("link", name="Swap A and B").click()
     page.locator("h1", has_text="B: third").wait_for()
+
+
+def test_comparisons_fit_a_telephone(page: Page, server: Server) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
+    one, two, three = (server.run(name)[5:] for name in ("dates", "again", "third"))
+    for query in (f"a={one}&b={three}", f"runs={one}&runs={two}&runs={three}"):
+        page.goto(server.address(f"/compare?{query}"))
+        page.locator("table a").first.wait_for()
+        assert (
+            page.evaluate(
+                "() => [...document.querySelectorAll('html, .scroll')]"
+                ".filter((one) => one.scrollWidth > one.clientWidth).length"
+            )
+            == 0
+        ), query

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from adjudge import DirectJudge, Instance, MultiCriteria
+from adjudge import AspectCritic, DirectJudge, Instance, MultiCriteria
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.runs.diff import run_diff
 from adjudge.trust.comparison import compare_several
+from support.agent_runs import agent_run
 from support.labels import model
 from support.page import Page, served
-from support.trust import population, run_of
+from support.trust import labelled, labels_of, population, run_of
 
 ROWS = population(80)
 NAMES = ("first", "second", "third")
@@ -117,3 +119,43 @@ def test_two_are_the_page_of_two_and_others_are_held_back(page: Page) -> None:
     apart = page.data(_address(page, "first", "second", "dates"))
     assert [one["name"] for one in apart["criteria"]] == ["kind", "short"]
     assert apart["criteria"][0]["runs"][2]["mean"] is None
+
+
+def test_each_target_has_its_own_mean(tmp_path: Path) -> None:
+    critic = AspectCritic("Fine?", model(lambda text: "PASS" if "by new" in text else "FAIL"))
+    rows = [
+        Instance(
+            {"response": f"text {number} by {system}"},
+            f"{number} [{system}]",
+            metadata={"row": {"system": system, "answered_row": number}},
+        )
+        for number in range(8)
+        for system in ("old", "new")
+    ]
+    for name in NAMES:
+        critic.evaluate(rows, run=tmp_path / name)
+    with served(tmp_path) as page:
+        found = page.data(_address(page, *NAMES))["criteria"]
+        means = {one["name"].split()[-1]: one["runs"][0]["mean"]["value"] for one in found}
+        assert means == {"[old]": 0, "[new]": 1}
+        one, two, _ = (page.run(name)[5:] for name in NAMES)
+        shown = page.get(f"/compare?a={one}&b={two}").text
+        assert shown.count("[old]</th>") == shown.count("[new]</th>") == 1
+
+
+def test_a_count_says_that_fewer_is_better_and_a_correction_is_named(tmp_path: Path) -> None:
+    for name, sizes in zip(NAMES, ((9, 12, 60), (9, 30, 70), (9, 12, 60)), strict=True):
+        agent_run(tmp_path / name, sizes, measures=("steps", "goal"))
+    for number in range(3):
+        folder = run_of(tmp_path / f"labelled{number}", population(60, seed=number))
+        labelled(folder, labels_of(population(60, seed=number)[:40]))
+    with served(tmp_path) as page:
+        steps, goal = page.data(_address(page, *NAMES))["criteria"]
+        assert steps["note"]
+        assert goal["note"] is None
+        assert steps["runs"][1]["difference"]["rows"] == 3, "rows, not tasks"
+        assert "how many fewer there are" in page.get(_address(page, *NAMES)).text
+        address = _address(page, *(f"labelled{number}" for number in range(3)))
+        (dates,) = page.data(address)["criteria"]
+        assert dates["runs"][1]["difference"]["labels"] == 40
+        assert "corrected by labels of 40 rows" in page.get(address).text

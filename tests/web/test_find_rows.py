@@ -14,6 +14,7 @@ from adjudge import AspectCritic, Instance
 from adjudge.ledger.columns import KnownColumns
 from adjudge.ledger.conditions import WrongCondition, read_condition
 from adjudge.rag import RagEvaluator
+from support.agent_runs import agent_run
 from support.labels import judged_by_two, model
 from support.page import Page, served
 from support.rag import ROW, gives
@@ -40,6 +41,17 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     judge = model(lambda asked: "FAIL" if "Ждите" in asked else "PASS")
     AspectCritic("Вежливо?", judge, name="вежливость").evaluate(rows, run=root / "russian")
     RagEvaluator(gives()).evaluate([ROW], run=root / "rag")
+    texts = (
+        ("a", "- a list", "3", ["one", "Two words"], "x"),
+        ("b", "2024-01-01", "12", ["two"], ""),
+        ("c", "...", "1e3", [], "y"),
+    )
+    named = [
+        Instance({"response": text, "n": n, "pages": pages, "verdict": own, 'own"': "x"}, id)
+        for id, text, n, pages, own in texts
+    ]
+    AspectCritic("Fine?", model(lambda _: "PASS"), name="fine").evaluate(named, run=root / "texts")
+    agent_run(root / "agents", measures=("errors", "steps"))
     return root
 
 
@@ -115,12 +127,45 @@ def test_words_of_any_language_and_any_field_are_found_and_nothing_runs(page: Pa
         assert page.get(f"{run}?where={quote(injected)}").status == 400, injected
 
 
+def test_texts_are_numbers_only_where_they_are_nothing_else(page: Page) -> None:
+    run = page.run("texts")
+    for where, wanted in {
+        "response < 5": [],
+        "n > 3": ["b", "c"],
+        "n = 3.0": ["a"],
+        "N = 3": ["a"],
+        "VERDICT = pass": ["a", "b", "c"],
+        "verdict = ‘pass’ and n = „12“": ["b"],
+        "pages = two": ["b"],
+        "pages != two": ["a", "c"],
+        "not pages": ["c"],
+        "field:verdict = x": ["a"],
+        "score = 1e0 and row < 1000,0": ["a", "b", "c"],
+    }.items():
+        assert sorted(_ids(page, run, where)) == wanted, where
+    for where in ("row > 1,000", 'own\\" = x', "row = nan", "row = 1e999"):
+        assert page.get(f"{run}?where={quote(where)}").status == 400, where
+    assert "write 1000 or 1.000" in page.get(f"{run}?where={quote('row > 1,000')}").text
+    assert 'own"' not in str(page.data(run)["columns"]), "a column that cannot be sorted by"
+
+
+def test_counts_of_agents_are_compared_and_sorted_as_numbers(page: Page) -> None:
+    run = page.run("agents")
+    assert sorted(_ids(page, run, "steps > 9")) == ["t1", "t2"]
+    assert _ids(page, run, "steps = 12 and errors") == ["t1"]
+    assert _ids(page, run, "", "&sort=-criterion:steps") == ["t2", "t1", "t0"]
+
+
 def test_other_criteria_and_dimensions_are_columns(page: Page) -> None:
     run = page.run("two")
     assert sorted(_ids(page, run, "kind = no and short = no")) == sorted(
         f"r{n}" for n in range(0, 70, 21)
     )
     assert _ids(page, run, "row = 4") == ["r3"]
+    shown = page.get(run).text
+    assert "where one of its judgments meets the whole expression" in shown
+    assert "one of its judgments" not in page.get(page.run("dates")).text
+    assert page.data(f"{run}?min=0,5")["rows"] == page.data(f"{run}?min=0.5")["rows"] != []
     assert _ids(page, run, "not short") == ["r5"]
     rag = page.run("rag")
     (name, score) = next(
@@ -128,6 +173,7 @@ def test_other_criteria_and_dimensions_are_columns(page: Page) -> None:
     )
     assert len(_found(page, rag, f"{name} = {score}")) == 1
     assert not _found(page, rag, f"{name} > {score}")
+    assert len(_found(page, rag, 'explanation ~ "because of"')) == 1, "of each dimension"
 
 
 def test_what_is_wrong_is_shown_at_its_place(page: Page) -> None:
@@ -243,6 +289,10 @@ def test_views_are_kept_under_a_name(root: Path, page: Page) -> None:
     page.post(f"{run}/views", do="rename", name=HOSTILE, new="Плохие")
     page.post(f"{run}/views", do="save", name="of a judge", judge="AspectCritic", verdict="FAIL")
     assert [one["name"] for one in page.data(run)["views"]] == ["of a judge", "Плохие"]
+    before = page.data(run)["views"]
+    for name, new in (("of a judge", " Плохие "), ("gone", "new")):
+        assert page.post(f"{run}/views", do="rename", name=name, new=new).status == 400
+    assert page.data(run)["views"] == before, "no view takes the place of another"
     assert [one["name"] for one in page.data(page.run("two"))["views"]] == ["Плохие"]
     for wrong in ({"name": " "}, {"name": "x" * 81}, {"name": "a\x00b"}):
         assert page.post(f"{run}/views", do="save", verdict="FAIL", **wrong).status == 400

@@ -352,6 +352,16 @@ def test_two_who_divide_rows_never_have_the_same_one(page: Page) -> None:
     assert next_row(page, bob)["identity"] == last
 
 
+def test_a_row_that_was_taken_back_is_nobody_elses(page: Page) -> None:
+    ann, bob = (f"{page.run('dates')}/label?annotator={who}&overlap=0" for who in ("ann", "bob"))
+    first = next_row(page, ann)["identity"]
+    press(page, ann, do="answer", row=str(first), choice="PASS")
+    assert next_row(page, ann)["identity"] != first
+    press(page, ann, do="undo")
+    assert next_row(page, bob)["identity"] != first
+    assert next_row(page, ann)["identity"] == first
+
+
 def test_the_page_is_there_before_its_rows_are_drawn(
     page: Page, monkeypatch: pytest.MonkeyPatch
 ) -> None:

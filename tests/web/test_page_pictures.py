@@ -15,6 +15,7 @@ import pytest
 from adjudge import AspectCritic, Instance
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import FILE
+from support.agent_runs import agent_run
 from support.labels import label, model
 from support.page import Page, served
 
@@ -123,3 +124,15 @@ def test_counts_of_peoples_stands_follow_the_other_filters(root: Path) -> None:
         assert page.data(f"{run}?rows=1-4&people=agree")["people"] == {"agree": 3, "differ": 1}
         listed = page.data(f"{run}?rows=1-4&people=agree")["rows"]
         assert len(listed) == 3
+
+
+def test_runs_of_agents_have_pictures_and_no_slice_for_each_trajectory(tmp_path: Path) -> None:
+    agent_run(tmp_path / "agents", measures=("errors", "goal"))
+    with served(tmp_path) as page:
+        address = f"{page.run('agents')}/pictures"
+        found = page.data(address)
+        assert "trajectory" not in found["columns"]
+        assert {one["criterion"] for one in found["slices"]} == {"errors", "goal"}
+        every = page.data(f"{address}?by=trajectory")["slices"]
+        assert 0 < len(every) <= 2, "a criterion whose rows lack the column is left out"
+        assert page.get(f"{address}?by=nothing").status == 400

@@ -134,7 +134,7 @@ class Labelling:
         open_rows = self._left()
         if self._who.queue == "random":
             self._take_over(open_rows[0] if open_rows else None)
-        if self._again in open_rows:
+        if self._again in open_rows and self._choose([self._again]):
             return self._shown(self._plan[self._again])
         skipped = {label.row for label in self._labels(self._who.name) if label.state == "skipped"}
         open_rows.sort(key=lambda identity: identity in skipped)

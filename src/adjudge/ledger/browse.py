@@ -24,7 +24,14 @@ from adjudge.domain.json_types import JsonDict, JsonValue, object_in
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.errors import SetupError
 from adjudge.ledger.codec import flag_bit, flags_in
-from adjudge.ledger.columns import CASEFOLD, NUMBERS, SortKey, number_columns
+from adjudge.ledger.columns import (
+    AS_NUMBER,
+    CASEFOLD,
+    NUMBERS,
+    SortKey,
+    number_columns,
+    read_number,
+)
 from adjudge.ledger.conditions import Condition
 from adjudge.ledger.row_groups import RowJudgment, row_group
 from adjudge.ledger.rows import LARGEST
@@ -221,7 +228,7 @@ def page_of(
     holds is looked for no further; ``order``: the sorted numbers, where the filters have a key;
     ``numbers``: which of ``NUMBERS`` the lines have.
     """
-    _add_casefold(connection)
+    _add_functions(connection)
     search = _Search(filters, size + 1, patience=patience)
     begin = _Place.read(after) if after else _Place()
     segments = _segments(filters)
@@ -252,7 +259,7 @@ def page_of(
 
 def rows_of(connection: sqlite3.Connection, filters: Filters) -> frozenset[int]:
     """Every row, from 1, that the filters take: each judgment is looked at."""
-    _add_casefold(connection)
+    _add_functions(connection)
     filters = replace(filters, sort="row", key=None)
     search = _Search(filters, LARGEST, patience=math.inf)
     for place, segment in enumerate(_segments(filters)):
@@ -264,7 +271,7 @@ def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> 
     """Every judgment of a judge in the order of a key: four bytes each, whatever it is sorted by;
     SQLite keeps the rest in a file.
     """
-    _add_casefold(connection)
+    _add_functions(connection)
     ends = time.monotonic() + _LONGEST_SORT
     connection.set_progress_handler(lambda: time.monotonic() > ends, 100_000)
     query = f"SELECT number FROM judgments WHERE judge = :judge ORDER BY {key.order}"  # noqa: S608
@@ -284,11 +291,17 @@ def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> 
         connection.set_progress_handler(None, 0)
 
 
-def _add_casefold(connection: sqlite3.Connection) -> None:
+def _add_functions(connection: sqlite3.Connection) -> None:
     connection.create_function(
         CASEFOLD,
         1,
         lambda text: None if text is None else str(text).casefold(),
+        deterministic=True,
+    )
+    connection.create_function(
+        AS_NUMBER,
+        1,
+        lambda text: None if text is None else read_number(str(text)),
         deterministic=True,
     )
 

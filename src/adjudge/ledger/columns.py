@@ -6,6 +6,8 @@ Names and values that people write are bound to the query, never put into its te
 from __future__ import annotations
 
 import json
+import math
+import re
 import sqlite3
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +20,11 @@ from adjudge.ledger.rows import KEY_BYTES
 
 CASEFOLD = "casefolded"
 """The SQL function that makes letters of one case."""
+AS_NUMBER = "as_number"
+"""The SQL function that reads a text that is a number, and nothing else, as one."""
+_NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?\s*", re.IGNORECASE)
+THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
+"""What some read as a thousand and others as one."""
 Kind = Literal["text", "number", "yes"]
 FIELD, CRITERION, DIMENSION = "field:", "criterion:", "dimension:"
 """What stands before the name of a text of the row, a criterion or a RAG dimension where the name
@@ -49,16 +56,23 @@ class KnownColumns:
             *((FIELD, name) for name in self.fields),
         ]
         common = ["row", *_COMMON, *((LABELLED, PEOPLE) if self.people is not None else ())]
-        taken = {*common, *FLAGS}
-        found = {name: f"{before}{name}" if name in taken else name for before, name in own}
-        return [*common, *FLAGS, *dict.fromkeys(found.values())]
+        found = dict.fromkeys([*common, *FLAGS])
+        for before, name in own:
+            found[f"{before}{name}" if name in found else name] = None
+        return [*found]
+
+    def spelled(self, name: str) -> str:
+        """The name as it is spelled, where it was written with other capital letters."""
+        known = [*self.names(), *self.fields, *self.criteria, *self.dimensions]
+        alike = {one for one in known if one.casefold() == name.casefold()}
+        return next(iter(alike)) if len(alike) == 1 else name
 
 
 class Column(NamedTuple):
     sql: str
     kind: Kind
     texts: str = ""
-    """Of a text of the row: where in it the texts are, since there may be several."""
+    """Where the texts are, of which there may be several."""
 
 
 @dataclass
@@ -103,10 +117,23 @@ _COMMON: Mapping[str, Column] = {
     ),
     "tokens": Column(_from_votes("sum(vote.prompt_tokens + vote.completion_tokens)"), "number"),
     "seconds": Column(_from_votes("sum(vote.latency)"), "number"),
-    "explanation": Column("json_extract(result, '$.explanation')", "text"),
+    "explanation": Column(
+        "json_extract(result, '$.explanation')",
+        "text",
+        "json_tree(result, CASE WHEN json_type(result, '$.explanations') IS NULL "
+        "THEN '$.explanation' ELSE '$.explanations' END)",
+    ),
     "reason": Column("json_extract(result, '$.reason')", "text"),
     "rule": Column("json_extract(result, '$.composite.rule')", "text"),
 }
+
+
+def read_number(text: str) -> float | None:
+    """A number with a point or a comma; None of what is none, or could be two."""
+    if not _NUMBER.fullmatch(text) or THOUSANDS.fullmatch(text):
+        return None
+    number = float(text.replace(",", "."))
+    return number if math.isfinite(number) else None
 
 
 def find_column(name: str, known: KnownColumns, binder: Binder) -> Column | None:
@@ -151,11 +178,12 @@ def _field(name: str, binder: Binder) -> Column:
 
 
 def _criterion(name: str, known: KnownColumns, binder: Binder) -> Column:
-    """What another criterion says of the same row."""
+    """What another criterion says of the same row: its verdict, or its score where it has none."""
     of_row = len(known.criteria)
     number = f"judgments.number / {of_row} * {of_row} + {known.criteria.index(name)}"
     return Column(
-        "(SELECT beside.verdict FROM judgments AS beside WHERE beside.judge = judgments.judge "  # noqa: S608
+        "(SELECT coalesce(beside.verdict, beside.score) FROM judgments AS beside "  # noqa: S608
+        "WHERE beside.judge = judgments.judge "
         f"AND beside.number = {number} AND beside.criterion = {binder.bind(name)})",
         "text",
     )
@@ -187,7 +215,7 @@ def sort_key(name: str, known: KnownColumns) -> SortKey:
     binder, plain = Binder("k"), name.removeprefix("-")
     own = plain.removeprefix(CRITERION)
     if plain.startswith(CRITERION) and own in known.criteria:
-        sql = f"CASE WHEN criterion = {binder.bind(own)} THEN coalesce(verdict, status) END"
+        sql = f"CASE WHEN criterion = {binder.bind(own)} THEN coalesce(verdict, score, status) END"
         return SortKey(name, sql, binder.values)
     column = find_column(plain, known, binder)
     if column is None or plain == WORDS:
@@ -219,4 +247,5 @@ _FIRST_ROWS = 20
 
 
 def _texts(found: Iterator[tuple[object]]) -> Iterator[str]:
-    return (name for (name,) in found if isinstance(name, str))
+    """But none that SQLite cannot name in a path."""
+    return (name for (name,) in found if isinstance(name, str) and '"' not in name)

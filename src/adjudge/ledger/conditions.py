@@ -20,7 +20,17 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from adjudge.errors import SetupError
-from adjudge.ledger.columns import CASEFOLD, WORDS, Binder, Column, KnownColumns, find_column
+from adjudge.ledger.columns import (
+    AS_NUMBER,
+    CASEFOLD,
+    THOUSANDS,
+    WORDS,
+    Binder,
+    Column,
+    KnownColumns,
+    find_column,
+    read_number,
+)
 from adjudge.messages import Message
 
 LONGEST = 1_000
@@ -29,14 +39,12 @@ _DEEPEST = 20
 _MOST_TESTS = 50
 _TOKEN = re.compile(
     r"""\s*(?:(?P<sign>\(|\)|!=|!~|<=|>=|==?|<|>|~)
-    |(?P<quote>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|«[^»]*»|“[^”]*”)
-    |(?P<word>[^\s()=<>!~"'«“]+)
+    |(?P<quote>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|«[^»]*»|“[^”]*”|„[^“”]*[“”]|‘[^’]*’)
+    |(?P<word>[^\s()=<>!~"'«“„‘]+)
     |(?P<wrong>\S))""",
     re.VERBOSE | re.DOTALL,
 )
-_NUMBER = re.compile(r"[+-]?(\d{1,15}([.,]\d{0,15})?|[.,]\d{1,15})")
 _IN_WORDS = {"and": "and", "or": "or", "not": "not", "и": "and", "или": "or", "не": "not"}
-_LOOKS_LIKE_A_NUMBER = "[0-9+.-]*"
 
 
 @dataclass(frozen=True)
@@ -151,6 +159,7 @@ class _Reader:
             raise self.wrong(name, Message("there are more than {most} tests", most=_MOST_TESTS))
         if name.kind not in ("word", "quote") or name.joins:
             raise self.wrong(name, Message("expected the name of a column"))
+        name = name._replace(text=self._known.spelled(name.text))
         column = find_column(name.text, self._known, self.binder)
         if column is None:
             raise self.wrong(
@@ -174,6 +183,8 @@ class _Reader:
             raise self.wrong(name, Message("expected ~ and words behind text"))
         if column.kind == "yes":
             return f"coalesce(({column.sql}) <> 0, 0)"
+        if column.texts:
+            return _any_text(column, "{} <> ''")
         return f"coalesce({column.sql}, '') <> ''"
 
     def _compared(self, name: _Token, column: Column, sign: _Token, value: _Token) -> str:
@@ -195,30 +206,48 @@ class _Reader:
     def _contains(self, column: Column, value: _Token) -> str:
         words = self.binder.bind(value.text.casefold())
         if column.texts:
-            return (
-                f"EXISTS (SELECT 1 FROM {column.texts} AS piece WHERE piece.type = 'text' "  # noqa: S608
-                f"AND instr({CASEFOLD}(piece.value), {words}))"
-            )
+            return _any_text(column, f"instr({CASEFOLD}({{}}), {words})")
         return f"instr({CASEFOLD}({column.sql}), {words}) > 0"
 
     def _equals(self, column: Column, value: _Token) -> str:
         if column.kind == "number":
             return f"{column.sql} = {self.binder.bind(self._number(value))}"
-        return f"{CASEFOLD}({column.sql}) = {self.binder.bind(value.text.casefold())}"
+        same = f"{CASEFOLD}({{}}) = {self.binder.bind(value.text.casefold())}"
+        if value.kind == "word" and read_number(value.text) is not None:
+            same += f" OR {AS_NUMBER}({{}}) = {self.binder.bind(self._number(value))}"
+        return _any_text(column, same) if column.texts else f"({same.replace('{}', column.sql)})"
 
     def _beyond(self, column: Column, sign: str, value: _Token) -> str:
         if column.kind == "number":
             return f"{column.sql} {sign} {self.binder.bind(self._number(value))}"
-        if value.kind == "word" and _NUMBER.fullmatch(value.text):
-            is_number = f"{column.sql} GLOB '{_LOOKS_LIKE_A_NUMBER}'"
-            number = f"CASE WHEN {is_number} THEN CAST({column.sql} AS REAL) END"
-            return f"{number} {sign} {self.binder.bind(self._number(value))}"
+        if value.kind == "word" and read_number(value.text) is not None:
+            return f"{AS_NUMBER}({column.sql}) {sign} {self.binder.bind(self._number(value))}"
         return f"{CASEFOLD}({column.sql}) {sign} {self.binder.bind(value.text.casefold())}"
 
     def _number(self, value: _Token) -> float:
-        if not _NUMBER.fullmatch(value.text):
-            raise self.wrong(value, Message("expected a number, not {text!r}", text=value.text))
-        return float(value.text.replace(",", "."))
+        number = read_number(value.text)
+        if number is None:
+            raise self.wrong(value, _no_number(value.text))
+        return number
+
+
+def _no_number(text: str) -> Message:
+    if THOUSANDS.fullmatch(text):
+        return Message(
+            "{text} is a thousand to some and one to others: write {thousands} or {point}",
+            text=text,
+            thousands=text.replace(",", ""),
+            point=text.replace(",", "."),
+        )
+    return Message("expected a number, not {text!r}", text=text)
+
+
+def _any_text(column: Column, test: str) -> str:
+    """Whether a test, with {} for the text, holds of one of the texts of a column."""
+    return (
+        f"EXISTS (SELECT 1 FROM {column.texts} AS piece WHERE piece.type = 'text' "  # noqa: S608
+        f"AND ({test.replace('{}', 'piece.value')}))"
+    )
 
 
 def written_names(known: KnownColumns) -> list[str]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from adjudge.agents.item import TRAJECTORY
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
@@ -63,6 +64,7 @@ def slice_columns(records: Iterable[JudgmentRecord]) -> list[str]:
         for column in {**record.fields, **record.input}:
             if len(known := seen.setdefault(str(column), set())) <= MOST:
                 known.add(_value(record, str(column)))
+    seen.pop(TRAJECTORY, None)  # each row has its own
     return [name for name, values in seen.items() if 2 <= len(values - {""}) <= MOST]
 
 
@@ -74,11 +76,16 @@ def _value(record: JudgmentRecord, column: str) -> str:
 
 
 def score_slices(records: Sequence[JudgmentRecord], column: str) -> list[ScoreSlices]:
-    """The mean of each slice by each criterion, the largest slice first."""
+    """The mean of each slice by each criterion, the largest slice first; criteria whose rows lack
+    the column are left out where others have it.
+    """
     by_criterion: dict[str, list[JudgmentRecord]] = {}
     for one in records:
         by_criterion.setdefault(one.criterion, []).append(one)
-    return [_slices(name, own, column) for name, own in by_criterion.items()]
+    with_it = {
+        name: own for name, own in by_criterion.items() if any(value_in(one, column) for one in own)
+    }
+    return [_slices(name, own, column) for name, own in (with_it or by_criterion).items()]
 
 
 def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> ScoreSlices:

@@ -131,7 +131,7 @@ class PairedScores:
                 least=FEWEST,
             )
             return Difference(
-                Estimate(mean, None, None, units, "paired", level, reason),
+                Estimate(mean, None, None, self.rows, "paired", level, reason),
                 ComparisonOutcome.CANNOT_TELL,
                 None,
                 None,

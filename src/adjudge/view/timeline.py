@@ -48,10 +48,12 @@ def timeline(
         )
     ]
     parts += [
-        Markup('<text x="{}" y="{:.1f}" text-anchor="end">{}</text>').format(
-            _LEFT - 6, _y(value, high) + 4, render(short_figure(value), language)
-        )
-        for value in (0.0, high)
+        Markup('<text x="{}" y="{:.1f}" text-anchor="end">0</text>').format(
+            _LEFT - 6, _y(0, high) + 4
+        ),
+        Markup('<text x="0" y="{}">{}</text>').format(
+            _TOP - 8, render(short_figure(high), language)
+        ),  # above the axis: left of it a long number would be cut
     ]
     if bar is not None:
         parts.append(
@@ -109,8 +111,8 @@ def _point(one: Moment, x: float, high: float, stops: bool) -> Markup:
         found.append(
             Markup(
                 '<circle class="bar" cx="{:.1f}" cy="{:.1f}" r="4"/>'
-                '<text class="told" x="{}" y="{}">{}</text>'
-            ).format(x, _y(one.range.value, high), _LEFT + 8, _TOP - 8, told)
+                '<text class="told" x="{}" y="{}" text-anchor="end">{}</text>'
+            ).format(x, _y(one.range.value, high), _WIDTH - _RIGHT, _TOP - 8, told)
         )
     stop = Markup(' tabindex="0" role="img" aria-label="{}"').format(told) if stops else ""
     return Markup('<g class="point"{}><title>{}</title>{}</g>').format(

@@ -69,14 +69,16 @@ def save_view(root: Path, name: str, query: str) -> None:
 
 
 def rename_view(root: Path, name: str, new: str) -> None:
-    _change(
-        root,
-        lambda known: {
-            (_checked(new) if own == name else own): query
-            for own, query in known.items()
-            if own != new or own == name
-        },
-    )
+    wanted = _checked(new)
+
+    def change(known: dict[str, str]) -> dict[str, str]:
+        if name not in known:
+            raise SetupError("there is no view {name!r} any more", name=name)
+        if wanted != name and wanted in known:
+            raise SetupError("there is a view {name!r} already", name=wanted)
+        return {(wanted if own == name else own): query for own, query in known.items()}
+
+    _change(root, change)
 
 
 def delete_view(root: Path, name: str) -> None:

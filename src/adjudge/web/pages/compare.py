@@ -131,6 +131,10 @@ class DrawnDifference:
     """How far it can be; None of counts, which have no most."""
     rows: int
     outcome: str
+    system: str = ""
+    """Whose answers they are, where several targets answered."""
+    labels: int = 0
+    """Rows whose labels corrected it."""
 
 
 @dataclass(frozen=True)
@@ -219,6 +223,8 @@ def drawn_difference(one: RunComparison) -> DrawnDifference:
         None if one.reach >= sys.float_info.max else one.reach,
         one.rows,
         str(one.outcome.value),
+        one.answered_by,
+        one.labels if one.corrected else 0,
     )
 
 

@@ -21,7 +21,7 @@ from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.judge_criterion import of_system
 from adjudge.errors import SetupError
 from adjudge.runs.diff import RunDiff, run_diff
-from adjudge.trust.comparison import RunComparison, compare_several
+from adjudge.trust.comparison import FEWER, RunComparison, compare_several
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, mean_data
 from adjudge.web.pages import compare
@@ -243,6 +243,7 @@ def _criteria_data(
     return [
         {
             "name": name,
+            "note": FEWER if _is_count(found, name) else None,
             "runs": [
                 {
                     "mean": _mean(library, place, against, is_base=not number),
@@ -256,6 +257,10 @@ def _criteria_data(
     ]
 
 
+def _is_count(found: _Several, name: str) -> bool:
+    return any(own[name].difference.reach is None for own in found.against if name in own)
+
+
 def _against(found: _Several, number: int, name: str) -> _Against | None:
     """How a run differs; of the base, how any other does, for what the criterion is called."""
     if number:
@@ -267,7 +272,7 @@ def _mean(
     library: Library, place: RunPlace, against: _Against | None, *, is_base: bool
 ) -> JsonDict | None:
     """Over all rows of the run, with its interval; over the compared ones where its judge is called
-    otherwise.
+    otherwise, or where several targets answered.
     """
     if against is None:
         return None
@@ -275,7 +280,7 @@ def _mean(
     counts = library.counts(place).get(shown.judge)
     means = {} if counts is None else counts.means
     mean = means.get(shown.criteria) or means.get("")
-    if mean:
+    if mean and not shown.system:
         return mean_data(mean)
     value = shown.first if is_base else shown.second
     return None if value is None else {"value": value}

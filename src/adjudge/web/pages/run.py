@@ -34,7 +34,15 @@ from adjudge.ledger.browse import (
     rows_of,
     sorted_numbers,
 )
-from adjudge.ledger.columns import FIELD, NUMBERS, KnownColumns, SortKey, known_fields, sort_key
+from adjudge.ledger.columns import (
+    FIELD,
+    NUMBERS,
+    KnownColumns,
+    SortKey,
+    known_fields,
+    read_number,
+    sort_key,
+)
 from adjudge.ledger.conditions import WrongCondition, read_condition, written_names
 from adjudge.ledger.figures import Figures, figures_of
 from adjudge.ledger.file import read_meta
@@ -395,7 +403,9 @@ def columns_of(
     """Which columns are shown and which could be: all but the other texts of a row, unless the
     address names them. ``is_together``: every criterion has a column, with what people say of it.
     """
-    texts = list(dict.fromkeys(name for line in lines for name in line.fields if "," not in name))
+    texts = list(
+        dict.fromkeys(name for line in lines for name in line.fields if not {",", '"'} & {*name})
+    )
     own = ("text", "verdict", "score") if is_together else (*COLUMNS, *NUMBERS)
     fields = [f"field:{name}" for name in texts[:_MOST_COLUMNS]]
     known = [*own, *fields]
@@ -540,11 +550,8 @@ def judge_asked(asked: QueryParams, judges: list[str]) -> str:
 
 def _number(asked: QueryParams, name: str) -> float | None:
     text = asked.get(name)
-    try:
-        value = float(text) if text else None
-    except ValueError:
-        value = math.nan
-    if value is not None and not math.isfinite(value):
+    value = read_number(text) if text else None
+    if text and value is None:
         raise SetupError("{name} must be a number, not {text!r}", name=name, text=text)
     return value
 
