@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from ipaddress import ip_address
+from math import inf
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -29,8 +30,8 @@ _OWN_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.a
 """How the names end of hosts that nobody else can reach."""
 VARIABLE = "ADJUDGE_PRICES"
 _NUMBERED = re.compile(r" \d+$")
-_WILD = re.compile(r"[*?\[]")
 """How a panel tells models of one name apart."""
+_WILD = re.compile(r"[*?\[]")
 
 
 @light_dataclass(frozen=True)
@@ -175,7 +176,7 @@ def _price(id: str, entry: object, where: str) -> Price:
     known = {
         name: value
         for name, value in numbers.items()
-        if isinstance(value, int | float) and value >= 0
+        if isinstance(value, int | float) and 0 <= value < inf and not isinstance(value, bool)
     }
     if (
         not {"input", "output"} <= known.keys() <= {"input", "output", "cached", "batch", "window"}
