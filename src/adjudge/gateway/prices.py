@@ -61,11 +61,13 @@ class Price:
     def _saved(self, usage: Usage) -> float:
         """What batches make cheaper.
 
-        Tokens from the provider's cache are counted as if they were none: so no less than it is.
+        Tokens with a price of their own, from the provider's cache, are counted as if they were
+        asked alone: so no less than it is.
         """
         if self.batch is None or not usage.batch_prompt_tokens + usage.batch_completion_tokens:
             return 0.0
-        fresh = max(0, usage.batch_prompt_tokens - usage.cached_tokens)
+        cached = 0 if self.cached is None else usage.cached_tokens
+        fresh = max(0, usage.batch_prompt_tokens - cached)
         return (1 - self.batch) * (fresh * self.input + usage.batch_completion_tokens * self.output)
 
 
