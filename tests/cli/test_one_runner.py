@@ -315,3 +315,40 @@ def test_a_run_costs_the_same_wherever_it_is_shown(tmp_path: Path) -> None:
     listed = json.loads(adjudge(tmp_path, "runs", "list", "--json").stdout)
     assert {again["summary"]["cost_usd"], shown["summary"]["cost_usd"]} == {cost}
     assert [one["cost_usd"] for one in listed["results"]] == [cost]
+
+
+def test_a_run_that_keeps_no_prices_is_counted_by_the_projects(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(ROWS)
+    judges = [{"kind": "aspect", "criteria": "It is short."}]
+    (tmp_path / "eval.yaml").write_text(
+        json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges})
+    )
+    begun = adjudge(tmp_path, "run", "eval.yaml", "--max-calls", "1")
+    assert (begun.returncode, "max_calls" in begun.stderr) == (1, True)
+    (tmp_path / "own.yaml").write_text("scripted: {input: 1000, output: 2000}\n")
+    (tmp_path / "adjudge.toml").write_text('prices = "own.yaml"\n')
+    again = adjudge(tmp_path, "run", "eval.yaml", "--json")
+    assert json.loads(again.stdout)["summary"]["cost_usd"] > 0
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("attack", "eval.yaml", "--sample", "2"),
+        ("bench", "rows.csv", "--human", "ann", "--criterion", "Short?", "-m", "scripted"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_every_command_counts_by_the_projects_prices(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "rows.csv").write_text("id,response,ann\na,one,Yes\nb,two,No\n")
+    judges = [{"kind": "aspect", "criteria": "It is short."}]
+    (tmp_path / "eval.yaml").write_text(
+        json.dumps({"data": "rows.csv", "models": ["scripted"], "judges": judges})
+    )
+    (tmp_path / "own.yaml").write_text("scripted: {input: 1000, output: 2000}\n")
+    (tmp_path / "adjudge.toml").write_text('prices = "own.yaml"\n')
+    done = adjudge(tmp_path, *words, "--dry-run", "--json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["results"][0]["cost_usd"]["upper"] > 0

@@ -38,7 +38,7 @@ from adjudge.gateway.layers.account import (
 )
 from adjudge.gateway.layers.budget import Budget, OpenBudget
 from adjudge.gateway.open import open_model
-from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.prices import Price, PriceTable
 from adjudge.ledger.file import FILE
 from adjudge.runs.folder import run_info
 from support.asking import a_request, critic, marked, open_at
@@ -377,6 +377,24 @@ def test_what_was_under_way_at_a_kill_counts_with_what_it_was_expected_to_take()
     account.write_off()
     open_budget = OpenBudget(None, PriceTable({}), account)
     assert open_budget.spent == Spent(8, 40 + 5 * 300, 2.5, 2)
+
+
+def test_a_request_that_is_given_up_counts_with_what_it_was_expected_to_take() -> None:
+    """Seen: candidates that nobody waited for any more cost nothing, and $2 became $3.26."""
+    open_budget = OpenBudget(Budget(max_usd=1.0), PriceTable({"m": Price(1000.0, 1000.0)}))
+
+    async def give_up() -> None:
+        async with asyncio.timeout(0.01):
+            await open_budget.send("m", a_request(), asyncio.Event().wait)  # type: ignore[arg-type]
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(give_up())
+    assert open_budget.spent == open_budget.cost("m", open_budget.sizes.likely("m", a_request()))
+    assert open_budget.spent.usd > 0
+
+
+def test_a_cost_that_is_no_number_is_over_every_limit() -> None:
+    assert Budget(max_usd=1.0).passed(Spent(1, 1, float("nan"))) == "max_usd=1.0"
 
 
 # -- money and tokens --------------------------------------------------------------------

@@ -57,6 +57,14 @@ def test_a_cost_counts_cached_tokens_by_their_own_price() -> None:
     assert Price(2.0, 10.0).cost(Usage(1, 1_000_000, 0, 400_000)) == pytest.approx(2.0)
 
 
+def test_a_batch_is_cheaper_by_all_tokens_that_have_no_price_of_their_own() -> None:
+    """Seen: a limit of $3 on batches, set aside at half the price, became $3.08."""
+    usage = Usage(1, 1_000_000, 100_000, 400_000).in_batch()
+    assert Price(2.0, 10.0, batch=0.5).cost(usage) == pytest.approx((2.0 + 1.0) / 2)
+    own = Price(2.0, 10.0, cached=0.5, batch=0.5)
+    assert own.cost(usage) == pytest.approx(0.6 * 2 / 2 + 0.4 * 0.5 + 1.0 / 2)
+
+
 def test_own_prices_win_and_the_longest_id_counts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +90,10 @@ def test_own_prices_win_and_the_longest_id_counts(
         "a: {input: 1}",
         "a: {input: x, output: 1}",
         "a: {input: -1, output: 1}",
+        "a: {input: .nan, output: 1}",
+        "a: {input: .inf, output: 1}",
+        "a: {input: yes, output: 1}",
+        "a: {input: 1, output: 1, window: .inf}",
         "a: {input: 1, output: 1, per: 2}",
         "a: {",
     ],

@@ -64,7 +64,6 @@ from adjudge.errors import RunError, SetupError
 from adjudge.exporters.benchmark import benchmark_facts, write_benchmark
 from adjudge.exporters.page_files import check_page
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.prices import PriceTable
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, import_file
 from adjudge.ledger.file import holds_run
@@ -295,7 +294,7 @@ class BenchOptions(Labelled):
     def settings(self) -> BenchSettings:
         """How judges are measured."""
         agreement = AgreementSettings(missing=self.missing, draws=Draws(self.draws, self.seed))
-        prices = PriceTable.load(self.prices)
+        prices = self.price_table()
         return BenchSettings(
             level=self.confidence, agreement=agreement, only=self.only, prices=prices
         )

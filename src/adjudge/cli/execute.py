@@ -159,7 +159,7 @@ def prepare_run(
 
     ``outputs``: what a resumed run writes, where that is not what ``--output`` says.
     """
-    prices = PriceTable.load(flags.prices)
+    prices = flags.price_table()
     check_resumed(file.run_folder, resume=flags.resume)
     facts = _facts(file, prices, outputs) if file.run else {}
     return with_weights(

@@ -159,7 +159,7 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     be used.
     """
     check_writable(options.output)
-    prices = PriceTable.load(flags.prices)
+    prices = flags.price_table()
     check_resumed(flags.run, resume=flags.resume)
     project = current_project()
     language = options.language or project.language or "en"

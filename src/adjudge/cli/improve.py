@@ -46,7 +46,6 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.engine.run import Run
 from adjudge.errors import RunError
 from adjudge.gateway.open import OpenModel
-from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.prompts.criteria_writing import DisputedRow
 from adjudge.results.exit_code import ExitCode
@@ -229,7 +228,7 @@ def _run_of(
     matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
-    prices = PriceTable.load(wanted.prices)
+    prices = wanted.price_table()
     facts: JsonDict = {
         **facts_to_keep("criteria improve", prices),
         FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
@@ -272,7 +271,7 @@ def _model(wanted: ImproveOptions) -> OpenModel:
 def _proposal(
     wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[DisputedRow]
 ) -> Proposal:
-    prices = PriceTable.load(wanted.prices)
+    prices = wanted.price_table()
     run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve", prices))
     left = left_of(wanted.budget(), (wanted.run,), prices)
     with resumable(wanted.run):

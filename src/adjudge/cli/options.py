@@ -24,6 +24,7 @@ from adjudge.reading.objects import location_of
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
+    from adjudge.gateway.prices import PriceTable
     from adjudge.runs.eval_file import FailUnder
     from adjudge.runs.project import ServerEntry
 
@@ -491,6 +492,13 @@ class SpendingOptions:
         limits = (self.max_usd, self.max_calls, self.max_tokens)
         return None if limits == (None, None, None) else Budget(*limits)
 
+    def price_table(self) -> PriceTable:
+        """By the file that was named, else the project's, else that of the environment."""
+        from adjudge.cli.chosen import current_project
+        from adjudge.gateway.prices import PriceTable
+
+        return PriceTable.load(self.prices or current_project().prices_path)
+
 
 @light_dataclass(frozen=True, kw_only=True)
 class RunFlags(SpendingOptions):
@@ -570,15 +578,11 @@ def _flags(
 
 
 def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
-    """The flags with the project's defaults where nothing was typed; what it says of models is for
-    who opens them.
-    """
+    """The flags with the project's language where none was typed."""
     from adjudge.cli.chosen import current_project
 
-    project = current_project()
-    prices = flags.prices or project.prices_path
     if isinstance(flags, RunFlags):
-        return replace(flags, prices=prices)
-    language = flags.language or project.language or "en"
+        return flags
+    language = flags.language or current_project().language or "en"
     use_language(language)
-    return replace(flags, language=language, prices=prices)
+    return replace(flags, language=language)

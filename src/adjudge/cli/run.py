@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -53,7 +52,6 @@ from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
 from adjudge.exporters.export import check_export, export, export_format
-from adjudge.gateway.prices import VARIABLE, PriceTable
 from adjudge.ledger.file import holds_run, read_meta
 from adjudge.messages import Message, reason_of
 from adjudge.reading.objects import ObjectFile
@@ -358,24 +356,20 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
     """The run, and where it is kept: there by the prices that held before, unless others are
     given.
     """
-    prices = PriceTable.load(wanted.prices or current_project().prices_path)
-    made = with_weights(
-        lambda: EvalRun.of(
-            file,
-            cache=not wanted.no_cache,
-            folder=wanted.folder,
-            limit=wanted.limit,
-            prices=prices,
-        )
+    prices = wanted.price_table()
+    make = partial(
+        EvalRun.of, file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit
     )
+    made = with_weights(lambda: make(prices=prices))
     data = data_fact(file)
     place = _find_place(made, wanted, data)
-    if not wanted.prices and VARIABLE not in os.environ and holds_run(place.folder):
+    if prices.path is None and holds_run(place.folder):
         with reading(place.folder) as ledger:
             prices = prices_of(read_meta(ledger))
+        made = make(prices=prices) if prices.path else made
     facts = {**facts_to_keep(file, prices), **data}
     facts |= {EARLIER: place.earlier.name} if place.earlier else {}
-    return replace(made, folder=place.folder, facts=facts, prices=prices), place
+    return replace(made, folder=place.folder, facts=facts), place
 
 
 def _find_place(made: EvalRun, wanted: RunOptions, data: JsonObject) -> ContinuedRun:

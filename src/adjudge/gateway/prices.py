@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 from ipaddress import ip_address
+from math import inf
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -29,8 +30,8 @@ _OWN_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.a
 """How the names end of hosts that nobody else can reach."""
 VARIABLE = "ADJUDGE_PRICES"
 _NUMBERED = re.compile(r" \d+$")
-_WILD = re.compile(r"[*?\[]")
 """How a panel tells models of one name apart."""
+_WILD = re.compile(r"[*?\[]")
 
 
 @light_dataclass(frozen=True)
@@ -60,11 +61,13 @@ class Price:
     def _saved(self, usage: Usage) -> float:
         """What batches make cheaper.
 
-        Tokens from the provider's cache are counted as if they were none: so no less than it is.
+        Tokens with a price of their own, from the provider's cache, are counted as if they were
+        asked alone: so no less than it is.
         """
         if self.batch is None or not usage.batch_prompt_tokens + usage.batch_completion_tokens:
             return 0.0
-        fresh = max(0, usage.batch_prompt_tokens - usage.cached_tokens)
+        cached = 0 if self.cached is None else usage.cached_tokens
+        fresh = max(0, usage.batch_prompt_tokens - cached)
         return (1 - self.batch) * (fresh * self.input + usage.batch_completion_tokens * self.output)
 
 
@@ -175,7 +178,7 @@ def _price(id: str, entry: object, where: str) -> Price:
     known = {
         name: value
         for name, value in numbers.items()
-        if isinstance(value, int | float) and value >= 0
+        if isinstance(value, int | float) and 0 <= value < inf and not isinstance(value, bool)
     }
     if (
         not {"input", "output"} <= known.keys() <= {"input", "output", "cached", "batch", "window"}

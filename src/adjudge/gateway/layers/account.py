@@ -197,8 +197,8 @@ class Account:
     failed: int = 0
     """Requests that brought no reply."""
     lost: Spent = Spent()
-    """Requests that may have been under way when the process was killed; what they took is
-    estimated.
+    """Requests that may have been under way when the process was killed, or were given up; what
+    they took is estimated.
     """
     leased: int = 0
     """Requests that may have been sent, as the disk knows or is about to know."""

@@ -85,7 +85,8 @@ class Budget:
             (f"max_usd={named.max_usd}", self.max_usd, spent.usd),
         )
         return next(
-            (name for name, limit, value in limits if limit is not None and value > limit), None
+            (name for name, limit, value in limits if limit is not None and not value <= limit),
+            None,
         )
 
     def __post_init__(self) -> None:
@@ -198,15 +199,19 @@ class OpenBudget(Haltable):
         self.raise_if_halted()
         if self.lease:
             await self.lease.begin(lambda: self.cost(model, self.sizes.likely(model, request)))
-        usage = None
         try:
             reply = measured(model, request, await ask())
-            usage = reply.usage
-            return reply
-        finally:
-            self._count(model, usage)
-            if usage is not None and self.budget.by_size:
-                self.sizes.learn(model, request, usage)
+        except asyncio.CancelledError:  # nobody waits for it any more, and it may be paid for
+            self.account.lost += self.cost(model, self.sizes.likely(model, request))
+            self._spent = None
+            raise
+        except BaseException:
+            self._count(model, None)
+            raise
+        self._count(model, reply.usage)
+        if self.budget.by_size:
+            self.sizes.learn(model, request, reply.usage)
+        return reply
 
     def _count(self, model: str, usage: Usage | None) -> None:
         self._spent = None
