@@ -50,7 +50,7 @@ help:
 	@echo "make pictures        the pictures in the documents anew, with the embedded model (needs Chromium)"
 	@echo "make priors          what the embedded model says of neutral texts, for the package: after a change of its adapter or the RAG prompts"
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts, and verdicts among hostile surroundings"
-	@echo "make dist            build what is published (the wheel, the source package, the pytest plugin), try it in clean environments,
+	@echo "make dist            build what is published (the wheel, the source package, the pytest plugin), try it in clean environments,"
 	@echo "                     and write its bill of materials and hashes"
 	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
 	@echo "make lock            write the pinned requirements with their hashes anew, from requirements/*.in"

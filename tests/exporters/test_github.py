@@ -14,9 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, ModelError, ScriptedModel
+from adjudge import AspectCritic, ModelError, RagEvaluator, Request, ScriptedModel
 from adjudge.domain.instance import Instance
+from adjudge.domain.message import Reply
 from adjudge.exporters.github import GithubReport, _command, _within
+from adjudge.results.run_report import report_of_run
+from adjudge.view.pages import markdown_page
 from support.commands import adjudge
 
 ROWS = int(os.environ.get("ADJUDGE_REPORT_ROWS", "30"))
@@ -168,6 +171,42 @@ def test_a_summary_stays_small_and_shows_texts_as_texts(tmp_path: Path, text: st
     assert not re.search(r"(?<!\\)\]\(http", summary)
 
 
+@pytest.mark.parametrize(
+    ("language", "expected"), [("en", ["FAIL | p = 0.98"]), ("ru", ["FAIL | p = 0,98"])]
+)
+def test_the_worst_answers_are_those_that_do_not_pass_and_say_how_sure_the_model_is(
+    tmp_path: Path, language: str, expected: list[str]
+) -> None:
+    shares = {"bad": (-4.0, -0.02), "good": (-0.02, -4.0)}
+
+    def probable(request: Request) -> Reply:
+        passes, fails = shares["bad" if "bad" in request.prompt.text else "good"]
+        return Reply("", logprobs=({"Yes": passes, "No": fails},))
+
+    rows = [Instance({"response": one}, id=one) for one in ("all well", "bad", "well")]
+    judge = AspectCritic(
+        "It is kind.", ScriptedModel(probable), mode="likelihood", language=language
+    )
+    judge.evaluate(rows, run=tmp_path / "run")
+    told = GithubReport(tmp_path / "run").summary()
+    listed = [line for line in told.splitlines() if line.startswith(("| all", "| bad", "| well"))]
+    assert [line.split(" | ", 2)[2].removesuffix(" |") for line in listed] == expected
+    page = markdown_page(report_of_run(tmp_path / "run"))
+    assert expected[0].partition("| ")[2] in page
+
+
+def test_a_row_of_rag_shows_its_score_and_its_weakest_dimension(tmp_path: Path) -> None:
+    reply = '{"explanation": "so so", "selected_option": "0"}'
+    row = Instance({"user_input": "When?", "contexts": ["Today."], "response": "Now."}, id="one")
+    RagEvaluator(ScriptedModel([reply]), max_repairs=0).evaluate([row], run=tmp_path / "run")
+    (line,) = (
+        line
+        for line in GithubReport(tmp_path / "run").summary().splitlines()
+        if line.startswith("| one |")
+    )
+    assert re.search(r"\| 0\\\.00 \| [A-Z][a-z ]+ 0/\d: so so \|$", line), line
+
+
 def test_what_is_too_long_is_cut_after_a_line_and_says_so(tmp_path: Path) -> None:
     made = GithubReport(judged(tmp_path / "run", "FAIL"))
     assert "was cut" not in made.summary()
@@ -175,7 +214,7 @@ def test_what_is_too_long_is_cut_after_a_line_and_says_so(tmp_path: Path) -> Non
     assert len(cut.encode()) <= 512
     assert "was cut" in cut
     page = "\n".join(f"line é {number}" for number in range(200_000))
-    assert 850 * 1024 < len(_within(page, 900 * 1024).encode()) <= 900 * 1024
+    assert 850 * 1024 < len(_within(page, 900 * 1024, "cut").encode()) <= 900 * 1024
 
 
 def test_a_summary_of_very_many_rows_stays_within_what_github_takes(tmp_path: Path) -> None:

@@ -67,6 +67,17 @@ def test_numpy_gets_one_thread_unless_the_user_says_otherwise(
     assert done.stdout == f"{seen}\n", done.stderr
 
 
+def test_the_runtime_of_the_embedded_model_keeps_and_sends_nothing_about_its_use(
+    tmp_path: Path,
+) -> None:
+    pytest.importorskip("onnxruntime", reason="the extra adjudge[local] is not installed")
+    code = "from adjudge.local.libraries import import_onnxruntime as load; load().SessionOptions()"
+    silenced = ("CI", "GITHUB_ACTIONS", "ORT_DISABLE_TELEMETRY", "XDG_CACHE_HOME")
+    kept = {name: value for name, value in os.environ.items() if name not in silenced}
+    subprocess.run([sys.executable, "-c", code], env={**kept, "HOME": str(tmp_path)}, check=True)
+    assert not list(tmp_path.iterdir())
+
+
 def test_threads_follow_the_cpus_a_process_may_use() -> None:
     if not hasattr(os, "sched_setaffinity"):
         pytest.skip("this system does not bind processes to CPUs")

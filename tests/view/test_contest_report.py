@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adjudge import Instance, PairwiseJudge, ScriptedModel
+from adjudge.domain.message import Reply
 from adjudge.results.contests import ContestSummary, ContestTally, OrderEffect
+from adjudge.results.run_report import report_of_run
+from adjudge.view.reasons import reason_of
 
 
 def compared(
@@ -87,3 +91,14 @@ def test_the_win_rates_of_two_systems_add_up_to_one(said: list[str]) -> None:
     assert other.winrate is not None
     assert one.winrate + other.winrate == pytest.approx(1)
     assert (one.wins, one.ties) == (other.losses, other.ties)
+
+
+def test_a_tie_that_no_vote_chose_shows_the_probability_of_none(tmp_path: Path) -> None:
+    """The first response wins in either order; then the tie itself is the likeliest."""
+    for first, reason in (("A", "depends on order"), ("C", "p = 0.83")):
+        shares = {one: -0.1 if one == first else -2.0 - (one == "B") for one in "ABC"}
+        model = ScriptedModel([Reply("", logprobs=(shares,))])
+        judge = PairwiseJudge(model, mode="likelihood", check_positional_bias=True)
+        judge([["a", "b"]], "Which is kinder?", run=tmp_path / first)
+        report = report_of_run(tmp_path / first)
+        assert [str(reason_of(one, report)) for one in report.entries] == [reason]

@@ -15,6 +15,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, render
+from adjudge.results.cost import dollars
 from adjudge.results.counts import count_votes
 
 if TYPE_CHECKING:
@@ -120,7 +121,7 @@ class Watch:
             parts.append(render(slow if rate < 100 else fast, self.language))
         usd, unpriced = self._money()
         if usd:
-            parts.append(f"${usd:.2f}" if usd >= 1 else f"${usd:.4f}")
+            parts.append(render(dollars(usd), self.language))
         if unpriced:
             parts.append(render(Message("price not known"), self.language))
         if failed:

@@ -14,13 +14,16 @@ from functools import cached_property
 from pathlib import Path
 
 from adjudge.messages import Message, render
+from adjudge.results.cost import dollars
 from adjudge.results.gate import GateResult
 from adjudge.results.paired_gate import against_baseline, paired_gates
 from adjudge.results.report import Report
 from adjudge.results.run_report import report_of_run
 from adjudge.runs.folder import run_info
 from adjudge.view.decision import decision
+from adjudge.view.reasons import falling_short, reason_of
 from adjudge.view.template import environment
+from adjudge.view.terms import STATUSES, option_title
 
 SUMMARY_KIB = 900
 """The most that a summary takes, by default."""
@@ -28,6 +31,9 @@ _WORST = 10
 _MOST_ANNOTATIONS = 10
 _LONGEST = 300
 """Characters of a text in the table of rows."""
+_CUT = Message(
+    "This page was cut: it would be longer than its place allows. The run folder holds all of it."
+)
 _MARKS = {"holds": "✅", "failed": "❌", "inconclusive": "❔", "none": "ℹ️"}
 
 
@@ -85,7 +91,8 @@ class GithubReport:
         """The Markdown page, cut where it would be too long."""
         report = self.report
         made = environment(report.language, html=False)
-        made.filters["cut"] = _cut
+        made.filters["cut"] = lambda text: _cut(self._said(text))
+        cost = report.cost.cost_usd
         befores = [
             next((each.before for each in report.changes(one)), None) for one in report.sections
         ]
@@ -95,10 +102,13 @@ class GithubReport:
             decision=decision(replace(report, gates=self._deciding)),
             gates=self.gates,
             changes=dict(enumerate(befores)) if any(one is not None for one in befores) else {},
-            worst=report.entries[:_WORST],
-            cost=report.cost.cost_usd,
+            worst=list(falling_short(report)),
+            reason_of=lambda one: reason_of(one, report),
+            option_title=option_title,
+            statuses=STATUSES,
+            cost=None if cost is None else dollars(cost),
         )
-        return _within(page.strip() + "\n", int(most_kib * 1024))
+        return _within(page.strip() + "\n", int(most_kib * 1024), self._said(_CUT))
 
     def annotations(self) -> list[str]:
         """Workflow commands for what did not hold, no more than are shown; the last one says how
@@ -187,13 +197,10 @@ def _cut(text: object) -> str:
     return said if len(said) <= _LONGEST else f"{said[: _LONGEST - 1]}…"
 
 
-def _within(page: str, most: int) -> str:
+def _within(page: str, most: int, why: str) -> str:
     """The page; cut after a whole line, and saying so, where it has more bytes."""
     if len(page.encode("utf-8", "backslashreplace")) <= most:
         return page
-    note = (
-        "\n\n</details>\n\n*This page was cut: it would be longer than its place allows. The "
-        "run folder holds all of it.*\n"
-    )
+    note = f"\n\n</details>\n\n*{why}*\n"
     kept = page.encode("utf-8", "backslashreplace")[: max(0, most - len(note.encode()))]
     return kept[: kept.rfind(b"\n") + 1].decode("utf-8", "ignore") + note

@@ -16,6 +16,8 @@ from adjudge.errors import SetupError
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
 """How OpenMP's threads wait for each other."""
 _NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
+_NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
+"""Without it onnxruntime keeps an id of the machine and sends events to its makers."""
 
 
 def import_onnxruntime() -> Any:
@@ -23,6 +25,7 @@ def import_onnxruntime() -> Any:
     try:
         with _one_thread_for_numpy():
             import numpy  # noqa: F401
+        os.environ.setdefault(_NO_TELEMETRY, "1")
         import onnxruntime
     except ModuleNotFoundError as error:
         raise SetupError(

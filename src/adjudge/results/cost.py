@@ -35,7 +35,7 @@ def cost_of(used: Mapping[str, Usage], prices: PriceTable) -> Cost:
 
 def dollars(usd: float) -> str:
     """An amount as people read it."""
-    return f"${usd:.4f}" if usd else "$0"
+    return Message("${usd:.4f}", usd=usd) if usd else "$0"
 
 
 def cost_message(used: Mapping[str, Usage], prices: PriceTable) -> Message:

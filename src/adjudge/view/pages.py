@@ -43,6 +43,7 @@ from adjudge.view.markdown import quoted
 from adjudge.view.measure_titles import measure_title, yes_or_no
 from adjudge.view.order_effect import order_html
 from adjudge.view.plots import distribution, histogram
+from adjudge.view.reasons import how_sure, reason_of
 from adjudge.view.slices import slice_headings, slice_lines, slice_rows, slice_title
 from adjudge.view.steps import StepsOfReport
 from adjudge.view.template import environment
@@ -105,6 +106,7 @@ def _values(report: Report) -> dict[str, object]:
         "title_of": lambda one: one.judge if _only(one, report) else one.name,
         "title_of_measure": lambda section, name: _measure_title(section, name, report.language),
         "dimensions": report.dimensions_of,
+        "reason_of": lambda one: reason_of(one, report),
         "barred": lambda one: is_barred(one, report.dimensions_of(one)),
         "section_of": report.section_of,
         "place_of": lambda section: places.get(id(section), 0),
@@ -162,6 +164,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "parameter_title": parameter_title,
         "question": _question,
         "reads": _reads,
+        "how_sure": how_sure,
         "rule_of": rule_of,
         "rule_title": rule_title,
         "scale_labels": _scale_labels,

@@ -11,15 +11,16 @@ from rich.text import Text
 from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail, VoteRecord
 from adjudge.domain.verdict import TIE
-from adjudge.messages import Message, join
+from adjudge.messages import Message
 from adjudge.results.numbers import figure, percent
+from adjudge.view.reasons import falling_short, how_sure, reason_of
 from adjudge.view.terminal import Screen
 from adjudge.view.terms import option_title, rule_title
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from adjudge.results.report import Report, Section
+    from adjudge.results.report import Report
 
 FEW = 20
 """Rows that are shown one by one."""
@@ -124,23 +125,14 @@ def worst_rows(report: Report, screen: Screen, *, all_shown: bool) -> Table | No
     ``all_shown`` says that all stand above and there is nothing to add.
     """
     by_row: dict[str, JudgmentRecord] = {}
-    for one in report.entries:
-        section = report.section_of(one)
-        most = _best_score(section) if section and not section.contests else None
-        better = most is not None and (not one.scored or (one.score or 0.0) < most)
-        if better and not one.detail.is_count and (not one.scored or one.score is not None):
-            by_row.setdefault(row_name(one, report), one)
+    for one in falling_short(report):
+        by_row.setdefault(row_name(one, report), one)
         if len(by_row) == _WORST:
             break
     worst = list(by_row.values())
     told = all_shown and (len(report.criteria) == 1 or report.total <= FULL)
     cut = any(len(_reason(one, report, screen)) > _SHORT for one in worst)
     return _lines(report, worst, screen, full=True) if worst and (cut or not told) else None
-
-
-def _best_score(section: Section) -> float:
-    scores = [one for one in section.summary.option_scores.values() if one is not None]
-    return max((1.0, *scores))
 
 
 def row_name(one: JudgmentRecord, report: Report) -> str:
@@ -188,64 +180,8 @@ def _signed(option: str | None, screen: Screen) -> Text:
 
 
 def _reason(one: JudgmentRecord, report: Report, screen: Screen) -> Text:
-    said = _weakest(one, report) if isinstance(one.detail, RagDetail) else _said(one)
-    line = " ".join(screen.render(said).split())
+    line = " ".join(screen.render(reason_of(one, report)).split())
     return Text(line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…")
-
-
-def _said(one: JudgmentRecord) -> str:
-    """The explanation; without one how sure the model is; without a verdict why there is none."""
-    if not one.scored:
-        return one.reason or ""
-    said = one.explanation or next(filter(None, map(how_sure, one.votes or ())), "")
-    ranking = _ranking(one.detail) if isinstance(one.detail, PairwiseDetail) else ""
-    return join(": ", filter(None, (ranking, said)))
-
-
-def _ranking(detail: PairwiseDetail) -> str:
-    """Three or more responses, the best first."""
-    ranks = [one.ranking for one in detail.per_system_results]
-    if len(ranks) < 3 or None in ranks:
-        return ""
-    ranked = sorted(zip(ranks, detail.system_names, strict=True), key=lambda one: one[0] or 0)
-    first, *others = ranked
-    text, last = first[1], first[0]
-    for rank, name in others:
-        text, last = f"{text} {'=' if rank == last else '>'} {name}", rank
-    return text
-
-
-def _weakest(one: JudgmentRecord, report: Report) -> str:
-    """What is said of the dimension whose rule decided; else of the one with the lowest score."""
-    detail = one.detail
-    assert isinstance(detail, RagDetail)
-    rule = detail.composite.rule
-    found = [
-        (
-            all(gate.rule != rule for gate in each.gates),
-            score / each.maximum,
-            each.title,
-            score,
-            each.maximum,
-            detail.explanations.get(each.name),
-        )
-        for each in report.dimensions_of(one)
-        if (score := detail.scores.get(each.name)) is not None
-    ]
-    if not found:
-        return one.reason or ""
-    _, _, title, score, most, said = min(found, key=lambda each: each[:2])
-    line = Message("{title} {score}/{most}", title=title, score=score, most=most)
-    return join(": ", (line, said)) if said else line
-
-
-def how_sure(vote: VoteRecord) -> Message | None:
-    """The probability of a vote's verdict, where one was read, with a mark where it is low."""
-    if vote.probability is None:
-        return None
-    if vote.low_confidence:
-        return Message("p = {probability:.2f} (low confidence)", probability=vote.probability)
-    return Message("p = {probability:.2f}", probability=vote.probability)
 
 
 def show_single(one: JudgmentRecord, report: Report, screen: Screen) -> None:

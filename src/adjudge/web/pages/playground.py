@@ -287,7 +287,8 @@ def _estimate(site: Site, draft: Draft) -> str:
         ).estimate()
     except AdjudgeError:
         return ""  # it is said when somebody wants to judge
-    return f"≈ ${found.usd[0]:.4f} – ${found.usd[1]:.4f}"
+    low, high = found.usd
+    return Message("≈ ${low:.4f} – ${high:.4f}", low=low, high=high)
 
 
 def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
