@@ -12,6 +12,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.messages import Message, StoredMessage, join
 
 T = TypeVar("T")
@@ -180,8 +181,15 @@ def _values(kind: object) -> _Read:
     return read
 
 
+def type_hints(kind: type) -> dict[str, object]:
+    """The types of its members: those of JSON hold themselves by name, which not every module that
+    writes them down knows.
+    """
+    return get_type_hints(kind, localns={"JsonValue": JsonValue}, include_extras=True)
+
+
 def _members(kind: type) -> _Read:
-    hints = get_type_hints(kind, include_extras=True)
+    hints = type_hints(kind)
     names = [one.name for one in fields(kind)] if is_dataclass(kind) else list(hints)
     optional = (
         {one.name for one in fields(kind) if one.default is not MISSING}

@@ -29,14 +29,14 @@ class TimeBar(NamedTuple):
     failed: bool
 
 
-class Lane(NamedTuple):
+class ActorBars(NamedTuple):
     actor: str
     bars: Sequence[TimeBar]
 
 
 class TimeAxis(NamedTuple):
     seconds: float
-    lanes: Sequence[Lane]
+    lanes: Sequence[ActorBars]
     tabbed: bool
 
 
@@ -46,7 +46,7 @@ def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis
     by_weight = sorted(times, key=lambda one: (not one.failed, -one.seconds))[:_MOST_BARS]
     most = Counter(one.actor for one in times).most_common(_MOST_LANES)
     lanes = [
-        Lane(
+        ActorBars(
             actor,
             [
                 _bar(one, whole, link(one.number))

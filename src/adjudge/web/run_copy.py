@@ -25,12 +25,12 @@ from markupsafe import Markup, escape
 
 from adjudge.aio.files import writing
 from adjudge.domain.json_types import JsonDict, JsonValue
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.record import FLAGS
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import environment_secrets
 from adjudge.ledger.browse import STATUSES, Filters, JudgmentLine, judges_in, page_of
-from adjudge.ledger.file import read_meta
+from adjudge.ledger.file import read_judges
 from adjudge.ledger.row_groups import RowJudgment, are_in_turn, count_rows_of
 from adjudge.messages import Message
 from adjudge.results.trajectories import steps_of
@@ -256,7 +256,7 @@ def _judges(library: Library, place: RunPlace) -> Iterator[_CopiedJudge]:
     if library.about(place).error:  # the list of runs says what is wrong
         return
     with reading(place.folder) as connection:
-        known = judges_of(read_meta(connection).get("configuration"))
+        known = read_judges(connection)
         names = judges_in(connection)
     for number, name in enumerate(names, 1):
         configuration = known.get(name, JudgeConfiguration())

@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from adjudge.domain.instance import STEPS
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
@@ -37,7 +37,7 @@ from adjudge.ledger.browse import (
 from adjudge.ledger.columns import FIELD, NUMBERS, KnownColumns, SortKey, known_fields, sort_key
 from adjudge.ledger.conditions import WrongCondition, read_condition, written_names
 from adjudge.ledger.figures import Figures, figures_of
-from adjudge.ledger.file import read_meta
+from adjudge.ledger.file import read_judge, read_meta
 from adjudge.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
@@ -146,7 +146,7 @@ def _listed(
     asked: QueryParams,
 ) -> _Listed:
     facts = read_meta(connection)
-    configuration = configuration_of(facts, judge)
+    configuration = read_judge(connection, judge)
     people = people_by_row(library, place, judge)
     known = known_columns(connection, library, place, judge, configuration, people)
     problem = None
@@ -172,10 +172,6 @@ def _judge_data(listed: _Listed) -> JsonDict:
         "dimensions": dimensions_of(listed.configuration),
         "counts": counts_of(listed.configuration),
     }
-
-
-def configuration_of(facts: JsonObject, judge: str) -> JudgeConfiguration:
-    return judges_of(facts.get("configuration")).get(judge, JudgeConfiguration())
 
 
 def known_columns(
@@ -273,7 +269,7 @@ def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str
     """Everything that an address asks of judgments."""
     people = people_by_row(library, place, judge)
     with reading(place.folder) as connection:
-        configuration = configuration_of(read_meta(connection), judge)
+        configuration = read_judge(connection, judge)
         known = known_columns(connection, library, place, judge, configuration, people)
     filters = filters_of(asked, judge, people, known)
     return of_these_steps(filters, library, place, asked)
@@ -414,16 +410,14 @@ def show_figures(request: Request) -> Response:
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     with reading(place.folder) as connection:
         judge = judge_asked(asked, judges_in(connection))
-        known = judges_of(read_meta(connection).get("configuration"))
+        configuration = read_judge(connection, judge)
     kept = {name: value for name, value in asked.items() if name != "judge"}
     data = {
         "run": {"id": place.id},
         "judge": judge,
         "asked": kept,
-        "criteria_names": [
-            str(one.get("name")) for one in known.get(judge, JudgeConfiguration()).criteria
-        ],
-        "dimensions": dimensions_of(known.get(judge, JudgeConfiguration())),
+        "criteria_names": [str(one.get("name")) for one in configuration.criteria],
+        "dimensions": dimensions_of(configuration),
         "live": site.library.is_live(place),
         "figures": figures_data(site.library, place, judge),
     }
@@ -519,8 +513,7 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
 def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
     """With the judge's identity: one hash over everything that decides its verdicts."""
     with reading(place.folder) as connection:
-        judges = judges_of(read_meta(connection).get("configuration"))
-        configuration = judges.get(judge, JudgeConfiguration())
+        configuration = read_judge(connection, judge)
         several = len(configuration.criteria) > 1
         found = figures_of(connection, judge, whole=not is_large(place), several=several)
     return found, judge_identity(configuration)
