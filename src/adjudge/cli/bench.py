@@ -22,7 +22,7 @@ from adjudge.bench.judges import (
 )
 from adjudge.bench.labelled import LabelledSet, LabelledSource, labelled_set
 from adjudge.catalog.entry import Kind
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import current_project, model_entries, price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows
 from adjudge.cli.inputs import columns_from
@@ -64,7 +64,6 @@ from adjudge.errors import RunError, SetupError
 from adjudge.exporters.benchmark import benchmark_facts, write_benchmark
 from adjudge.exporters.page_files import check_page
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.prices import PriceTable
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, import_file
 from adjudge.ledger.file import holds_run
@@ -295,9 +294,11 @@ class BenchOptions(Labelled):
     def settings(self) -> BenchSettings:
         """How judges are measured."""
         agreement = AgreementSettings(missing=self.missing, draws=Draws(self.draws, self.seed))
-        prices = PriceTable.load(self.prices)
         return BenchSettings(
-            level=self.confidence, agreement=agreement, only=self.only, prices=prices
+            level=self.confidence,
+            agreement=agreement,
+            only=self.only,
+            prices=price_table(self.prices),
         )
 
     def matrix(self, criteria: Sequence[NamedCriteria], *, compares: bool) -> Matrix:

@@ -5,11 +5,13 @@ embedded one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from click import UsageError
 
 from adjudge.gateway.open import default_model
+from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
 
@@ -25,6 +27,11 @@ def current_project() -> Project:
         if context and context.parent:  # the output is the first one's
             context.obj = found
     return found
+
+
+def price_table(path: Path | None = None) -> PriceTable:
+    """The prices of this file, else of the project's."""
+    return PriceTable.load(path or current_project().prices_path)
 
 
 def model_entries(

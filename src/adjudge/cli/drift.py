@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from adjudge.aio.files import writing
+from adjudge.cli.chosen import price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.cli.json_text import echo_json
@@ -42,7 +43,6 @@ from adjudge.drift.history import (
 from adjudge.errors import RunError
 from adjudge.exporters.files import text_file
 from adjudge.exporters.page_files import check_page, envelope, pages_of, write_page
-from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, reason_of
 from adjudge.results.exit_code import ExitCode
@@ -121,7 +121,7 @@ def check(options: DriftOptions) -> int:
     is resumed by the same command. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some
     anchors have no verdict, 4 the judge changed, 5 cannot tell.
     """
-    prices = PriceTable.load(options.prices)
+    prices = price_table(options.prices)
     for path in options.output:
         check_page(path)
     known = read_anchors(options.anchors)

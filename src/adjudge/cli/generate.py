@@ -12,7 +12,7 @@ import click
 from click import UsageError
 
 from adjudge.aio.event_loop import stopping_told
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import current_project, model_entries, price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, say_stopping
 from adjudge.cli.json_text import print_results
@@ -159,7 +159,7 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     be used.
     """
     check_writable(options.output)
-    prices = PriceTable.load(flags.prices)
+    prices = price_table(flags.prices)
     check_resumed(flags.run, resume=flags.resume)
     project = current_project()
     language = options.language or project.language or "en"

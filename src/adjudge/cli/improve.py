@@ -14,10 +14,10 @@ from adjudge.bench.answers import Answers
 from adjudge.bench.improve import (
     CriterionImprovement,
     Split,
+    budget_left,
     cases_of,
     entry_of,
     improvement_of,
-    left_of,
     refuse_existing,
     split,
     write_criteria,
@@ -26,7 +26,7 @@ from adjudge.bench.judges import Matrix, NamedCriteria, bench_file, needed_field
 from adjudge.bench.labelled import LabelledSet, labelled_set
 from adjudge.bench.proposal import CHANGES, Change, Proposal, Writer
 from adjudge.cli.bench import BadRows, Labelled, execute_with_labels
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import current_project, model_entries, price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable
 from adjudge.cli.json_text import print_results
@@ -46,7 +46,6 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.engine.run import Run
 from adjudge.errors import RunError
 from adjudge.gateway.open import OpenModel
-from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.prompts.criteria_writing import DisputedRow
 from adjudge.results.exit_code import ExitCode
@@ -229,7 +228,7 @@ def _run_of(
     matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
-    prices = PriceTable.load(wanted.prices)
+    prices = price_table(wanted.prices)
     facts: JsonDict = {
         **facts_to_keep("criteria improve", prices),
         FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
@@ -246,7 +245,7 @@ def _judged(
     wanted: ImproveOptions,
     beside: Sequence[Path],
 ) -> BenchedJudge:
-    limited = left_of(wanted.budget(), beside, made.prices)
+    limited = budget_left(wanted.budget(), beside)
     execute_with_labels(made, Answers(wanted.meanings).labels(rows, criteria), wanted, limited)
     settings = BenchSettings(
         level=wanted.confidence,
@@ -272,9 +271,9 @@ def _model(wanted: ImproveOptions) -> OpenModel:
 def _proposal(
     wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[DisputedRow]
 ) -> Proposal:
-    prices = PriceTable.load(wanted.prices)
+    prices = price_table(wanted.prices)
     run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve", prices))
-    left = left_of(wanted.budget(), (wanted.run,), prices)
+    left = budget_left(wanted.budget(), (wanted.run,))
     with resumable(wanted.run):
         return writer.propose(criteria, cases, run, left, prices)
 

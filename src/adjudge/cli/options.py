@@ -547,7 +547,7 @@ def judging(
 
     What the exit codes of such a command mean is added to its help.
     """
-    decorate = _flags(Flags, other)
+    decorate = _flags(Flags, _in_language, other)
 
     def explained(function: Callable[..., int]) -> Callable[..., int]:
         function.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_EXIT_CODES}"
@@ -558,27 +558,23 @@ def judging(
 
 def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
     """All options of RunFlags, given to the command as ``flags``."""
-    return _flags(RunFlags)
+    return _flags(RunFlags, RunFlags)
 
 
 def _flags(
-    kind: type[Flags] | type[RunFlags], other: Mapping[str, Decorator[Any]] | None = None
+    kind: type[Flags] | type[RunFlags],
+    make: Callable[..., Flags | RunFlags],
+    other: Mapping[str, Decorator[Any]] | None = None,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     names = [one.name for one in fields(kind)]
-    made = _options_of(kind, other)
-    return given_as("flags", lambda **typed: _completed(kind(**typed)), names, *made)
+    return given_as("flags", make, names, *_options_of(kind, other))
 
 
-def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
-    """The flags with the project's defaults where nothing was typed; what it says of models is for
-    who opens them.
-    """
+def _in_language(**typed: Any) -> Flags:
+    """The flags, with the project's language where none was typed."""
     from adjudge.cli.chosen import current_project
 
-    project = current_project()
-    prices = flags.prices or project.prices_path
-    if isinstance(flags, RunFlags):
-        return replace(flags, prices=prices)
-    language = flags.language or project.language or "en"
+    flags = Flags(**typed)
+    language = flags.language or current_project().language or "en"
     use_language(language)
-    return replace(flags, language=language, prices=prices)
+    return replace(flags, language=language)

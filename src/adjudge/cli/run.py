@@ -15,7 +15,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import current_project, model_entries, price_table
 from adjudge.cli.cluster import check_alone
 from adjudge.cli.confirm_code import confirm_code
 from adjudge.cli.estimates import estimated, show_estimate
@@ -53,7 +53,7 @@ from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
 from adjudge.exporters.export import check_export, export, export_format
-from adjudge.gateway.prices import VARIABLE, PriceTable
+from adjudge.gateway.prices import VARIABLE
 from adjudge.ledger.file import holds_run, read_meta
 from adjudge.messages import Message, reason_of
 from adjudge.reading.objects import ObjectFile
@@ -358,7 +358,7 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
     """The run, and where it is kept: there by the prices that held before, unless others are
     given.
     """
-    prices = PriceTable.load(wanted.prices or current_project().prices_path)
+    prices = price_table(wanted.prices)
     made = with_weights(
         lambda: EvalRun.of(
             file,

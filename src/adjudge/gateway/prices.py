@@ -29,8 +29,8 @@ _OWN_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.a
 """How the names end of hosts that nobody else can reach."""
 VARIABLE = "ADJUDGE_PRICES"
 _NUMBERED = re.compile(r" \d+$")
-_WILD = re.compile(r"[*?\[]")
 """How a panel tells models of one name apart."""
+_WILD = re.compile(r"[*?\[]")
 
 
 @light_dataclass(frozen=True)
