@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -27,6 +27,7 @@ LABELLED = "labelled"
 PEOPLE = "people"
 WORDS = "text"
 """Every text of the row at once, in which words are looked for."""
+_FIRST_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -212,11 +213,5 @@ def known_fields(connection: sqlite3.Connection, judge: str) -> tuple[str, ...]:
     """The names of the texts of a judge's first rows."""
     query = "SELECT instance FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
     names = f"SELECT DISTINCT key FROM ({query}) AS row, json_each(row.instance)"  # noqa: S608
-    return tuple(_texts(connection.execute(names, (judge, _FIRST_ROWS))))
-
-
-_FIRST_ROWS = 20
-
-
-def _texts(found: Iterator[tuple[object]]) -> Iterator[str]:
-    return (name for (name,) in found if isinstance(name, str))
+    found = connection.execute(names, (judge, _FIRST_ROWS))
+    return tuple(name for (name,) in found if isinstance(name, str))

@@ -308,7 +308,7 @@ def _finish(
     if page.files and page.rows:
         yield _file_of_rows(judge, page, settings)
     last = first + len(page.lines) - 1
-    nameless = {row: _nameless_said(said) for row, said in people.items()}
+    nameless = {row: said.without_names() for row, said in people.items()}
     data = {
         "run": {"id": judge.place.id, "name": judge.place.name},
         "judge": judge.name,
@@ -388,7 +388,7 @@ def _copied_row(
     record = row_record(judge.place, judge.name, row)
     with reading(judge.place.folder) as connection:
         kept = steps_of(connection, judge.name, record.index)
-    data = row_data(judge.place, record, prompts=settings.prompts, elsewhere=False)
+    data = row_data(judge.place, record, prompts=settings.prompts, copied=True)
     drawn = steps.steps(record, kept.window(0, len(kept))) if kept else None
     texts = ("".join(part for part, _ in one["parts"]) for one in cast("list[Any]", data["fields"]))
     body = Markup(  # noqa: S704 - escaped by the template
@@ -397,7 +397,7 @@ def _copied_row(
         .render(
             run={"id": judge.place.id, "name": judge.place.name},
             judge=judge.name,
-            chosen={**data, "python": None, "people": _nameless(data["people"])},
+            chosen=data,
             record=record,
             steps=None,
             why=steps.why(record, drawn or Markup("")),
@@ -407,23 +407,6 @@ def _copied_row(
         )
     )
     return _CopiedRow(row, body, "\n".join((record.id or "", *texts)))
-
-
-def _nameless_said(people: PeopleSaid) -> PeopleSaid:
-    """What people said, without who they are and what they noted for themselves."""
-    said = (one._replace(annotator=str(place), note="") for place, one in enumerate(people.said, 1))
-    return people._replace(said=tuple(said))
-
-
-def _nameless(people: object) -> object:
-    """The same of what a page shows."""
-    if not isinstance(people, Mapping):
-        return people
-    said = [
-        {"annotator": str(place), "answer": one["answer"], "note": "", "step": one.get("step")}
-        for place, one in enumerate(cast("Sequence[JsonDict]", people["said"]), 1)
-    ]
-    return {**people, "said": said}
 
 
 def _sample(judge: _CopiedJudge) -> list[int]:

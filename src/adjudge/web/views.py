@@ -69,14 +69,14 @@ def save_view(root: Path, name: str, query: str) -> None:
 
 
 def rename_view(root: Path, name: str, new: str) -> None:
-    _change(
-        root,
-        lambda known: {
-            (_checked(new) if own == name else own): query
-            for own, query in known.items()
-            if own != new or own == name
-        },
-    )
+    """Call a view otherwise; one of that name is replaced."""
+    wanted = _checked(new)
+
+    def rename(known: dict[str, str]) -> dict[str, str]:
+        query = known.pop(name, None)
+        return known if query is None else {**known, wanted: query}
+
+    _change(root, rename)
 
 
 def delete_view(root: Path, name: str) -> None:

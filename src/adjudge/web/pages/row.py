@@ -123,12 +123,13 @@ def row_data(
     *,
     whole: bool = False,
     prompts: bool = True,
-    elsewhere: bool = True,
+    copied: bool = False,
 ) -> JsonDict:
     """A judgment as the page shows it. Who calls this says so to the label sessions: whoever labels
     the row later was not blind.
 
-    ``prompts``: with what was sent; ``elsewhere``: with rows of the same text.
+    ``prompts``: with what was sent; ``copied``: for others to read, without names, code
+    of this machine and rows of the same text.
     """
     judge, row, is_agent = found.judge, found.row, isinstance(found.detail, AgentDetail)
     with reading(place.folder) as connection:
@@ -140,12 +141,14 @@ def row_data(
         small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
         made_again = prompts and not is_agent  # steps were shortened
         sent = shown_prompts(connection, judge, found.index) if made_again else []
-        alike = elsewhere and small and not is_agent
+        alike = small and not is_agent and not copied
         same = same_text(connection, judge, found.index) if alike else []
         own = next(one for one in group if one.index == found.index)
         trials = trials_in(connection, group, own) if is_agent and small else []
     shown = replace(found, votes=None, fields={} if is_agent else found.fields).to_dict()
     people = people_said(place, found)
+    if people and copied:
+        people = people.without_names()
     return {
         "row": row,
         "number": found.index // per_row + 1,
@@ -169,7 +172,7 @@ def row_data(
         },
         "votes": _votes(found, sent, configuration, whole=whole),
         **_looked_into(found, shown, configuration),
-        "python": as_python(place, judge, row),
+        "python": None if copied else as_python(place, judge, row),
         "same": same,
         "row_measures": [{name: getattr(one, name) for name in _OF_A_MEASURE} for one in group],
         "trials": [{"row": one.row, "id": one.id} for one in trials],
