@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -34,6 +33,7 @@ from adjudge.cli.options import (
 from adjudge.cli.output import echo, use_language
 from adjudge.data.sources.row import BadRow
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunStopped, SetupError
 from adjudge.exporters.json_version import SCHEMA
 from adjudge.gateway.layers.budget import Budget
@@ -83,7 +83,7 @@ again in each.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class FollowOptions:
     """What ``adjudge follow`` can be told."""
 

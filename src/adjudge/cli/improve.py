@@ -5,7 +5,7 @@ writer has not seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -26,7 +26,7 @@ from adjudge.bench.judges import Matrix, NamedCriteria, bench_file, needed_field
 from adjudge.bench.labelled import LabelledSet, labelled_set
 from adjudge.bench.proposal import CHANGES, Change, Proposal, Writer
 from adjudge.cli.bench import BadRows, Labelled, execute_with_labels
-from adjudge.cli.chosen import current_project, model_entries, price_table
+from adjudge.cli.chosen import choose_language, model_entries, price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable
 from adjudge.cli.json_text import print_results
@@ -40,9 +40,10 @@ from adjudge.cli.options import (
     options,
     positional,
 )
-from adjudge.cli.output import echo, language, use_language
+from adjudge.cli.output import echo, language
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.light import light_dataclass
 from adjudge.engine.run import Run
 from adjudge.errors import RunError
 from adjudge.gateway.open import OpenModel
@@ -61,7 +62,7 @@ WRITER, AFTER = "writer", "after"
 """Folders inside the run: the writer's replies, and the held-out rows judged by its proposal."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class ImproveOptions(Labelled):
     """What the command line says of an improvement."""
 
@@ -152,8 +153,7 @@ def improve(options: ImproveOptions) -> int:
     resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
     held-out rows have no verdict.
     """
-    chosen = options.language or current_project().language or "en"
-    use_language(chosen)
+    chosen = choose_language(options.language)
     check_resumed(options.run, resume=options.resume)
     if options.target:
         refuse_existing(options.target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from functools import wraps
 from inspect import cleandoc, get_annotations
 from pathlib import Path
@@ -171,11 +171,17 @@ def _field(make: Callable[[str], Decorator[Any]]) -> Any:
     return field(metadata={_MAKES: make})
 
 
-def options(kind: type) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def options(
+    kind: type,
+    name: str = "options",
+    make: Callable[..., object] | None = None,
+    other: Mapping[str, Decorator[Any]] | None = None,
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """The options that the fields of ``kind`` describe, its own before those it inherits, for a
-    command that is given them as one value, ``options``.
+    command that is given them as one value, ``name``. ``other``: as of ``judging``.
     """
-    return given_as("options", kind, [one.name for one in fields(kind)], *_options_of(kind))
+    names = [one.name for one in fields(kind)]
+    return given_as(name, make or kind, names, *_options_of(kind, other))
 
 
 def _options_of(
@@ -547,7 +553,7 @@ def judging(
 
     What the exit codes of such a command mean is added to its help.
     """
-    decorate = _flags(Flags, _in_language, other)
+    decorate = options(Flags, "flags", _in_language, other)
 
     def explained(function: Callable[..., int]) -> Callable[..., int]:
         function.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_EXIT_CODES}"
@@ -556,25 +562,8 @@ def judging(
     return explained
 
 
-def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """All options of RunFlags, given to the command as ``flags``."""
-    return _flags(RunFlags, RunFlags)
-
-
-def _flags(
-    kind: type[Flags] | type[RunFlags],
-    make: Callable[..., Flags | RunFlags],
-    other: Mapping[str, Decorator[Any]] | None = None,
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    names = [one.name for one in fields(kind)]
-    return given_as("flags", make, names, *_options_of(kind, other))
-
-
 def _in_language(**typed: Any) -> Flags:
     """The flags, with the project's language where none was typed."""
-    from adjudge.cli.chosen import current_project
+    from adjudge.cli.chosen import choose_language
 
-    flags = Flags(**typed)
-    language = flags.language or current_project().language or "en"
-    use_language(language)
-    return replace(flags, language=language)
+    return Flags(**{**typed, "language": choose_language(typed["language"])})

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,6 +29,7 @@ from adjudge.cli.options import (
     server,
     shared,
 )
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
@@ -41,7 +41,7 @@ _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SHORTEST_KEY = 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class ServeOptions:
     """What ``adjudge serve`` can be told."""
 
