@@ -31,15 +31,7 @@ from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable
 from adjudge.cli.json_text import print_results
 from adjudge.cli.kept import facts_to_keep
-from adjudge.cli.options import (
-    FROM_ONE,
-    LANGUAGE,
-    PATH,
-    command,
-    option,
-    options,
-    positional,
-)
+from adjudge.cli.options import FROM_ONE, LANGUAGE, PATH, command, option, options, positional
 from adjudge.cli.output import echo, language
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.json_types import JsonDict

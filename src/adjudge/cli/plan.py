@@ -8,16 +8,7 @@ import click
 
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import (
-    FROM_ONE,
-    LEVEL,
-    PATH,
-    as_json,
-    command,
-    option,
-    options,
-    shared,
-)
+from adjudge.cli.options import FROM_ONE, LEVEL, PATH, as_json, command, option, options, shared
 from adjudge.cli.output import language
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError

@@ -16,13 +16,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.messages import Message, join, plural
 from adjudge.results.numbers import figure
-from adjudge.results.summary import (
-    UNSURE,
-    GateConfidence,
-    interval_dict,
-    interval_of,
-    mean_bounds,
-)
+from adjudge.results.summary import UNSURE, GateConfidence, interval_dict, interval_of, mean_bounds
 
 if TYPE_CHECKING:
     from adjudge.results.order_rates import OrderRates
