@@ -184,9 +184,7 @@ def options(
     return given_as(name, make or kind, names, *_options_of(kind, other))
 
 
-def _options_of(
-    kind: type, other: Mapping[str, Decorator[Any]] | None = None
-) -> Iterator[Decorator[Any]]:
+def _options_of(kind: type, other: Mapping[str, Decorator[Any]] | None) -> Iterator[Decorator[Any]]:
     """``other``: field → the option that fills it instead."""
     known = {one.name: one for one in fields(kind)}
     names = dict.fromkeys(name for cls in kind.__mro__ for name in get_annotations(cls))

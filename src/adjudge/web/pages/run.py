@@ -54,7 +54,6 @@ from adjudge.web.views import view_query
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
 _MOST_COLUMNS = 20
-_NOTHING_KNOWN = KnownColumns()
 _PASSING = ("part", "searched", "go")
 """What an address says for one step alone."""
 
@@ -283,7 +282,7 @@ def _people_counts(
     if not people:
         return {}
     others = without(listed.asked, "people")
-    base = filters_of(others, listed.judge, known=listed.known)
+    base = filters_of(others, listed.judge, people, listed.known)
     base = of_these_steps(base, library, place, others)
     left = rows_of(connection, base)
     found: dict[str, set[int]] = {}
@@ -448,8 +447,8 @@ def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
 def filters_of(
     asked: QueryParams,
     judge: str,
-    people: Mapping[int, PeopleSaid] | None = None,
-    known: KnownColumns = _NOTHING_KNOWN,
+    people: Mapping[int, PeopleSaid],
+    known: KnownColumns,
 ) -> Filters:
     """What an address asks for."""
     stand = asked.get("people") or None
@@ -460,7 +459,7 @@ def filters_of(
     where, sort = asked.get("where", "").strip(), asked.get("sort") or "worst"
     rows = rows_in(asked.getlist("tick") or asked.getlist("rows"))
     if stand:
-        said = frozenset(row for row, one in (people or {}).items() if one.stand == stand)
+        said = frozenset(row for row, one in people.items() if one.stand == stand)
         rows = said if rows is None else said & rows
     return Filters(
         judge=judge,
