@@ -9,7 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
 
 from adjudge.domain.json_types import JsonValue
@@ -181,11 +181,10 @@ def _values(kind: object) -> _Read:
     return read
 
 
-def type_hints(kind: type) -> dict[str, object]:
-    """The types of its members: those of JSON hold themselves by name, which not every module that
-    writes them down knows.
-    """
-    return get_type_hints(kind, localns={"JsonValue": JsonValue}, include_extras=True)
+type_hints = partial(get_type_hints, localns={"JsonValue": JsonValue}, include_extras=True)
+"""Of the members of a class. Types of JSON hold themselves by name, which not every module that
+uses them knows.
+"""
 
 
 def _members(kind: type) -> _Read:
