@@ -337,6 +337,15 @@ def test_own_prices_count_in_a_dry_run(adjudge: Adjudge, command: tuple[str, ...
     assert "cost: $0.0" in said
 
 
+def test_the_projects_prices_count_in_an_attack(adjudge: Adjudge) -> None:
+    Path("prices.yaml").write_text("'http://127.0.0.1:9/*': {input: 1, output: 1}")
+    Path("adjudge.toml").write_text("prices = 'prices.yaml'\n")
+    asked = ("--rows", "rows.csv", "--criterion", "Is it short?", "-m", "http://127.0.0.1:9/v1#m")
+    code, said, complaint = adjudge("attack", *asked, "--dry-run")
+    assert code == 0, complaint
+    assert "cost: $0.0" in said
+
+
 def test_a_run_is_watched_with_its_total_and_its_true_spending(
     adjudge: Adjudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:

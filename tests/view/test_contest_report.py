@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from adjudge import Instance, PairwiseJudge, ScriptedModel
 from adjudge.domain.message import Reply
 from adjudge.results.contests import ContestSummary, ContestTally, OrderEffect
+from adjudge.results.order_rates import order_rates
 from adjudge.results.run_report import report_of_run
 from adjudge.view.reasons import reason_of
 
@@ -67,9 +68,9 @@ def test_the_order_effect_comes_with_its_noise_floor() -> None:
 
 
 def test_a_bias_no_larger_than_the_noise_is_not_strong() -> None:
-    assert not OrderEffect(10, 3, 0.4, 0.35).strong
-    assert OrderEffect(10, 6, 0.6, 0.2).strong
-    assert not OrderEffect(10, 1, 0.1, None).strong
+    assert not OrderEffect(10, 3, order_rates([0.4], [0.35])).strong
+    assert OrderEffect(10, 6, order_rates([0.6], [0.2])).strong
+    assert not OrderEffect(10, 1, order_rates([0.1], [None])).strong
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])

@@ -288,6 +288,7 @@ def test_views_are_kept_under_a_name(root: Path, page: Page) -> None:
     assert [one["name"] for one in other] == [HOSTILE], "it is there for every run of the folder"
     page.post(f"{run}/views", do="rename", name=HOSTILE, new="Плохие")
     page.post(f"{run}/views", do="save", name="of a judge", judge="AspectCritic", verdict="FAIL")
+    page.post(f"{run}/views", do="rename", name="gone", new="Плохие")
     assert [one["name"] for one in page.data(run)["views"]] == ["of a judge", "Плохие"]
     before = page.data(run)["views"]
     for name, new in (("of a judge", " Плохие "), ("gone", "new")):

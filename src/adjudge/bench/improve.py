@@ -18,14 +18,14 @@ from adjudge.catalog.entry import CatalogEntry
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import plain, some_of
 from adjudge.domain.json_types import JsonDict
+from adjudge.engine.backends.limiter import less
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.account import Account
+from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.prices import PriceTable
-from adjudge.ledger.file import FILE
+from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, plural
 from adjudge.prompts.criteria_writing import DisputedRow
-from adjudge.runs.folder import run_info
+from adjudge.runs.folder import spent_in
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
 from adjudge.trust.benchmark import BenchedJudge
 
@@ -179,30 +179,12 @@ def improvement_of(
     )
 
 
-def left_of(budget: Budget | None, folders: Iterable[Path], prices: PriceTable) -> Budget | None:
-    """What other runs under the same budget have left of it."""
+def budget_left(budget: Budget | None, folders: Iterable[Path]) -> Budget | None:
+    """What other runs under the same budget leave of it."""
     if budget is None:
         return None
-    calls, tokens, usd = 0, 0, 0.0
-    for folder in folders:
-        kept = run_info(folder).facts.get("spending") if (folder / FILE).is_file() else None
-        if not kept:
-            continue
-        account = Account.of(kept)
-        calls += account.settled
-        tokens += sum(one.tokens for one in account.used.values()) + account.lost.tokens
-        usd += (
-            sum(prices.cost(model, one) or 0.0 for model, one in account.used.items())
-            + account.lost.usd
-        )
-    spent = {"max_usd": usd, "max_calls": calls, "max_tokens": tokens}
-    limits = {name: getattr(budget, name) for name in spent}
-    return Budget(
-        **{
-            name: None if limit is None else max(type(limit)(0), limit - spent[name])
-            for name, limit in limits.items()
-        }
-    )
+    spent = sum((spent_in(folder) for folder in folders if holds_run(folder)), Spent())
+    return less(budget, Budget(spent.usd, spent.calls, spent.tokens))
 
 
 def entry_of(file: Path, name: str | None) -> tuple[list[CatalogEntry], int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import get_args
@@ -39,6 +39,7 @@ from adjudge.cli.options import (
     shared,
 )
 from adjudge.cli.output import echo
+from adjudge.domain.light import light_dataclass
 from adjudge.exporters.table import check_writable
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
@@ -52,7 +53,7 @@ _OTHER = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class AgentOptions:
     """What ``adjudge agent`` can be told."""
 

@@ -20,6 +20,7 @@ from adjudge.attacks.report import (
 )
 from adjudge.attacks.rows import draw_rows
 from adjudge.attacks.run import attacked_run
+from adjudge.cli.chosen import price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.cli.json_text import echo_json
@@ -121,7 +122,7 @@ def attack(options: AttackOptions) -> int:
     and the gate holds, 1 could not run or stopped before the end, 2 usage, 3 some rows have no
     verdict, 4 a family moves more than --fail-over, 5 it may, and these rows cannot tell.
     """
-    prices = options.price_table()
+    prices = price_table(options.prices)
     for path in options.output:
         check_page(path)
     chosen = chosen_families(options.family)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
 
@@ -22,7 +22,7 @@ from adjudge.bench.judges import (
 )
 from adjudge.bench.labelled import LabelledSet, LabelledSource, labelled_set
 from adjudge.catalog.entry import Kind
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import choose_language, model_entries, price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import RunDisplay, check_resumed, resumable, skipped_rows
 from adjudge.cli.inputs import columns_from
@@ -53,12 +53,13 @@ from adjudge.cli.options import (
     shared,
     sheet,
 )
-from adjudge.cli.output import echo, language, use_language
+from adjudge.cli.output import echo, language
 from adjudge.cli.typed_values import SHARE
 from adjudge.data.dataset import BadRow
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Label
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.vote import Mode
 from adjudge.errors import RunError, SetupError
 from adjudge.exporters.benchmark import benchmark_facts, write_benchmark
@@ -95,7 +96,7 @@ def _meanings(
     return {label: option for label, _, option in pairs}
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class Labelled(SpendingOptions):
     """What every command can be told that measures judges by labelled rows."""
 
@@ -204,7 +205,7 @@ class BadRows:
             echo(Message("skipped {row}", row=str(bad)), err=True)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class BenchOptions(Labelled):
     """What the command line says of a benchmark."""
 
@@ -294,9 +295,11 @@ class BenchOptions(Labelled):
     def settings(self) -> BenchSettings:
         """How judges are measured."""
         agreement = AgreementSettings(missing=self.missing, draws=Draws(self.draws, self.seed))
-        prices = self.price_table()
         return BenchSettings(
-            level=self.confidence, agreement=agreement, only=self.only, prices=prices
+            level=self.confidence,
+            agreement=agreement,
+            only=self.only,
+            prices=price_table(self.prices),
         )
 
     def matrix(self, criteria: Sequence[NamedCriteria], *, compares: bool) -> Matrix:
@@ -325,8 +328,7 @@ def bench(options: BenchOptions) -> int:
     codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
     no verdict, 4 no judge reaches --fail-under.
     """
-    chosen = options.language or current_project().language or "en"
-    use_language(chosen)
+    chosen = choose_language(options.language)
     data = options.data
     if options.published:
         return _show_published(data, options)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
@@ -26,6 +25,7 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.output import echo, language
 from adjudge.domain.label import DESIGNS, Design, Label
+from adjudge.domain.light import light_dataclass
 from adjudge.drift.anchors import read_anchors
 from adjudge.drift.history import drift_report, looks_of
 from adjudge.errors import RunError, SetupError
@@ -46,7 +46,7 @@ from adjudge.view.terminal import Screen
 from adjudge.view.terminal_calibration import show_calibration, show_cascades
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class CalibrateOptions:
     """What ``adjudge calibrate`` can be told."""
 

@@ -5,11 +5,14 @@ embedded one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 from click import UsageError
 
+from adjudge.cli.output import use_language
 from adjudge.gateway.open import default_model
+from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
 
@@ -25,6 +28,18 @@ def current_project() -> Project:
         if context and context.parent:  # the output is the first one's
             context.obj = found
     return found
+
+
+def choose_language(typed: str | None) -> str:
+    """The language that was typed, else the project's; what is printed is in it, too."""
+    language = typed or current_project().language or "en"
+    use_language(language)
+    return language
+
+
+def price_table(path: Path | None = None) -> PriceTable:
+    """The prices of this file, else of the project's."""
+    return PriceTable.load(path or current_project().prices_path)
 
 
 def model_entries(

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from adjudge.aio.files import writing
+from adjudge.cli.chosen import price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, follow_run, with_weights
 from adjudge.cli.json_text import echo_json
@@ -120,7 +121,7 @@ def check(options: DriftOptions) -> int:
     is resumed by the same command. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some
     anchors have no verdict, 4 the judge changed, 5 cannot tell.
     """
-    prices = options.price_table()
+    prices = price_table(options.prices)
     for path in options.output:
         check_page(path)
     known = read_anchors(options.anchors)

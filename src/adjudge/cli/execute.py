@@ -19,7 +19,7 @@ from weakref import finalize
 import click
 from click import UsageError
 
-from adjudge.cli.chosen import model_entries
+from adjudge.cli.chosen import model_entries, price_table
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.options import Flags, RowFlags
 from adjudge.cli.output import Output, echo, language, output
@@ -159,7 +159,7 @@ def prepare_run(
 
     ``outputs``: what a resumed run writes, where that is not what ``--output`` says.
     """
-    prices = flags.price_table()
+    prices = price_table(flags.prices)
     check_resumed(file.run_folder, resume=flags.resume)
     facts = _facts(file, prices, outputs) if file.run else {}
     return with_weights(

@@ -7,14 +7,13 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import click
 
-from adjudge.cli.chosen import current_project
+from adjudge.cli.chosen import current_project, price_table
 from adjudge.cli.confirm_code import confirm_code
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
@@ -34,10 +33,10 @@ from adjudge.cli.options import (
 from adjudge.cli.output import echo, use_language
 from adjudge.data.sources.row import BadRow
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunStopped, SetupError
 from adjudge.exporters.json_version import SCHEMA
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.eval_file import load_eval
@@ -84,7 +83,7 @@ again in each.
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class FollowOptions:
     """What ``adjudge follow`` can be told."""
 
@@ -225,7 +224,7 @@ class FollowOptions:
     def follower(self) -> Follower:
         """The eval file with its source, sample and budget."""
         project = current_project()
-        prices = PriceTable.load(self.prices or project.prices_path)
+        prices = price_table(self.prices)
         use_env_file(self.file.parent)
         folder = self.folder
         file = load_eval(self.file, project, folder / ROWS)

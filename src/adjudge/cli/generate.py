@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import click
 from click import UsageError
 
 from adjudge.aio.event_loop import stopping_told
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import choose_language, current_project, model_entries, price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, say_stopping
 from adjudge.cli.json_text import print_results
@@ -25,7 +24,6 @@ from adjudge.cli.options import (
     as_json,
     at_once,
     command,
-    keeping,
     language,
     option,
     options,
@@ -33,9 +31,10 @@ from adjudge.cli.options import (
     server,
     shared,
 )
-from adjudge.cli.output import output, use_language
+from adjudge.cli.output import output
 from adjudge.cli.output_schema import schema_from
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.light import light_dataclass
 from adjudge.engine.run import Run
 from adjudge.errors import NoValidCandidate, RunError
 from adjudge.exporters.files import text_file
@@ -57,7 +56,7 @@ from adjudge.view.terminal import Screen
 from adjudge.view.terminal_candidates import show_selection
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class GenerateOptions:
     """What ``adjudge generate`` can be told."""
 
@@ -148,7 +147,7 @@ class GenerateOptions:
 
 @command()
 @options(GenerateOptions)
-@keeping()
+@options(RunFlags, "flags")
 def generate(options: GenerateOptions, flags: RunFlags) -> int:
     """Write code for a task several times, keep what passes, run the cheapest in the sandbox, and
     show why it won.
@@ -159,11 +158,10 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     be used.
     """
     check_writable(options.output)
-    prices = flags.price_table()
+    prices = price_table(flags.prices)
     check_resumed(flags.run, resume=flags.resume)
     project = current_project()
-    language = options.language or project.language or "en"
-    use_language(language)
+    language = choose_language(options.language)
     opened = partial(open_entry, cache=not flags.no_cache, prices=prices)
     writers = [
         opened(one)

@@ -13,7 +13,7 @@ from adjudge.catalog import criteria as catalog
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.golden_update import update_golden
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import model_entries, price_table
 from adjudge.cli.execute import with_weights
 from adjudge.cli.options import (
     FROM_ONE,
@@ -89,10 +89,7 @@ def test(
     if (file is None) != everything or (everything and update):
         raise UsageError(Message("give a file of criteria, or --all without a file and --update"))
     asked = model_entries(model, at)
-    codes, allowed = (
-        list[ExitCode](),
-        _Allowance(max_usd, PriceTable.load(prices or current_project().prices_path)),
-    )
+    codes, allowed = list[ExitCode](), _Allowance(max_usd, price_table(prices))
     changed: dict[str, dict[int, str]] = {}
     named = file or Path("adjudge")
     entries = read_entries(file) if file else _ready_made()

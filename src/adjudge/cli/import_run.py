@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -21,6 +20,7 @@ from adjudge.cli.options import (
 )
 from adjudge.cli.output import echo
 from adjudge.domain.label import DESIGNS, Design
+from adjudge.domain.light import light_dataclass
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, ImportReport, import_file
 from adjudge.importers.table import TABLE, TableColumns
@@ -33,7 +33,7 @@ from adjudge.view.terms import STATUSES
 _MOST_SHOWN = 12
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class ImportFlags:
     """What ``adjudge import`` can be told."""
 

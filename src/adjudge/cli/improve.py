@@ -5,7 +5,7 @@ writer has not seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -14,10 +14,10 @@ from adjudge.bench.answers import Answers
 from adjudge.bench.improve import (
     CriterionImprovement,
     Split,
+    budget_left,
     cases_of,
     entry_of,
     improvement_of,
-    left_of,
     refuse_existing,
     split,
     write_criteria,
@@ -26,23 +26,16 @@ from adjudge.bench.judges import Matrix, NamedCriteria, bench_file, needed_field
 from adjudge.bench.labelled import LabelledSet, labelled_set
 from adjudge.bench.proposal import CHANGES, Change, Proposal, Writer
 from adjudge.cli.bench import BadRows, Labelled, execute_with_labels
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import choose_language, model_entries, price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable
 from adjudge.cli.json_text import print_results
 from adjudge.cli.kept import facts_to_keep
-from adjudge.cli.options import (
-    FROM_ONE,
-    LANGUAGE,
-    PATH,
-    command,
-    option,
-    options,
-    positional,
-)
-from adjudge.cli.output import echo, language, use_language
+from adjudge.cli.options import FROM_ONE, LANGUAGE, PATH, command, option, options, positional
+from adjudge.cli.output import echo, language
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.light import light_dataclass
 from adjudge.engine.run import Run
 from adjudge.errors import RunError
 from adjudge.gateway.open import OpenModel
@@ -61,7 +54,7 @@ WRITER, AFTER = "writer", "after"
 """Folders inside the run: the writer's replies, and the held-out rows judged by its proposal."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class ImproveOptions(Labelled):
     """What the command line says of an improvement."""
 
@@ -152,8 +145,7 @@ def improve(options: ImproveOptions) -> int:
     resume RUN'. Exit codes: 0 done, 1 could not run or stopped before the end, 2 usage, 3 some
     held-out rows have no verdict.
     """
-    chosen = options.language or current_project().language or "en"
-    use_language(chosen)
+    chosen = choose_language(options.language)
     check_resumed(options.run, resume=options.resume)
     if options.target:
         refuse_existing(options.target)
@@ -228,7 +220,7 @@ def _run_of(
     matrix = Matrix([NamedCriteria(name, criteria)], models, (wanted.strictness,))
     file = bench_file(rows, matrix, language, folder, stop_at_bad_row=wanted.stop_at_bad_row)
     judge = replace(file.judges[0], models=models, asked_with="")
-    prices = wanted.price_table()
+    prices = price_table(wanted.prices)
     facts: JsonDict = {
         **facts_to_keep("criteria improve", prices),
         FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
@@ -245,7 +237,7 @@ def _judged(
     wanted: ImproveOptions,
     beside: Sequence[Path],
 ) -> BenchedJudge:
-    limited = left_of(wanted.budget(), beside, made.prices)
+    limited = budget_left(wanted.budget(), beside)
     execute_with_labels(made, Answers(wanted.meanings).labels(rows, criteria), wanted, limited)
     settings = BenchSettings(
         level=wanted.confidence,
@@ -271,9 +263,9 @@ def _model(wanted: ImproveOptions) -> OpenModel:
 def _proposal(
     wanted: ImproveOptions, writer: Writer, criteria: Criteria, cases: Sequence[DisputedRow]
 ) -> Proposal:
-    prices = wanted.price_table()
+    prices = price_table(wanted.prices)
     run = Run(wanted.run / WRITER, facts=facts_to_keep("criteria improve", prices))
-    left = left_of(wanted.budget(), (wanted.run,), prices)
+    left = budget_left(wanted.budget(), (wanted.run,))
     with resumable(wanted.run):
         return writer.propose(criteria, cases, run, left, prices)
 

@@ -5,7 +5,6 @@ each other.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Literal
@@ -57,6 +56,7 @@ from adjudge.cli.options import (
 )
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
+from adjudge.domain.light import light_dataclass
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.exporters.table import check_writable
@@ -69,7 +69,7 @@ from adjudge.runs.eval_file import ORDERS, DataEntry, DirectEntry, EvalFile, Ord
 from adjudge.runs.execute import JudgmentDone
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class TextOptions:
     """What both commands can be told."""
 
@@ -79,7 +79,7 @@ class TextOptions:
     as_json: bool = shared(as_json)
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class JudgeOptions(TextOptions):
     """What ``adjudge judge`` can be told."""
 
@@ -100,7 +100,7 @@ class JudgeOptions(TextOptions):
     feedback: bool = option("--feedback", is_flag=True, help="Ask what would make the text better.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class CompareOptions(TextOptions):
     """What ``adjudge compare`` can be told."""
 

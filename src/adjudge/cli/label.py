@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import getpass
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ from adjudge.cli.options import (
 from adjudge.cli.output import echo, language, use_language
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.labels.queue import FIRST, QUEUES, Queue, is_drawn
 from adjudge.labels.scales import keys_of, label_scale
@@ -54,7 +55,7 @@ _ONE_KEY = 9
 _LARGEST_SEED = 2**63 - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class LabelOptions:
     """What ``adjudge label`` can be told."""
 

@@ -31,7 +31,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.gateway.registry import PROVIDERS, URL, ProviderSpec, key_for, load_providers
 from adjudge.local.weights import pull as weights
-from adjudge.local.weights.store import KNOWN, condition
+from adjudge.local.weights.store import KNOWN, check_weights
 from adjudge.messages import Message, join
 from adjudge.plugins import resolve
 from adjudge.view.terminal import Screen
@@ -187,7 +187,7 @@ _CONDITIONS = {str(one): one for one in (Message("damaged"), Message("unreadable
 
 def _weights_state(name: str) -> str:
     """Whether a model's weights are here and whole, in a word."""
-    trouble = condition(name).trouble
+    trouble = check_weights(name).trouble
     return _CONDITIONS.get(trouble.partition(" (")[0], trouble) or Message("pulled")
 
 

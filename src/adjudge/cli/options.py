@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from functools import wraps
 from inspect import cleandoc, get_annotations
 from pathlib import Path
@@ -24,7 +24,6 @@ from adjudge.reading.objects import location_of
 
 if TYPE_CHECKING:
     from adjudge.gateway.layers.budget import Budget
-    from adjudge.gateway.prices import PriceTable
     from adjudge.runs.eval_file import FailUnder
     from adjudge.runs.project import ServerEntry
 
@@ -172,16 +171,20 @@ def _field(make: Callable[[str], Decorator[Any]]) -> Any:
     return field(metadata={_MAKES: make})
 
 
-def options(kind: type) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def options(
+    kind: type,
+    name: str = "options",
+    make: Callable[..., object] | None = None,
+    other: Mapping[str, Decorator[Any]] | None = None,
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """The options that the fields of ``kind`` describe, its own before those it inherits, for a
-    command that is given them as one value, ``options``.
+    command that is given them as one value, ``name``. ``other``: as of ``judging``.
     """
-    return given_as("options", kind, [one.name for one in fields(kind)], *_options_of(kind))
+    names = [one.name for one in fields(kind)]
+    return given_as(name, make or kind, names, *_options_of(kind, other))
 
 
-def _options_of(
-    kind: type, other: Mapping[str, Decorator[Any]] | None = None
-) -> Iterator[Decorator[Any]]:
+def _options_of(kind: type, other: Mapping[str, Decorator[Any]] | None) -> Iterator[Decorator[Any]]:
     """``other``: field → the option that fills it instead."""
     known = {one.name: one for one in fields(kind)}
     names = dict.fromkeys(name for cls in kind.__mro__ for name in get_annotations(cls))
@@ -492,13 +495,6 @@ class SpendingOptions:
         limits = (self.max_usd, self.max_calls, self.max_tokens)
         return None if limits == (None, None, None) else Budget(*limits)
 
-    def price_table(self) -> PriceTable:
-        """By the file that was named, else the project's, else that of the environment."""
-        from adjudge.cli.chosen import current_project
-        from adjudge.gateway.prices import PriceTable
-
-        return PriceTable.load(self.prices or current_project().prices_path)
-
 
 @light_dataclass(frozen=True, kw_only=True)
 class RunFlags(SpendingOptions):
@@ -555,7 +551,7 @@ def judging(
 
     What the exit codes of such a command mean is added to its help.
     """
-    decorate = _flags(Flags, other)
+    decorate = options(Flags, "flags", _in_language, other)
 
     def explained(function: Callable[..., int]) -> Callable[..., int]:
         function.__doc__ = f"{cleandoc(function.__doc__ or '')}\n\n{_EXIT_CODES}"
@@ -564,25 +560,8 @@ def judging(
     return explained
 
 
-def keeping() -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """All options of RunFlags, given to the command as ``flags``."""
-    return _flags(RunFlags)
+def _in_language(**typed: Any) -> Flags:
+    """The flags, with the project's language where none was typed."""
+    from adjudge.cli.chosen import choose_language
 
-
-def _flags(
-    kind: type[Flags] | type[RunFlags], other: Mapping[str, Decorator[Any]] | None = None
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    names = [one.name for one in fields(kind)]
-    made = _options_of(kind, other)
-    return given_as("flags", lambda **typed: _completed(kind(**typed)), names, *made)
-
-
-def _completed(flags: Flags | RunFlags) -> Flags | RunFlags:
-    """The flags with the project's language where none was typed."""
-    from adjudge.cli.chosen import current_project
-
-    if isinstance(flags, RunFlags):
-        return flags
-    language = flags.language or current_project().language or "en"
-    use_language(language)
-    return replace(flags, language=language)
+    return Flags(**{**typed, "language": choose_language(typed["language"])})

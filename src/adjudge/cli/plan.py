@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from adjudge.cli.inputs import as_usage_error
 from adjudge.cli.json_text import print_results
-from adjudge.cli.options import (
-    FROM_ONE,
-    LEVEL,
-    PATH,
-    as_json,
-    command,
-    option,
-    options,
-    shared,
-)
+from adjudge.cli.options import FROM_ONE, LEVEL, PATH, as_json, command, option, options, shared
 from adjudge.cli.output import language
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.results.exit_code import ExitCode
 from adjudge.stats.planning import JudgeQuality
@@ -31,7 +22,7 @@ _ROWS = 2000
 """Judged rows of a judge that is described by its shares alone."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class PlanOptions(PlanSettings):
     """What the command line says of a plan."""
 

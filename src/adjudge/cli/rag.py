@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import get_args
@@ -44,6 +44,7 @@ from adjudge.cli.options import (
 from adjudge.cli.show import print_json, say_columns, warn
 from adjudge.data.conversations import Per
 from adjudge.data.dataset import BlankRows
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.exporters.pages import report_paths, write_reports
 from adjudge.gateway.registry import MISTRAL, key_for
@@ -77,7 +78,7 @@ _OTHER = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class RagOptions:
     """What ``adjudge rag`` can be told."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import current_project, model_entries, price_table
 from adjudge.cli.cluster import check_alone
 from adjudge.cli.confirm_code import confirm_code
 from adjudge.cli.estimates import estimated, show_estimate
@@ -48,6 +48,7 @@ from adjudge.cli.run_data import print_run
 from adjudge.cli.show import warn
 from adjudge.cli.show_diff import show_comparison
 from adjudge.domain.json_types import JsonObject
+from adjudge.domain.light import light_dataclass
 from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
 from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
@@ -76,7 +77,7 @@ gates: {fail_under: 0.8}
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class RunOptions(RowFlags):
     """What the command line says of a run."""
 
@@ -356,7 +357,7 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
     """The run, and where it is kept: there by the prices that held before, unless others are
     given.
     """
-    prices = wanted.price_table()
+    prices = price_table(wanted.prices)
     make = partial(
         EvalRun.of, file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit
     )

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from adjudge.cli.chosen import model_entries
+from adjudge.cli.chosen import model_entries, price_table
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -30,18 +29,19 @@ from adjudge.cli.options import (
     server,
     shared,
 )
+from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.results.exit_code import ExitCode
-from adjudge.runs.project import ModelEntry, ServerEntry, find_project
+from adjudge.runs.project import ModelEntry, ServerEntry
 
 KEY_VARIABLE = "ADJUDGE_API_KEY"
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _SHORTEST_KEY = 16
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class ServeOptions:
     """What ``adjudge serve`` can be told."""
 
@@ -97,7 +97,7 @@ def serve(options: ServeOptions) -> int:
 
         click.echo(json.dumps(openapi(), ensure_ascii=False, indent=2))
         return ExitCode.OK
-    prices = PriceTable.load(options.prices or find_project().prices_path)
+    prices = price_table(options.prices)
     key = _key(options.host)
     entries = model_entries(options.model, options.at, options.max_concurrency)
     budget = Budget(options.max_usd, options.max_calls, options.max_tokens)

@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from adjudge.cli.chosen import price_table
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.gateway.prices import PriceTable
-from adjudge.runs.project import ModelEntry, find_project
+from adjudge.runs.project import ModelEntry
 from adjudge.service.judging import JudgingService, paid_for
 
 
@@ -23,7 +23,7 @@ def judging_service(
     language: str,
 ) -> JudgingService:
     """Asks ``models``; refused where they cost money and none may be spent."""
-    table = PriceTable.load(prices or find_project().prices_path)
+    table = price_table(prices)
     if allow_spend is None and (paid := paid_for(models, table)):
         raise SetupError(
             "{paid} may cost money: --allow-spend USD says how much may be spent",

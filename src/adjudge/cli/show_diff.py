@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from adjudge.cli.json_text import Document, print_results
 from adjudge.cli.output import echo
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.light import light_dataclass
 from adjudge.messages import Message
 from adjudge.results.compared import comparison_lines
 from adjudge.runs.diff import Change, JudgedRow, run_diff
@@ -22,7 +22,7 @@ MOST_SHOWN = 100
 """Rows of a kind that a terminal shows."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@light_dataclass(frozen=True, kw_only=True)
 class DiffFlags:
     """What ``runs diff`` can be told."""
 

@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 import click
 from click import UsageError
 
+from adjudge.cli.chosen import price_table
 from adjudge.cli.options import LANGUAGE, PATH, command, option, options, positional
 from adjudge.cli.output import echo
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
-from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
-from adjudge.runs.project import find_project
 
 if TYPE_CHECKING:
     from adjudge.web.server import PageServer
@@ -154,7 +153,7 @@ def _serve(options: ViewOptions) -> int:
         language=options.language,
         max_usd=options.max_usd,
         models=options.model,
-        prices=PriceTable.load(find_project().prices_path),
+        prices=price_table(),
     )
     with suppress(KeyboardInterrupt):  # that is how it ends
         if options.no_open:

@@ -10,7 +10,7 @@ import click
 from click import UsageError
 
 from adjudge.bench.judges import criteria_to_try, kinds_of
-from adjudge.cli.chosen import current_project, model_entries
+from adjudge.cli.chosen import choose_language, current_project, model_entries
 from adjudge.cli.confirm_code import confirm_code
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import (
@@ -120,7 +120,7 @@ class NamedJudge(SpendingOptions):
         return at_server(file, self.at) if self.at.says_anything else file
 
     def _typed(self, rows: Path | None) -> EvalFile:
-        language = self.language or current_project().language or "en"
+        language = choose_language(self.language)
         judges = tuple(self._entries(language))
         if not judges or rows is None:
             raise UsageError(

@@ -8,10 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from adjudge.domain.instance import GivenFields
-from adjudge.domain.json_types import (
-    JsonObject,
-    JsonValue,
-)
+from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.message import Usage
 from adjudge.lazy import loader
 

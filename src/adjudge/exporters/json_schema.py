@@ -8,12 +8,13 @@ import types
 import typing
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
-from typing import Annotated, Any, cast, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Annotated, Any, cast, get_args, get_origin, is_typeddict
 
 from adjudge.domain.record import JudgmentRecord, VoteRecord
 from adjudge.exporters.documents import DOCUMENTS
 from adjudge.exporters.json_version import SCHEMA
 from adjudge.ledger.codec import KINDS
+from adjudge.reading.typed_json import type_hints
 
 Schema = dict[str, object]
 _RENAMED = {"index": "row", "criterion": "criteria"}
@@ -114,11 +115,7 @@ def _named(made: type, defined: dict[str, Schema]) -> Schema:
     if name not in defined:
         defined[name] = {}
         kept = {one.name: one.default is None for one in fields(made)} if is_dataclass(made) else {}
-        hints = {
-            key: kind
-            for key, kind in get_type_hints(made, include_extras=True).items()
-            if key in kept or not kept
-        }
+        hints = {key: kind for key, kind in type_hints(made).items() if key in kept or not kept}
         optional = [
             key
             for key, kind in hints.items()
@@ -147,7 +144,7 @@ def _judgment(defined: dict[str, Schema]) -> Schema:
     """
     if "Judgment" not in defined:
         defined["Judgment"] = {}
-        hints = get_type_hints(JudgmentRecord, include_extras=True)
+        hints = type_hints(JudgmentRecord)
         common = {_RENAMED.get(name, name): hints[name] for name in hints if name not in _NOT_SHOWN}
         common["input"] = Annotated[Mapping[str, object], "the row by its own columns"]
         common["row"] = Annotated[int, "its place among the judge's judgments, from 1"]
@@ -156,7 +153,7 @@ def _judgment(defined: dict[str, Schema]) -> Schema:
         ]
         own: dict[str, list[object]] = {}
         for kind in KINDS:
-            known = get_type_hints(kind, include_extras=True)
+            known = type_hints(kind)
             for one in fields(cast(Any, kind)):
                 own.setdefault(one.name, []).append(known[one.name])
         properties = {name: _of(kind, defined) for name, kind in common.items()}
@@ -169,7 +166,7 @@ def _vote(defined: dict[str, Schema]) -> Schema:
     """What ``VoteRecord.to_dict`` says: the usage among the rest."""
     if "Vote" not in defined:
         hints = {
-            **get_type_hints(VoteRecord, include_extras=True),
+            **type_hints(VoteRecord),
             **dict.fromkeys(_COUNTS, int),
             "tokens_estimated": bool,
         }

@@ -12,13 +12,7 @@ from dataclasses import replace
 
 from adjudge.domain.verdict import TIE
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    ImportLog,
-    Mark,
-    RecordedQuestion,
-    RecordedRow,
-    RecordedVote,
-)
+from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.messages import Message
 

@@ -9,12 +9,7 @@ from dataclasses import replace
 
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
-from adjudge.importers.pairs import (
-    BETTER_ANSWER,
-    NO_REPLY_VERDICT,
-    shown_answers,
-    shown_question,
-)
+from adjudge.importers.pairs import BETTER_ANSWER, NO_REPLY_VERDICT, shown_answers, shown_question
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import seconds, text

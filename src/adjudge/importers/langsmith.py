@@ -9,13 +9,7 @@ from dataclasses import replace
 from functools import partial
 
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    ImportLog,
-    Mark,
-    RecordedQuestion,
-    RecordedRow,
-    RecordedVote,
-)
+from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.scores import SubjectScore, ValueKinds, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import (

@@ -13,13 +13,7 @@ from collections.abc import Iterator
 
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold, pair_vote
-from adjudge.importers.record import (
-    NAMED_BY_ID,
-    UNJUDGED,
-    ImportLog,
-    RecordedRow,
-    RecordedVote,
-)
+from adjudge.importers.record import NAMED_BY_ID, UNJUDGED, ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord
 from adjudge.importers.values import Json, text
 

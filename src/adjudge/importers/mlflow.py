@@ -7,13 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    ImportLog,
-    Mark,
-    RecordedQuestion,
-    RecordedRow,
-    RecordedVote,
-)
+from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import Json, parse_cell, seconds, text

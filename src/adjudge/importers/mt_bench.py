@@ -10,20 +10,8 @@ from dataclasses import replace
 from adjudge.domain.label import Kind
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
-from adjudge.importers.pairs import (
-    BETTER_ANSWER,
-    pair_vote,
-    shown_answers,
-    shown_question,
-    winner,
-)
-from adjudge.importers.record import (
-    ImportLog,
-    Mark,
-    RecordedQuestion,
-    RecordedRow,
-    RecordedVote,
-)
+from adjudge.importers.pairs import BETTER_ANSWER, pair_vote, shown_answers, shown_question, winner
+from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import seconds, text
 from adjudge.messages import Message

@@ -177,7 +177,7 @@ def _reward_marks(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             seen.add(f"{column} {id}")
 
 
-def _expected_calls(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG001
+def _refuse_expected_calls(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG001
     raise RunError(
         "{name} holds the calls that BFCL expects and no runs, so there is nothing to import: give "
         "it as expect, beside the traces of your agent",
@@ -185,7 +185,7 @@ def _expected_calls(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG
     )
 
 
-def _alone(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG001
+def _refuse_half(file: ForeignFile, log: ImportLog) -> NoReturn:  # noqa: ARG001
     raise RunError(
         "{name} is only one half of TRAIL: give the folder with both traces and annotations",
         name=file.name,
@@ -238,7 +238,7 @@ TRAIL = Format(
     Message("TRAIL traces and annotations"),
     "patronus-ai/trail-benchmark 0ffbed9",
     lambda head: _is_trace(head) or _is_annotation(head),
-    _alone,
+    _refuse_half,
     _annotated,
 )
 AGENT_REWARD_BENCH = Format(
@@ -253,5 +253,5 @@ BFCL = Format(
     Message("BFCL expected calls"),
     "ShishirPatil/gorilla 6ea5797",
     lambda head: head.has("id", "ground_truth") and not head.record.has("question"),
-    _expected_calls,
+    _refuse_expected_calls,
 )

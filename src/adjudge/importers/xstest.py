@@ -13,13 +13,7 @@ from collections.abc import Iterator
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
-from adjudge.importers.record import (
-    ImportLog,
-    Mark,
-    RecordedQuestion,
-    RecordedRow,
-    RecordedVote,
-)
+from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import text
 from adjudge.messages import Message

@@ -26,12 +26,7 @@ from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.asked import (
-    CriteriaLike,
-    MultiCriteriaLike,
-    as_criteria,
-    as_multi_criteria,
-)
+from adjudge.judges.asked import CriteriaLike, MultiCriteriaLike, as_criteria, as_multi_criteria
 from adjudge.judges.attributes import attributes_at_start, code_of
 from adjudge.judges.configured import NAMES_OF_MODELS
 from adjudge.judges.inputs import DataSet, Frame, fitted, items_of

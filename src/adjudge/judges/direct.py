@@ -24,13 +24,7 @@ from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
 from adjudge.judges.judge import InstanceLike
 from adjudge.judges.own import with_own_metadata
-from adjudge.judges.settings import (
-    ModelSettings,
-    OnFailure,
-    OwnSettings,
-    alias,
-    check_mode,
-)
+from adjudge.judges.settings import ModelSettings, OnFailure, OwnSettings, alias, check_mode
 from adjudge.messages import Message
 from adjudge.pooling.composite import composite
 from adjudge.pooling.contests import flip_rate, noise_rate

@@ -11,9 +11,7 @@ from typing import Literal
 
 from adjudge.aio.event_loop import same_as, sync_edge
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.evidence import (
-    INVENTED,
-)
+from adjudge.domain.evidence import INVENTED
 from adjudge.domain.evidence_result import EvidenceResult
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict

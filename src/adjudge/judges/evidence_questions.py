@@ -7,13 +7,7 @@ from dataclasses import dataclass, replace
 
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.each import shared_out
-from adjudge.domain.evidence import (
-    POINTS,
-    SUPPORTS,
-    ClaimsQuestion,
-    SupportOfEach,
-    SupportQuestion,
-)
+from adjudge.domain.evidence import POINTS, SUPPORTS, ClaimsQuestion, SupportOfEach, SupportQuestion
 from adjudge.domain.instance import Instance
 from adjudge.domain.question import Question
 from adjudge.judges.evidence_flags import NO, YES, stretches

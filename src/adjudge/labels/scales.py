@@ -10,11 +10,11 @@ from pathlib import Path
 from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import GivenFields
 from adjudge.domain.json_types import object_in
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of, kept_criteria
+from adjudge.domain.judge_configuration import JudgeConfiguration, kept_criteria
 from adjudge.domain.label import LabelScale
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError, SetupError
-from adjudge.ledger.file import read_meta
+from adjudge.ledger.file import read_judges
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
 
@@ -42,7 +42,7 @@ def judge_scales(folder: str | Path) -> list[tuple[str, LabelScale, str]]:
     differently.
     """
     with reading(folder) as connection:
-        judges = sorted(judges_of(read_meta(connection).get("configuration")).items())
+        judges = sorted(read_judges(connection).items())
         comparing = {
             judge
             for judge, _ in judges

@@ -91,7 +91,8 @@ class Labelling:
         """Of the run, each text once."""
         self._store = store
         self._who = who
-        self._draw = draw
+        self.draw = draw
+        """The permutation that rows are taken from."""
         self._drawn_by = drawn_by
         self._held = held or HeldRows()
         self._plan = {row.identity: row for row in plan}
@@ -105,11 +106,6 @@ class Labelling:
         self._read: tuple[object, GivenFields] | None = None
         """The row that was read last, and its texts."""
 
-    @property
-    def draw(self) -> Draw:
-        """The permutation that rows are taken from."""
-        return self._draw
-
     def progress(self) -> LabelProgress:
         """Rows that are labelled, of those that are this annotator's to label."""
         own, others = self._labelled()
@@ -119,12 +115,8 @@ class Labelling:
     def pace(self) -> float | None:
         """Seconds that this annotator took for a row of late; None until a few are labelled."""
         return seconds_per_row(
-            label.at for label in self._labels(self._who.name) if label.state in _DONE
+            label.at for label in self.labels(self._who.name) if label.state in _DONE
         )
-
-    def everybodys(self) -> Iterator[Label]:
-        """What all annotators say of the rows of this criteria."""
-        return self._labels()
 
     def next(self) -> ShownRow | None:
         """The row to label now; None when there are no more.
@@ -136,7 +128,7 @@ class Labelling:
             self._take_over(open_rows[0] if open_rows else None)
         if self._again in open_rows and self._choose([self._again]):
             return self._shown(self._plan[self._again])
-        skipped = {label.row for label in self._labels(self._who.name) if label.state == "skipped"}
+        skipped = {label.row for label in self.labels(self._who.name) if label.state == "skipped"}
         open_rows.sort(key=lambda identity: identity in skipped)
         found = self._choose(open_rows)
         return self._shown(self._plan[found]) if found else None
@@ -246,8 +238,8 @@ class Labelling:
             judge_visible=judge_visible,
             note=note,
             at=time.time(),
-            seed=self._draw.seed if row.design != "chosen" else None,
-            drawn_at=self._draw.at if row.design != "chosen" else None,
+            seed=self.draw.seed if row.design != "chosen" else None,
+            drawn_at=self.draw.at if row.design != "chosen" else None,
             drawn_under=self.judged.identity
             if row.design in ("random_within_verdict", "random_weighted")
             else None,
@@ -263,7 +255,7 @@ class Labelling:
         """What annotators said of a row so far: for who decides between them."""
         return [
             one
-            for one in self._labels()
+            for one in self.labels()
             if one.row == shown.queued.identity and one.state == "given"
         ]
 
@@ -274,7 +266,7 @@ class Labelling:
         before = set(takewhile(lambda identity: identity != until, self._plan))
         drawn = [
             replace(label, design="random", drawn_under=None, drawn_by=None, chance=None)
-            for label in self._labels()
+            for label in self.labels()
             if label.design == "random_weighted"
             and label.row in before
             and self._plan[label.row].design == "random"
@@ -292,12 +284,12 @@ class Labelling:
         ):  # who labelled such a row before may well change their mind about it
             return {
                 one.row
-                for one in self._labels(self._who.name)
+                for one in self.labels(self._who.name)
                 if one.state in _DONE and one.at >= self._began
             }, set()
         wanted = [
             label
-            for label in self._labels()
+            for label in self.labels()
             if label.state in _DONE and (label.is_random or not is_drawn(self._who.queue))
         ]
         own = {label.row for label in wanted if label.annotator == self._who.name}
@@ -312,8 +304,11 @@ class Labelling:
             if one not in own and (place < shared or one not in others)
         ]
 
-    def _labels(self, annotator: str | None = None) -> Iterator[Label]:
-        """Read anew when there are new ones: they are asked for several times for each row."""
+    def labels(self, annotator: str | None = None) -> Iterator[Label]:
+        """What an annotator says of the rows of this criterion, or everybody does.
+
+        Read anew when there are new ones: they are asked for several times for each row.
+        """
         newest = self._store.newest()
         if self._known is None or self._known[0] != newest:
             self._known = newest, list(self._store.current(self.judged.name))
@@ -332,7 +327,7 @@ class Labelling:
                 compared=compared,
             )
         order = list(range(len(texts)))
-        seed = f"{self._draw.seed}:{self._who.name}:{row.identity}"
+        seed = f"{self.draw.seed}:{self._who.name}:{row.identity}"
         random.Random(seed).shuffle(order)  # noqa: S311 - no secret
         return ShownRow(
             row, {**fields, compared: tuple(texts[place] for place in order)}, tuple(order)

@@ -38,13 +38,7 @@ from adjudge.domain.record import (
     VoteRecord,
 )
 from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
-from adjudge.domain.verdict import (
-    KeptCitation,
-    KeptPlace,
-    KeptQuote,
-    KeptSupport,
-    Ranking,
-)
+from adjudge.domain.verdict import KeptCitation, KeptPlace, KeptQuote, KeptSupport, Ranking
 from adjudge.domain.vote import named_by, used_by
 from adjudge.ledger.rows import (
     COLUMNS,

@@ -9,7 +9,7 @@ import json
 import math
 import re
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -34,6 +34,7 @@ LABELLED = "labelled"
 PEOPLE = "people"
 WORDS = "text"
 """Every text of the row at once, in which words are looked for."""
+_FIRST_ROWS = 20
 
 
 @dataclass(frozen=True)
@@ -240,12 +241,6 @@ def known_fields(connection: sqlite3.Connection, judge: str) -> tuple[str, ...]:
     """The names of the texts of a judge's first rows."""
     query = "SELECT instance FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
     names = f"SELECT DISTINCT key FROM ({query}) AS row, json_each(row.instance)"  # noqa: S608
-    return tuple(_texts(connection.execute(names, (judge, _FIRST_ROWS))))
-
-
-_FIRST_ROWS = 20
-
-
-def _texts(found: Iterator[tuple[object]]) -> Iterator[str]:
-    """But none that SQLite cannot name in a path."""
-    return (name for (name,) in found if isinstance(name, str) and '"' not in name)
+    found = connection.execute(names, (judge, _FIRST_ROWS))
+    named = (name for (name,) in found if isinstance(name, str))
+    return tuple(name for name in named if '"' not in name)  # SQLite cannot name those in a path

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from adjudge.aio.files import locked
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.message import Usage
 from adjudge.errors import OtherConfiguration, RunError
 from adjudge.ledger.changes import SettingChange, change_lines, differences, is_wording
@@ -360,6 +361,16 @@ def read_meta(connection: sqlite3.Connection) -> JsonDict:
         if name in facts and not is_right(facts[name]):
             raise sqlite3.DatabaseError(Message("its {name} is not what adjudge writes", name=name))
     return facts
+
+
+def read_judges(connection: sqlite3.Connection) -> dict[str, JudgeConfiguration]:
+    """Judge → how it was set up."""
+    return judges_of(read_meta(connection).get("configuration"))
+
+
+def read_judge(connection: sqlite3.Connection, judge: str) -> JudgeConfiguration:
+    """How one was set up; nothing is known of one that another tool's judgments name."""
+    return read_judges(connection).get(judge, JudgeConfiguration())
 
 
 def write_meta(connection: sqlite3.Connection, facts: JsonObject) -> None:

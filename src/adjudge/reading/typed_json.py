@@ -9,9 +9,10 @@ import types
 import typing
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any, TypeVar, cast, get_args, get_origin, get_type_hints, is_typeddict
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.messages import Message, StoredMessage, join
 
 T = TypeVar("T")
@@ -180,8 +181,14 @@ def _values(kind: object) -> _Read:
     return read
 
 
+type_hints = partial(get_type_hints, localns={"JsonValue": JsonValue}, include_extras=True)
+"""Of the members of a class. Types of JSON hold themselves by name, which not every module that
+uses them knows.
+"""
+
+
 def _members(kind: type) -> _Read:
-    hints = get_type_hints(kind, include_extras=True)
+    hints = type_hints(kind)
     names = [one.name for one in fields(kind)] if is_dataclass(kind) else list(hints)
     optional = (
         {one.name for one in fields(kind) if one.default is not MISSING}

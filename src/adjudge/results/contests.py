@@ -16,13 +16,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.messages import Message, join, plural
 from adjudge.results.numbers import figure
-from adjudge.results.summary import (
-    UNSURE,
-    GateConfidence,
-    interval_dict,
-    interval_of,
-    mean_bounds,
-)
+from adjudge.results.summary import UNSURE, GateConfidence, interval_dict, interval_of, mean_bounds
 
 if TYPE_CHECKING:
     from adjudge.results.order_rates import OrderRates
@@ -76,12 +70,20 @@ class OrderEffect:
     """Rows that were judged in both orders."""
     turned: int
     """Rows whose outcome changed with the order."""
-    flip_rate: float | None
-    """Share of the votes that change with the order, mean over the rows."""
-    noise_rate: float | None
-    """The noise floor: the share that differs within one order. None with one vote per order."""
-    rates: OrderRates | None = None
-    """The same with intervals."""
+    rates: OrderRates | None
+    """How many votes differ; None where no row has votes in both orders."""
+
+    @property
+    def flip_rate(self) -> float | None:
+        """Share of the votes that change with the order, mean over the rows."""
+        return self.rates.between.value if self.rates else None
+
+    @property
+    def noise_rate(self) -> float | None:
+        """The noise floor: the share that differs within one order. None with one vote per
+        order.
+        """
+        return self.rates.within.value if self.rates and self.rates.within else None
 
     @property
     def strong(self) -> bool:
@@ -197,10 +199,7 @@ class ContestTally:
         from adjudge.results.order_rates import order_rates
 
         held = ([None if math.isnan(one) else one for one in rates] for rates in self._rates)
-        found = order_rates(*held)
-        between = found.between.value if found else None
-        within = found.within.value if found and found.within else None
-        return OrderEffect(self._checked, self._turned, between, within, found)
+        return OrderEffect(self._checked, self._turned, order_rates(*held))
 
 
 def order_message(order: OrderEffect) -> Message:

@@ -14,13 +14,7 @@ from adjudge.domain.rag_record import MeasureRecord, PartRecord
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import abridge
 from adjudge.results.rag_row import rag_detail
-from adjudge.results.summary import (
-    UNSURE,
-    GateConfidence,
-    Summary,
-    interval_dict,
-    interval_of,
-)
+from adjudge.results.summary import UNSURE, GateConfidence, Summary, interval_dict, interval_of
 
 if TYPE_CHECKING:
     from adjudge.rag.measures import RagMeasure

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import Instance
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.message import Prompt
 from adjudge.domain.question import Choice, Comparison, Question, question_of
 from adjudge.domain.record import JudgmentRecord, VoteRecord
@@ -20,7 +20,7 @@ from adjudge.domain.vote import Ballot, Mode
 from adjudge.engine.ask import prompt_for
 from adjudge.errors import AdjudgeError
 from adjudge.labels.scales import scales_of
-from adjudge.ledger.file import read_meta
+from adjudge.ledger.file import read_judge
 from adjudge.ledger.records import records
 
 _MODES: tuple[Mode, ...] = ("generate", "likelihood")
@@ -46,8 +46,7 @@ def shown_prompts(
     found = next(records(connection, judge=judge, index=number, votes=True), None)
     if found is None:
         return []
-    judges = judges_of(read_meta(connection).get("configuration"))
-    configuration = judges.get(judge, JudgeConfiguration())
+    configuration = read_judge(connection, judge)
     return [_again(configuration, found, vote) for vote in found.votes or ()]
 
 

@@ -19,13 +19,7 @@ from adjudge.engine.run import RunLike
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_rows, count_tasks
 from adjudge.results.numbers import level_text
-from adjudge.stats.difference import (
-    ComparisonOutcome,
-    Difference,
-    PairedScores,
-    holm,
-    three_valued,
-)
+from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores, holm, three_valued
 from adjudge.stats.intervals import Interval
 
 Scores = Mapping[str, Sequence[float]]

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from adjudge.domain.agent_record import MeasuredPart
-from adjudge.domain.frozen import NOTHING, plain
+from adjudge.domain.frozen import NOTHING
 from adjudge.domain.instance import STEPS, GivenFields
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.numbers import number_of
@@ -375,11 +375,6 @@ def step_of_text(text: str, number: int) -> Step:
         result = rest or None
     call = ToolCall(said["name"], arguments_of(said["arguments"]), result, error)
     return Step(number, said["actor"], kind, "", call)
-
-
-def step_data(step: Step) -> JsonValue:
-    """A step as JSON, as the ledger keeps it."""
-    return plain(step)
 
 
 def common_beginning(one: KeptSteps, other: KeptSteps) -> int:

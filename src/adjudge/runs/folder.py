@@ -38,6 +38,7 @@ from adjudge.ledger.file import (
     holds_labels,
     holds_run,
     ledger_error,
+    read_judges,
     read_meta,
     refuse_empty,
     refuse_links,
@@ -270,7 +271,7 @@ def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:
 def settings_in(folder: str | Path) -> list[JsonObject]:
     """How each judge of a run is set up, as it was begun."""
     with reading(folder) as connection:
-        judges = judges_of(read_meta(connection).get("configuration"))
+        judges = read_judges(connection)
     return [one.settings for one in judges.values()]
 
 

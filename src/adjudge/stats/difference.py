@@ -15,13 +15,7 @@ from adjudge.messages import Message
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import (
-    Clusters,
-    Interval,
-    count_units,
-    likeness,
-    mean_with_ends,
-)
+from adjudge.stats.intervals import Clusters, Interval, count_units, likeness, mean_with_ends
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.sequence import sequential_difference
 from adjudge.stats.student import t_cdf, t_quantile

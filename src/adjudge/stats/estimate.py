@@ -34,7 +34,7 @@ class Estimate:
         """From the lower limit to the upper one."""
         return None if self.lower is None or self.upper is None else self.upper - self.lower
 
-    def told(self, sentence: Message, limits: Message) -> Message:
+    def say(self, sentence: Message, limits: Message) -> Message:
         """The sentence with the value and its limits; why there are none, where there are none."""
         if self.value is None or self.width is None:
             return Message("not measured: {reason}", reason=self.reason)

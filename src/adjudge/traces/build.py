@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from adjudge.domain.message import Usage
-from adjudge.domain.trajectory import (
-    Missing,
-    Step,
-    StepKind,
-    ToolCall,
-    ToolDefinition,
-    Trajectory,
-)
+from adjudge.domain.trajectory import Missing, Step, StepKind, ToolCall, ToolDefinition, Trajectory
 from adjudge.traces.messages import handed_to, plain_name
 from adjudge.traces.turns import CalledTool, HandedOver, Retrieved, Returned, Said, Thought, Turn
 

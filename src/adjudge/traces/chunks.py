@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from adjudge.traces.values import Object, first_of, id_at, number, object_in, objects, parsed
+from adjudge.traces.values import Object, first_of, id_at, inner_object, number, objects, parsed
 
 _ANTHROPIC = "message_start"
 _DELTAS = {
@@ -62,7 +62,7 @@ def joined_chunks(values: list[Any]) -> list[Any]:
             response.add(value)
         else:
             if value["type"] == _ANTHROPIC:
-                message = object_in(value, "message")
+                message = inner_object(value, "message")
                 messages.append({**message, "role": "assistant", "content": {}})
                 made.append(messages[-1])
             if messages:
@@ -83,7 +83,7 @@ def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
         reply["usage"] = chunk["usage"]
     choices = objects(chunk.get("choices"))
     for choice in [one for one in choices if number(one.get("index") or 0) == 0][:1]:
-        delta = object_in(choice, "delta")
+        delta = inner_object(choice, "delta")
         if choice.get("finish_reason"):
             reply["finish_reason"] = choice["finish_reason"]
         reply["content"] += delta.get("content") or ""
@@ -93,7 +93,7 @@ def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
         for call in objects(delta.get("tool_calls")):
             place = call.get("index", len(reply["tool_calls"]))
             kept = reply["tool_calls"].setdefault(place, {"id": None, "name": "", "arguments": ""})
-            function = object_in(call, "function")
+            function = inner_object(call, "function")
             kept["id"] = call.get("id") or kept["id"]
             kept["name"] += function.get("name") or ""
             kept["arguments"] += function.get("arguments") or ""
@@ -107,13 +107,13 @@ class _Response:
 
     def add(self, event: Object) -> None:
         """An item as a whole counts more than its pieces, and the reply as a whole most of all."""
-        kind, item = str(event["type"]), object_in(event, "item")
+        kind, item = str(event["type"]), inner_object(event, "item")
         named = first_of(event, "output_index", "item_id")
         place = named if named is not None else id_at(item, "id") or len(self.items)
-        whole = objects(object_in(event, "response").get("output"))
+        whole = objects(inner_object(event, "response").get("output"))
         if whole:
             self.items = {place: dict(one) for place, one in enumerate(whole)}
-            self.items[len(whole) - 1]["usage"] = object_in(event, "response").get("usage")
+            self.items[len(whole) - 1]["usage"] = inner_object(event, "response").get("usage")
         elif item and kind == "response.output_item.done":
             self.items[place] = dict(item)
         elif item and kind == "response.output_item.added":
@@ -137,9 +137,9 @@ _PIECES = {
 def _add_block(reply: dict[str, Any], event: Object) -> None:
     blocks, place = reply["content"], event.get("index", 0)
     if event["type"] == "content_block_start":
-        blocks[place] = dict(object_in(event, "content_block"))
+        blocks[place] = dict(inner_object(event, "content_block"))
     elif event["type"] == "content_block_delta":
-        delta = object_in(event, "delta")
+        delta = inner_object(event, "delta")
         key = _DELTAS.get(str(delta.get("type")))
         if key is not None:
             block = blocks.setdefault(place, {"type": key})
@@ -147,8 +147,8 @@ def _add_block(reply: dict[str, Any], event: Object) -> None:
             said = first_of(delta, key, "partial_json") or ""
             block[key] = (before if isinstance(before, str) else "") + said
     elif event["type"] == "message_delta":
-        reply["usage"] = {**object_in(reply, "usage"), **object_in(event, "usage")}
-        reply["stop_reason"] = object_in(event, "delta").get("stop_reason")
+        reply["usage"] = {**inner_object(reply, "usage"), **inner_object(event, "usage")}
+        reply["stop_reason"] = inner_object(event, "delta").get("stop_reason")
 
 
 def _in_order(pieces: Mapping[Any, Any]) -> list[Any]:

@@ -25,7 +25,7 @@ from adjudge.traces.names import TRACE_FILES
 from adjudge.traces.read import as_message, checked, lack_of_texts, unknown
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.values import Object, object_in
+from adjudge.traces.values import Object, inner_object
 
 _LOOKED_AT = 50
 """Lines that are looked at to find out the format."""
@@ -304,7 +304,7 @@ def _json(text: PeekableText, size: int) -> Iterator[Object | BadRow]:
         value = document.value()
         if document.peek():
             raise document.wrong("the document goes on after its end")
-        yield object_in(value)
+        yield inner_object(value)
 
 
 def _is_line(head: str) -> bool:

@@ -17,9 +17,9 @@ from adjudge.traces.values import (
     first_of,
     id_at,
     inner,
+    inner_object,
     media,
     number,
-    object_in,
     objects,
     parsed,
     text_at,
@@ -281,7 +281,7 @@ def _langchain(message: Object) -> Iterator[Turn]:
     role = _ROLES.get(str(message.get("type")), "assistant")
     if role == "assistant" and message.get("role") in _ROLES:
         role = _ROLES[message["role"]]
-    beside = object_in(message, "response_metadata")
+    beside = inner_object(message, "response_metadata")
     turn = Turn(
         role,
         actor=text_at(message, "name") if role == "assistant" else "",
@@ -295,7 +295,7 @@ def _langchain(message: Object) -> Iterator[Turn]:
         first_of(beside, "token_usage", "usage")
     )
     turn.ended = text_at(beside, "finish_reason", "stop_reason") or None
-    kept = object_in(message, "additional_kwargs")
+    kept = inner_object(message, "additional_kwargs")
     if thought := text_at(kept, "reasoning_content"):
         turn.parts.append(Thought(thought))
     turn.parts += _parts(message.get("content"))

@@ -18,9 +18,9 @@ from adjudge.traces.values import (
     as_text,
     first_of,
     inner,
+    inner_object,
     is_cut,
     number,
-    object_in,
     objects,
     parsed,
     parsed_loosely,
@@ -162,7 +162,7 @@ def _openinference(one: Any) -> Object:
     """A message as OpenInference flattens it, as a chat message."""
     message = inner(one, "message")
     if not isinstance(message, Mapping):
-        return object_in(one)
+        return inner_object(one)
     blocks = [inner(block, "message_content") for block in _listed(message.get("contents"))]
     content = first_of(message, "content") or [_content(block) for block in objects(blocks)]
     calls = [inner(call, "tool_call") for call in _listed(message.get("tool_calls"))]
@@ -198,12 +198,12 @@ def read_events(span: TraceSpan, events: Sequence[Object]) -> None:
     outputs: list[Turn] = []
     for event in events:
         name = text_at(event, "name", "eventName", "event_name")
-        body: Object = {**object_in(event, "attributes"), **object_in(event, "body")}
+        body: Object = {**inner_object(event, "attributes"), **inner_object(event, "body")}
         if name == DETAILS:
             inputs += _messages(body, "gen_ai.input.messages", "", "user")
             outputs += _messages(body, "gen_ai.output.messages", "", "assistant")
         elif name in _EVENT_ROLES:
-            said: Object = {**body, **object_in(parsed(body.get("message")))}
+            said: Object = {**body, **inner_object(parsed(body.get("message")))}
             if "tool_calls" in said:
                 said = {**said, "tool_calls": parsed(said["tool_calls"])}
             if _EVENT_ROLES[name] == "tool":
@@ -236,7 +236,7 @@ def _system(given: Object) -> str:
     return "\n".join(
         text
         for one in _listed(said)
-        if (text := one if isinstance(one, str) else text_at(object_in(one), "content", "text"))
+        if (text := one if isinstance(one, str) else text_at(inner_object(one), "content", "text"))
     )
 
 
@@ -300,7 +300,7 @@ def _usage(given: Object) -> Usage:
     )
     for key in ("cache_read_input_tokens", "cache_creation_input_tokens"):
         counted.pop(key, None)  # they are among the input tokens
-    whole = {**counted, **object_in(parsed(given.get("mlflow.chat.tokenUsage")))}
+    whole = {**counted, **inner_object(parsed(given.get("mlflow.chat.tokenUsage")))}
     found = usage_of({**whole, **({"cached_tokens": cached} if cached is not None else {})})
     return found or Usage(1)
 

@@ -9,7 +9,7 @@ from adjudge.errors import WrongData
 from adjudge.messages import Message
 from adjudge.traces.registry import FORMATS, format_of, formats_named
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.values import HOSTILE, Object, object_in, plain
+from adjudge.traces.values import HOSTILE, Object, inner_object, plain
 
 
 def trajectory_of(value: object) -> Trajectory:
@@ -49,7 +49,7 @@ def as_message(one: object) -> Object:
     """A pair of role and text as a message."""
     if isinstance(one, list) and len(one) == len(("role", "text")) and isinstance(one[0], str):
         return {"role": one[0], "content": one[1]}
-    return object_in(one)
+    return inner_object(one)
 
 
 def unknown(format: str | None) -> Message:

@@ -40,7 +40,7 @@ def inner(value: object, *path: str) -> Any:
     return value
 
 
-def object_in(value: object, *path: str) -> Object:
+def inner_object(value: object, *path: str) -> Object:
     """The object under the path; an empty one where none is."""
     found = inner(value, *path)
     return found if isinstance(found, Mapping) else {}

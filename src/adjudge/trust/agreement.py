@@ -27,13 +27,7 @@ from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
 from adjudge.stats.correlation import correlation_of, kendall, pearson, spearman
 from adjudge.stats.estimate import Estimate, Figure
 from adjudge.stats.probability import probability_figures
-from adjudge.stats.raters import (
-    Metric,
-    Ratings,
-    gwet_ac1,
-    krippendorff_alpha,
-    rating_places,
-)
+from adjudge.stats.raters import Metric, Ratings, gwet_ac1, krippendorff_alpha, rating_places
 from adjudge.trust.both_orders import OrderAgreement, order_agreement
 from adjudge.trust.judge_among_people import RaterModel, judge_among_people
 from adjudge.trust.measure import Measure

@@ -191,9 +191,9 @@ def compare_runs(
     if settings.sequential:  # each criterion takes its part of the risk
         part = 1 - (1 - settings.level) / max(1, len(lines))
         own = replace(settings, level=part)
-        return [replace(one.compared(own), level=settings.level) for one in lines]
+        return [replace(one.compare(own), level=settings.level) for one in lines]
     names = slice_names(sum(found.slices(), Counter()), found.by) if found.by and lines else None
-    made = adjusted_for_all([one.compared(settings) for one in lines], settings)
+    made = adjusted_for_all([one.compare(settings) for one in lines], settings)
     if names is None:
         return made
     each = [one.by_slice(names) for one in lines]
@@ -205,7 +205,7 @@ def compare_runs(
             slices=_pooled(
                 whole,
                 [
-                    replace(line.told(series, pairing, apart), slice=name)
+                    replace(line.compare_series(series, pairing, apart), slice=name)
                     for name, (series, pairing) in parts.items()
                 ],
             ),
@@ -226,7 +226,7 @@ def compare_several(
     lines = [[_Line(line, found, sides) for line in found.lines()] for found, sides in runs]
     level = level_of_each(settings.level, sum(map(len, lines)))
     each = replace(settings, level=level, noise=False)
-    return [[line.compared(each) for line in own] for own in lines]
+    return [[line.compare(each) for line in own] for own in lines]
 
 
 class _Line:
@@ -245,11 +245,11 @@ class _Line:
         low, high = self._measure.range if self._measure else (0.0, 1.0)
         return PairedSeries(low, high, self._labels if all(self._labels) else (), self._is_count)
 
-    def compared(self, settings: ComparisonSettings) -> RunComparison:
+    def compare(self, settings: ComparisonSettings) -> RunComparison:
         series = self._series()
         for _, unit in groupby(self._found.pairs(self._line), lambda pair: pair.cluster):
             series.add(unit)
-        return self.told(series, self._found.pairing(self._line), settings)
+        return self.compare_series(series, self._found.pairing(self._line), settings)
 
     def by_slice(self, names: SliceNames) -> dict[str, tuple[PairedSeries, Pairing]]:
         """The same for each slice, the largest first."""
@@ -276,25 +276,22 @@ class _Line:
             for name, _ in (rows[0] + rows[1]).most_common()
         }
 
-    def told(
+    def compare_series(
         self, series: PairedSeries, pairing: Pairing, settings: ComparisonSettings
     ) -> RunComparison:
         """What the rows of a series come to."""
-        scores, level, margin = series.scores, settings.level, settings.margin
+        scores, level = series.scores, settings.level
         sides, measure, criteria = self._sides, self._measure, self._criteria
         clustered = self._found.by_column or scores.units < scores.rows
         system, why = _system(*self._found.systems(self._line))
         reach = 1.0 if measure is None else measure.range[1] - measure.range[0]
         if settings.sequential and self._is_count:
             why = why or NO_BOUNDS
-        if why:
-            difference = _refused(scores, level, why)
-        elif settings.sequential:
-            difference = scores.looked_at_often(level=level, margin=margin, reach=reach)
-        else:
-            difference = scores.compared(
-                clustered=clustered, level=level, margin=margin, reach=reach
-            )
+        difference = (
+            _refused(scores, level, why)
+            if why
+            else _difference(scores, settings, reach, clustered=clustered)
+        )
         corrected = _corrected(series, settings, clustered=clustered)
         judges = list(zip(sides, series.judges, strict=True))
         locks = [side.lock(name, criteria) for side, name in judges]
@@ -327,7 +324,7 @@ class _Line:
             same_judge=locks[0] == locks[1],
             noise=noise,
             level=level,
-            margin=margin,
+            margin=settings.margin,
             reach=reach,
             system=system,
             answered_by=self._answered_by,
@@ -400,6 +397,15 @@ def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> t
     if before != now:
         return "", Message("another system stands first in either run")
     return before, ""
+
+
+def _difference(
+    scores: PairedScores, settings: ComparisonSettings, reach: float, *, clustered: bool
+) -> Difference:
+    level, margin = settings.level, settings.margin
+    if settings.sequential:
+        return scores.looked_at_often(level=level, margin=margin, reach=reach)
+    return scores.compared(clustered=clustered, level=level, margin=margin, reach=reach)
 
 
 def _refused(scores: PairedScores, level: float, why: str) -> Difference:

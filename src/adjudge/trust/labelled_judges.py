@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.label import Label
 from adjudge.engine.identity import judge_identity
 from adjudge.labels.scales import JudgedScale, label_scales
-from adjudge.ledger.file import read_meta
+from adjudge.ledger.file import read_judges, read_meta
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.judge_changes import changed_at
@@ -79,7 +79,7 @@ def found_changed(
 def configurations(folder: str | Path) -> dict[str, JudgeConfiguration]:
     """Judge → how it was set, as the run's ledger has it."""
     with reading(folder) as ledger:
-        return judges_of(read_meta(ledger).get("configuration"))
+        return read_judges(ledger)
 
 
 def labelled_judges(

@@ -69,7 +69,7 @@ def better_first_text(folder: str | Path, judge: str) -> str:
         if truth in (one.first, one.second):
             right[truth == one.first].append(one.picked == truth)
     found = first_advantage(right[True], right[False])
-    return found.told(
+    return found.say(
         Message(
             "the better one is found {value:+.3f} more often where it is shown first ({limits})"
         ),
@@ -120,7 +120,7 @@ def longer_text(folder: str | Path, judge: str) -> str:
         and len(one.systems) == 2
     ]
     found = compare([said for said, _ in pairs], [truth for _, truth in pairs]).estimate
-    return found.told(
+    return found.say(
         Message(
             "of two responses the longer is picked {value:+.3f} more often than people pick it "
             "({limits})"

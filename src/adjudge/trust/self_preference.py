@@ -105,7 +105,7 @@ def _by_labels(
         writer = one.writers[0 if good else int(best)]
         upheld[writer in own].append(one.said == best)
     found = self_preference(upheld[True], upheld[False])
-    return found.told(
+    return found.say(
         Message(
             "a good answer is upheld {value:+.3f} more often where its own family wrote it "
             "({limits})"
@@ -130,7 +130,7 @@ def _among_equals(cases: list[_Case], level: set[str], own: set[str]) -> str:
             "({reason})",
             reason=found.reason,
         )
-    return found.told(
+    return found.say(
         Message(
             "of pairs that other judges call level, its own family's is picked {value:+.3f} more "
             "often than half ({limits})"

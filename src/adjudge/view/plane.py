@@ -9,14 +9,12 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from adjudge.messages import Message
-from adjudge.view.plots import Range
+from adjudge.view.plots import MOST_STOPS, Range, points_svg
 
 _WIDTH, _HEIGHT = 360, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 6, 60, 44
 _INSIDE = 14
 """From an axis to where values begin."""
-_MOST_STOPS = 30
-"""Points that the tab key stops at: of more, the table tells."""
 _LONGEST = 46
 """Characters of a name above the plot."""
 
@@ -98,7 +96,7 @@ def plane(
     for one, other in pairwise(points if joined else ()):
         if one.y.value is not None and other.y.value is not None:
             parts.append(_line("trend", x(one.x), y(one.y.value), x(other.x), y(other.y.value)))
-    stops = len(points) <= _MOST_STOPS
+    stops = len(points) <= MOST_STOPS
     for one in points:
         drawn = []
         if one.y.lower is not None and one.y.upper is not None:
@@ -106,16 +104,8 @@ def plane(
         if one.y.value is not None:
             drawn += _dot(one, x(one.x), y(one.y.value))
         parts.append(_point(one, Markup("").join(drawn), stops=stops))
-    told = f"{title}: " + "; ".join(f"{one.name}: {one.told}" for one in points)
-    return Markup(
-        '<svg class="plane" role="{}" aria-label="{}" viewBox="0 0 {} {}">{}</svg>'
-    ).format(
-        "group" if stops else "img",
-        title if stops else told,
-        _WIDTH,
-        _HEIGHT,
-        Markup("").join(parts),
-    )
+    told = [f"{one.name}: {one.told}" for one in points]
+    return points_svg("plane", (_WIDTH, _HEIGHT), title, told, parts)
 
 
 def _dot(one: Point, x: float, y: float) -> Iterator[Markup]:

@@ -13,6 +13,8 @@ from adjudge.view.template import environment
 
 _WIDTH, _HEIGHT = 640, 230
 _SIDE, _BOTTOM, _TOP = 18, 32, 28
+MOST_STOPS = 30
+"""Points that the tab key stops at: of more, a table or a list tells."""
 _FLOW_WIDTH, _FLOW_HEIGHT, _FLOW_SIDE, _FLOW_GAP, _FLOW_NAME = 560, 180, 150, 12, 16
 
 
@@ -219,12 +221,19 @@ def _flow_bar(
     return bar + text
 
 
-class Bin(NamedTuple):
-    """Rows whose stated probability is about the same."""
-
-    stated: float
-    rows: int
-    true: Range
+def points_svg(
+    kind: str,
+    size: tuple[int, int],
+    title: str,
+    points: Sequence[str],
+    parts: Sequence[Markup],
+) -> Markup:
+    """A picture of points: all of them are told at once where the tab key stops at none."""
+    stops = len(points) <= MOST_STOPS
+    label = title if stops else f"{title}: {'; '.join(points)}"
+    return Markup('<svg class="{}" role="{}" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(
+        kind, "group" if stops else "img", label, *size, Markup("").join(parts)
+    )
 
 
 def plot_style() -> str:

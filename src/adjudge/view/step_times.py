@@ -11,12 +11,11 @@ from typing import NamedTuple
 from adjudge.messages import Message
 from adjudge.results.numbers import figure
 from adjudge.results.trajectories import StepTime
+from adjudge.view.plots import MOST_STOPS
 
-_MOST_LANES = 8
+_MOST_ACTORS = 8
 _MOST_BARS = 150
 """Of longer trajectories the failed steps and the longest ones are drawn."""
-_MOST_STOPS = 30
-"""Bars that the tab key stops at: the list of steps tells of all."""
 
 
 class TimeBar(NamedTuple):
@@ -29,14 +28,14 @@ class TimeBar(NamedTuple):
     failed: bool
 
 
-class Lane(NamedTuple):
+class ActorBars(NamedTuple):
     actor: str
     bars: Sequence[TimeBar]
 
 
 class TimeAxis(NamedTuple):
     seconds: float
-    lanes: Sequence[Lane]
+    lanes: Sequence[ActorBars]
     tabbed: bool
 
 
@@ -44,9 +43,9 @@ def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis
     """``link``: where a step is shown; empty where it is not."""
     whole = max(one.started + one.seconds for one in times)
     by_weight = sorted(times, key=lambda one: (not one.failed, -one.seconds))[:_MOST_BARS]
-    most = Counter(one.actor for one in times).most_common(_MOST_LANES)
+    busiest = dict(Counter(one.actor for one in times).most_common(_MOST_ACTORS))
     lanes = [
-        Lane(
+        ActorBars(
             actor,
             [
                 _bar(one, whole, link(one.number))
@@ -55,9 +54,9 @@ def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis
             ],
         )
         for actor in dict.fromkeys(one.actor for one in times)
-        if actor in dict(most)
+        if actor in busiest
     ]
-    return TimeAxis(whole, lanes, len(times) <= _MOST_STOPS)
+    return TimeAxis(whole, lanes, len(times) <= MOST_STOPS)
 
 
 def _bar(one: StepTime, whole: float, link: str) -> TimeBar:

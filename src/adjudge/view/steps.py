@@ -18,12 +18,13 @@ import jinja2
 from markupsafe import Markup
 
 from adjudge.domain.agent_record import AgentDetail
+from adjudge.domain.frozen import plain
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.trajectory import Step
 from adjudge.domain.verdict import CitationFound
 from adjudge.messages import Message, term
 from adjudge.reading.quotes import find_quote
-from adjudge.results.trajectories import KeptSteps, RowMeasure, StepCounts, step_data, trajectory_of
+from adjudge.results.trajectories import KeptSteps, RowMeasure, StepCounts, trajectory_of
 from adjudge.traces.values import as_text
 from adjudge.view.step_times import time_axis
 from adjudge.view.template import environment
@@ -197,7 +198,7 @@ class StepsOfReport:
         if self._room <= 0:
             return self._list([self._gap(len(steps))])
         listed = self._list(self._stretches(one, steps, _begins(one)))
-        kept = KeptSteps([step_data(step) for step in steps])
+        kept = KeptSteps([plain(step) for step in steps])
         drawn = times_html(kept, _link_into(listed, _begins(one)), self._language) + listed
         self._room -= len(drawn)
         return drawn
@@ -312,7 +313,7 @@ def steps_style() -> str:
 
 def raw_json(step: Step, longest: int) -> ShownText:
     """A step as JSON; what is longer is cut."""
-    text = json.dumps(step_data(step), ensure_ascii=False, indent=2, default=str)
+    text = json.dumps(plain(step), ensure_ascii=False, indent=2, default=str)
     return _cut(text, longest)
 
 

@@ -9,15 +9,13 @@ from markupsafe import Markup
 
 from adjudge.messages import render
 from adjudge.results.numbers import short_figure
-from adjudge.view.plots import Range
+from adjudge.view.plots import MOST_STOPS, Range, points_svg
 
 _WIDTH, _HEIGHT = 640, 216
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 30, 36
 _MOST_NAMES = 8
 _HALF_LETTER = 6.5
 """Of the width that a letter takes on a narrow page, half."""
-_MOST_STOPS = 30
-"""Points that the tab key stops at: of more, the table tells."""
 
 
 class Moment(NamedTuple):
@@ -72,19 +70,11 @@ def timeline(
                     places[place - 1], _y(before, high), places[place], _y(one.range.value, high)
                 )
             )
-    stops = len(moments) <= _MOST_STOPS
+    stops = len(moments) <= MOST_STOPS
     parts += [_point(one, x, high, stops) for one, x in zip(moments, places, strict=True)]
-    told = f"{title}: " + ", ".join(f"{one.name} {one.told}" for one in moments)
-    return Markup(
-        '<svg class="plot" role="{}" aria-label="{}" viewBox="0 0 {} {}">{}{}</svg>'
-    ).format(
-        "group" if stops else "img",
-        title if stops else told,
-        _WIDTH,
-        _HEIGHT,
-        Markup("").join(parts),
-        _names(moments, places),
-    )
+    told = [f"{one.name}: {one.told}" for one in moments]
+    parts.append(_names(moments, places))
+    return points_svg("plot", (_WIDTH, _HEIGHT), title, told, parts)
 
 
 def _x(place: int, count: int) -> float:

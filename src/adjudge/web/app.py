@@ -60,7 +60,6 @@ _PAGES = (
     jobs,
     start,
     compare_several,
-    compare_several,
     copies,
     benchmarks,
     criteria,

@@ -73,6 +73,6 @@ async def fields_of(
         raise HTTPException(413, Message("that is more than a page of ours sends")) from error
 
 
-async def form_of(request: Request, largest: int = LARGEST) -> dict[str, str]:
+async def form_of(request: Request) -> dict[str, str]:
     """The same where every name is there once."""
-    return dict(await fields_of(request, largest))
+    return dict(await fields_of(request))

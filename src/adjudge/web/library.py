@@ -22,14 +22,7 @@ from adjudge.domain.numbers import number_of
 from adjudge.errors import AdjudgeError, RunError
 from adjudge.ledger.browse import judges_in
 from adjudge.ledger.figures import Mean, figures_of
-from adjudge.ledger.file import (
-    FILE,
-    LABELS,
-    NOTES,
-    holds_labels,
-    holds_run,
-    read_meta,
-)
+from adjudge.ledger.file import FILE, LABELS, NOTES, holds_labels, holds_run, read_judges, read_meta
 from adjudge.runs.folder import is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.runs.judge_changes import FILE as CHANGES
 from adjudge.service.run_index import NoSuchRun
@@ -326,7 +319,7 @@ def _corrected(place: RunPlace) -> list[JsonDict]:
 def _counts(place: RunPlace) -> dict[str, JudgeCounts]:
     found = {}
     with reading(place.folder) as connection:
-        known = judges_of(read_meta(connection).get("configuration"))
+        known = read_judges(connection)
         for judge in judges_in(connection):
             several = judge in known and len(known[judge].criteria) > 1
             one = figures_of(

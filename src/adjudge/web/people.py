@@ -18,7 +18,7 @@ from adjudge.ledger.records import records
 from adjudge.messages import term
 from adjudge.runs.folder import reading
 from adjudge.stats.intervals import wilson
-from adjudge.view.plots import Bin, Range
+from adjudge.view.plots import Range
 from adjudge.web.library import Library, RunPlace, is_large
 
 Stand = Literal["agree", "differ", "open"]
@@ -45,8 +45,21 @@ class PeopleSaid(NamedTuple):
     said: tuple[PersonSaid, ...]
     stand: Stand
 
+    def without_names(self) -> PeopleSaid:
+        """Not who they are, nor what they noted for themselves."""
+        said = (one._replace(annotator=str(at), note="") for at, one in enumerate(self.said, 1))
+        return self._replace(said=tuple(said))
+
     def to_dict(self) -> JsonDict:
         return {"stand": self.stand, "said": [one._asdict() for one in self.said]}
+
+
+class Bin(NamedTuple):
+    """Rows whose stated probability is about the same."""
+
+    stated: float
+    rows: int
+    true: Range
 
 
 def people_by_row(library: Library, place: RunPlace, judge: str) -> Mapping[int, PeopleSaid]:

@@ -25,12 +25,12 @@ from markupsafe import Markup, escape
 
 from adjudge.aio.files import writing
 from adjudge.domain.json_types import JsonDict, JsonValue
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.record import FLAGS
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import environment_secrets
 from adjudge.ledger.browse import STATUSES, Filters, JudgmentLine, judges_in, page_of
-from adjudge.ledger.file import read_meta
+from adjudge.ledger.file import read_judges
 from adjudge.ledger.row_groups import RowJudgment, are_in_turn, count_rows_of
 from adjudge.messages import Message
 from adjudge.results.trajectories import steps_of
@@ -256,7 +256,7 @@ def _judges(library: Library, place: RunPlace) -> Iterator[_CopiedJudge]:
     if library.about(place).error:  # the list of runs says what is wrong
         return
     with reading(place.folder) as connection:
-        known = judges_of(read_meta(connection).get("configuration"))
+        known = read_judges(connection)
         names = judges_in(connection)
     for number, name in enumerate(names, 1):
         configuration = known.get(name, JudgeConfiguration())
@@ -308,7 +308,7 @@ def _finish(
     if page.files and page.rows:
         yield _file_of_rows(judge, page, settings)
     last = first + len(page.lines) - 1
-    nameless = {row: _nameless_said(said) for row, said in people.items()}
+    nameless = {row: said.without_names() for row, said in people.items()}
     data = {
         "run": {"id": judge.place.id, "name": judge.place.name},
         "judge": judge.name,
@@ -388,7 +388,7 @@ def _copied_row(
     record = row_record(judge.place, judge.name, row)
     with reading(judge.place.folder) as connection:
         kept = steps_of(connection, judge.name, record.index)
-    data = row_data(judge.place, record, prompts=settings.prompts, elsewhere=False)
+    data = row_data(judge.place, record, prompts=settings.prompts, copied=True)
     drawn = steps.steps(record, kept.window(0, len(kept))) if kept else None
     texts = ("".join(part for part, _ in one["parts"]) for one in cast("list[Any]", data["fields"]))
     body = Markup(  # noqa: S704 - escaped by the template
@@ -397,7 +397,7 @@ def _copied_row(
         .render(
             run={"id": judge.place.id, "name": judge.place.name},
             judge=judge.name,
-            chosen={**data, "python": None, "people": _nameless(data["people"])},
+            chosen=data,
             record=record,
             steps=None,
             why=steps.why(record, drawn or Markup("")),
@@ -407,23 +407,6 @@ def _copied_row(
         )
     )
     return _CopiedRow(row, body, "\n".join((record.id or "", *texts)))
-
-
-def _nameless_said(people: PeopleSaid) -> PeopleSaid:
-    """What people said, without who they are and what they noted for themselves."""
-    said = (one._replace(annotator=str(place), note="") for place, one in enumerate(people.said, 1))
-    return people._replace(said=tuple(said))
-
-
-def _nameless(people: object) -> object:
-    """The same of what a page shows."""
-    if not isinstance(people, Mapping):
-        return people
-    said = [
-        {"annotator": str(place), "answer": one["answer"], "note": "", "step": one.get("step")}
-        for place, one in enumerate(cast("Sequence[JsonDict]", people["said"]), 1)
-    ]
-    return {**people, "said": said}
 
 
 def _sample(judge: _CopiedJudge) -> list[int]:

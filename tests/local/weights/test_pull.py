@@ -18,7 +18,7 @@ from tiny_gguf import tiny_model
 from adjudge.errors import SetupError
 from adjudge.local.weights import download
 from adjudge.local.weights.pull import pull
-from adjudge.local.weights.store import KnownWeights, condition, find
+from adjudge.local.weights.store import KnownWeights, check_weights, find
 
 RESTING = {"lock", "manifest.json"}
 """What lies in a folder beside the weights."""
@@ -59,7 +59,7 @@ def test_a_damaged_file_is_repaired_and_others_of_an_earlier_version_are_gone(pu
     whole = pulled.read_bytes()
     for damaged in (whole[:-100] + b"x" * 100, whole[:1000], b""):
         pulled.write_bytes(damaged)
-        assert condition(NAME).trouble.startswith("damaged")
+        assert check_weights(NAME).trouble.startswith("damaged")
     (pulled.parent / "tiny.F16.gguf").write_bytes(b"of an earlier version")
     said: list[str] = []
     repaired = pull(NAME, said.append)

@@ -14,7 +14,7 @@ from local_wheel import NAME
 from adjudge.aio.files import cache_folder, locked
 from adjudge.errors import SetupError
 from adjudge.local.weights import store
-from adjudge.local.weights.store import KnownWeights, condition, find
+from adjudge.local.weights.store import KnownWeights, check_weights, find
 
 COMMAND = f"adjudge models pull {NAME}"
 
@@ -123,7 +123,7 @@ def test_weights_of_another_version_of_the_table_are_not_used(
 ) -> None:
     newer = KnownWeights(**{**vars(store.KNOWN[NAME]), "sha256": "0" * 64})
     monkeypatch.setitem(store.KNOWN, NAME, newer)
-    assert condition(NAME).trouble == "not pulled yet"
+    assert check_weights(NAME).trouble == "not pulled yet"
 
 
 def test_a_cache_folder_that_is_a_file_is_named(tiny: KnownWeights, cache: Path) -> None:

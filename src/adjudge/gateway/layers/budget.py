@@ -12,12 +12,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request, Usage
 from adjudge.errors import BudgetSpent, SetupError
-from adjudge.gateway.layers.account import (
-    Account,
-    RequestSizes,
-    Spent,
-    measured,
-)
+from adjudge.gateway.layers.account import Account, RequestSizes, Spent, measured
 from adjudge.gateway.layers.halt import Halt, Haltable
 from adjudge.gateway.layers.lease import CallLease, Keep
 from adjudge.gateway.model import Replying

@@ -6,13 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar, cast
 
 from adjudge.domain.frozen import FrozenDict
-from adjudge.domain.json_types import (
-    JsonDict,
-    JsonObject,
-    JsonValue,
-    object_in,
-    objects_at,
-)
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in, objects_at
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.gateway.layers.account import token_count, token_sum
 from adjudge.gateway.providers.base import HttpProvider

@@ -24,7 +24,7 @@ from adjudge.local.weights.store import (
     LOCK,
     KnownWeights,
     Manifest,
-    condition,
+    check_weights,
     known_weights,
     weights_folder,
     write_manifest,
@@ -60,7 +60,7 @@ def pull(
 
 
 def _pulled(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path:
-    if (path := condition(name, hashed=True).path) is not None:
+    if (path := check_weights(name, hashed=True).path) is not None:
         return path
     folder = weights_folder(name)
     waits = partial(say, Message("another process is pulling {name}: waiting for it", name=name))
@@ -68,7 +68,7 @@ def _pulled(name: str, known: KnownWeights, say: Say, progress: Progress) -> Pat
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder / LOCK, when_waiting=waits):
             sweep(folder)
-            return condition(name, hashed=True).path or _fetch(name, known, say, progress)
+            return check_weights(name, hashed=True).path or _fetch(name, known, say, progress)
     except OSError as error:
         raise _disk_trouble(name, folder, error) from error
 
@@ -76,7 +76,7 @@ def _pulled(name: str, known: KnownWeights, say: Say, progress: Progress) -> Pat
 def _fetch(name: str, known: KnownWeights, say: Say, progress: Progress) -> Path:
     folder = weights_folder(name)
     _check_room(folder, known)
-    if (trouble := condition(name, hashed=True).trouble).startswith("damaged"):
+    if (trouble := check_weights(name, hashed=True).trouble).startswith("damaged"):
         say(
             Message(
                 "the weights of {name} are {trouble}: pulling them again",

@@ -86,7 +86,7 @@ _NEVER_PULLED = Message("not pulled yet")
 
 
 @dataclass(frozen=True)
-class Condition:
+class WeightsState:
     """Where the weights are when they are whole; what is the matter otherwise."""
 
     path: Path | None = None
@@ -112,7 +112,7 @@ def find(name: str) -> Path:
     """The file of the weights called ``name``, whole; a SetupError that names the command where it
     is not.
     """
-    found = condition(name)
+    found = check_weights(name)
     if found.trouble == _NEVER_PULLED:
         raise WeightsMissing(name)
     if found.path is None:
@@ -124,7 +124,7 @@ def find(name: str) -> Path:
     return found.path
 
 
-def condition(name: str, *, hashed: bool = False) -> Condition:
+def check_weights(name: str, *, hashed: bool = False) -> WeightsState:
     """Whether the weights called ``name`` are here and whole.
 
     A file with its old date is hashed only where that is asked for.
@@ -133,18 +133,18 @@ def condition(name: str, *, hashed: bool = False) -> Condition:
     try:
         manifest = read_manifest(name)
         if manifest is None or manifest.source_sha256 != known.sha256:
-            return Condition(trouble=_NEVER_PULLED)
+            return WeightsState(trouble=_NEVER_PULLED)
         return _checked(name, manifest, hashed)
     except FileNotFoundError:
-        return Condition(trouble=Message("gone from the cache folder"))
+        return WeightsState(trouble=Message("gone from the cache folder"))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        return Condition(
+        return WeightsState(
             trouble=Message(
                 "damaged ({path}: {error})", path=weights_folder(name) / _MANIFEST, error=error
             )
         )
     except OSError as error:
-        return Condition(
+        return WeightsState(
             trouble=Message(
                 "unreadable ({path}: {reason})", path=weights_folder(name), reason=reason_of(error)
             )
@@ -169,11 +169,11 @@ def write_manifest(name: str, manifest: Manifest) -> None:
         file.write(json.dumps(asdict(manifest), indent=2).encode() + b"\n")
 
 
-def _checked(name: str, manifest: Manifest, hashed: bool) -> Condition:
+def _checked(name: str, manifest: Manifest, hashed: bool) -> WeightsState:
     path = weights_folder(name) / manifest.file
     now = path.stat()
     if now.st_size != manifest.size:
-        return Condition(
+        return WeightsState(
             trouble=Message(
                 "damaged ({path} has {found} bytes, not {size})",
                 path=path,
@@ -183,14 +183,14 @@ def _checked(name: str, manifest: Manifest, hashed: bool) -> Condition:
         )
     dated = now.st_mtime_ns == manifest.mtime_ns
     if (hashed or not dated) and sha256(path) != manifest.sha256:
-        return Condition(
+        return WeightsState(
             trouble=Message(
                 "damaged (the SHA-256 of {path} is not the one it was pulled with)", path=path
             )
         )
     if not dated:
         _remember(name, manifest, now.st_mtime_ns)
-    return Condition(path)
+    return WeightsState(path)
 
 
 def _remember(name: str, manifest: Manifest, mtime_ns: int) -> None:

@@ -24,8 +24,8 @@ from adjudge.traces.values import (
     elapsed_over,
     id_at,
     inner,
+    inner_object,
     number,
-    object_in,
     objects,
     seconds_at,
     text_at,
@@ -60,7 +60,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
     source = step.get("source")
     said = read_turns({"role": "user", "content": step.get("message")})
     parts: list[TurnPart] = said[0].parts if said else []
-    beside = object_in(step, "extra")
+    beside = inner_object(step, "extra")
     depth += int(number(beside.get("depth")) or 0)
     if beside.get("kind") == "retrieved":
         parts = [Retrieved(part.text) for part in parts if isinstance(part, Said)]
@@ -130,7 +130,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
                 usd=usd if usd is not None else made.usd,
             )
         lasted = elapsed_over(objects(one["steps"]), "timestamp")
-        columns = object_in(one, "extra")
+        columns = inner_object(one, "extra")
         id = text_at(one, "trajectory_id", "session_id") or None
         kept = columns.get("adjudge")
         lasted = number(inner(kept, "seconds")) if lasted is None else lasted

@@ -14,8 +14,8 @@ from adjudge.traces.values import (
     as_text,
     first_of,
     inner,
+    inner_object,
     number,
-    object_in,
     objects,
     text_at,
 )
@@ -86,7 +86,7 @@ def _read_mast(given: Sequence[Object]) -> Iterator[TraceRow]:
             replace(made, goal=goal or made.goal, answer=None if lines else made.answer),
             present(
                 id=first_of(one, "instance_id", "id", "trace_id"),
-                labels=dict(object_in(one, "note", "options")) or None,
+                labels=dict(inner_object(one, "note", "options")) or None,
                 note=inner(one, "note", "text") or None,
             ),
         )

@@ -17,8 +17,8 @@ from adjudge.traces.values import (
     arguments_of,
     first_of,
     inner,
+    inner_object,
     number,
-    object_in,
     objects,
     seconds_at,
     text_at,
@@ -82,7 +82,7 @@ def _read_model(span: TraceSpan, one: Object, inputs: object, outputs: object) -
     counted = {key: one.get(key) for key in ("prompt_tokens", "completion_tokens")}
     span.usage = span.usage or usage_of(counted) or Usage(1)
     span.usd = number(one.get("total_cost"))
-    parameters = object_in(one, "extra", "invocation_params")
+    parameters = inner_object(one, "extra", "invocation_params")
     span.tools = tools_of(first_of(parameters, "tools", "functions"))
 
 

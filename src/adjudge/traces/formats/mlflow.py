@@ -13,7 +13,7 @@ from adjudge.traces.values import (
     Object,
     first_of,
     inner,
-    object_in,
+    inner_object,
     objects,
     parsed,
     seconds_at,
@@ -24,7 +24,7 @@ _SESSION = ("mlflow.trace.session", "session_id")
 
 
 def _span(one: Object, trace: str) -> TraceSpan:
-    given = {key: _opened(key, value) for key, value in object_in(one, "attributes").items()}
+    given = {key: _opened(key, value) for key, value in inner_object(one, "attributes").items()}
     status = one.get("status")
     code = first_of(status, "code", "status_code") if isinstance(status, Mapping) else status
     failed = is_error(code)
@@ -51,7 +51,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         id = str(inner(one, "info", "trace_id") or inner(one, "info", "request_id") or "")
         spans = [_span(span, id) for span in objects(inner(one, "data", "spans"))]
         row = row_of(id, spans)
-        session = text_at(object_in(one, "info", "trace_metadata"), *_SESSION)
+        session = text_at(inner_object(one, "info", "trace_metadata"), *_SESSION)
         columns = {**row.columns, **present(session_id=session or None)}
         state = inner(one, "info", "state")
         ended = row.trajectory.ended or (str(state).lower() if state else None)

@@ -9,7 +9,15 @@ from typing import Any
 from adjudge.traces.otel import DETAILS, is_error, read_events, span_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.spans import TraceSpan, by_trace, trajectory_of_spans
-from adjudge.traces.values import Object, first_of, number, object_in, objects, seconds_at, text_at
+from adjudge.traces.values import (
+    Object,
+    first_of,
+    inner_object,
+    number,
+    objects,
+    seconds_at,
+    text_at,
+)
 
 _DEEPEST = 100
 _SCALARS = ("stringValue", "boolValue", "doubleValue", "string_value", "bool_value", "double_value")
@@ -57,7 +65,7 @@ def _spans(given: Sequence[Object]) -> Iterator[TraceSpan]:
 
 
 def _span(one: Object) -> TraceSpan:
-    status = object_in(one, "status")
+    status = inner_object(one, "status")
     failed = is_error(first_of(status, "code", "status_code"))
     base = TraceSpan(
         text_at(one, "spanId", "span_id"),

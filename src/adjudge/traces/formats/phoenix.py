@@ -11,7 +11,7 @@ from adjudge.traces.spans import TraceSpan, by_trace
 from adjudge.traces.values import (
     Object,
     inner,
-    object_in,
+    inner_object,
     objects,
     parsed_loosely,
     seconds_at,
@@ -27,7 +27,7 @@ def _is_span(one: Object) -> bool:
 
 
 def _span(one: Object) -> TraceSpan:
-    given = {**object_in(one, "attributes")}
+    given = {**inner_object(one, "attributes")}
     given |= {key.removeprefix(_PREFIX): one[key] for key in one if key.startswith(_PREFIX)}
     failed = is_error(one.get("status_code"))
     base = TraceSpan(

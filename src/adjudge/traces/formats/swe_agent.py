@@ -16,8 +16,8 @@ from adjudge.traces.values import (
     as_text,
     first_has,
     inner,
+    inner_object,
     number,
-    object_in,
     objects,
     text_at,
     usage_of,
@@ -27,7 +27,7 @@ _SHELL = "bash"
 
 
 def _finished(made: Trajectory, one: Object) -> Trajectory:
-    info = object_in(one, "info")
+    info = inner_object(one, "info")
     stats = info.get("model_stats")
     calls = int(number(inner(stats, "api_calls")) or 0)
     usage = usage_of(stats, calls) or (Usage(calls) if calls else None)

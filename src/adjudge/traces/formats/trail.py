@@ -9,7 +9,7 @@ from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.otel import is_error, span_of
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.spans import TraceSpan
-from adjudge.traces.values import Object, first_has, object_in, objects, seconds_at, text_at
+from adjudge.traces.values import Object, first_has, inner_object, objects, seconds_at, text_at
 
 _DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 
@@ -52,7 +52,7 @@ def _span(one: Object, parent: str | None) -> TraceSpan:
         }
         for event in objects(one.get("events"))
     ]
-    return span_of(base, object_in(one, "span_attributes"), events)
+    return span_of(base, inner_object(one, "span_attributes"), events)
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:

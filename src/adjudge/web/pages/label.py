@@ -185,7 +185,7 @@ def _work_data(
 
 def _summary(work: Labelling, who: str) -> JsonDict:
     """What an annotator said, at the end: nothing in it comes from a verdict."""
-    own = [one for one in work.everybodys() if one.annotator == who]
+    own = list(work.labels(who))
     given = Counter(str(one.answer) for one in own if one.state == "given")
     return {
         "answers": dict(given.most_common()),
@@ -199,7 +199,7 @@ def _so_far(work: Labelling) -> JsonDict:
     """How sure the number is by the labels alone. With the judge's help it may be surer, and
     whether it is would tell annotators after each label how often the judge agrees with them.
     """
-    found = labels_so_far(work.everybodys(), work.judged.scale)
+    found = labels_so_far(work.labels(), work.judged.scale)
     too_few_rows = found.more is not None and found.rows + found.more > work.rows
     return {**found._asdict(), "too_few_rows": too_few_rows}
 

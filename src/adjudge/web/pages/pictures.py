@@ -12,13 +12,13 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import AdjudgeError
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.browse import judges_in
 from adjudge.ledger.course import Stretch, course_of
-from adjudge.ledger.file import holds_labels, read_meta
+from adjudge.ledger.file import holds_labels, read_judges, read_meta
 from adjudge.ledger.records import records
 from adjudge.results.cost import cost_of
 from adjudge.results.order_rates import OrderRates, order_rates
@@ -74,7 +74,7 @@ def show(request: Request) -> Response:
 def _asked_in(library: Library, place: RunPlace) -> dict[str, _Asked]:
     def read() -> dict[str, _Asked]:
         with reading(place.folder) as connection:
-            known = judges_of(read_meta(connection).get("configuration"))
+            known = read_judges(connection)
             return {
                 judge: _of(connection, judge, known.get(judge)) for judge in judges_in(connection)
             }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
-from itertools import islice
+from itertools import islice, zip_longest
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,11 +16,11 @@ from starlette.routing import Route
 from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.instance import STEPS
 from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
-from adjudge.domain.record import Fields, JudgmentRecord, PairwiseDetail, VoteRecord
+from adjudge.domain.judge_configuration import JudgeConfiguration
+from adjudge.domain.record import Fields, JudgmentRecord, VoteRecord
 from adjudge.errors import RunError
 from adjudge.ledger.browse import judges_in, neighbours, same_text
-from adjudge.ledger.file import FILE, read_meta
+from adjudge.ledger.file import FILE, read_judge
 from adjudge.ledger.records import records
 from adjudge.ledger.row_groups import RowJudgment, are_in_turn, row_group
 from adjudge.rag.dimensions import kept_dimensions
@@ -123,36 +123,32 @@ def row_data(
     *,
     whole: bool = False,
     prompts: bool = True,
-    elsewhere: bool = True,
+    copied: bool = False,
 ) -> JsonDict:
     """A judgment as the page shows it. Who calls this says so to the label sessions: whoever labels
     the row later was not blind.
 
-    ``prompts``: with what was sent; ``elsewhere``: with rows of the same text.
+    ``prompts``: with what was sent; ``copied``: for others to read, without names, code
+    of this machine and rows of the same text.
     """
     judge, row, is_agent = found.judge, found.row, isinstance(found.detail, AgentDetail)
     with reading(place.folder) as connection:
-        judges = judges_of(read_meta(connection).get("configuration"))
-        configuration = judges.get(judge, JudgeConfiguration())
+        configuration = read_judge(connection, judge)
         several = several_criteria(configuration)
         group = _group(connection, found, several)
         per_row = len(several) if are_in_turn(connection, judge, several) else 1
         before, behind = neighbours(connection, group, found.index)
         small = (place.folder / FILE).stat().st_size < _LOOKED_THROUGH
-        votes = found.votes or ()
-        sent = (
-            [None] * len(votes)  # of steps as they were shortened: not made again
-            if is_agent or not prompts
-            else shown_prompts(connection, judge, row - 1)
-        )
-        alike = elsewhere and small and not is_agent
-        same = same_text(connection, judge, row - 1) if alike else []
+        made_again = prompts and not is_agent  # steps were shortened
+        sent = shown_prompts(connection, judge, found.index) if made_again else []
+        alike = small and not is_agent and not copied
+        same = same_text(connection, judge, found.index) if alike else []
         own = next(one for one in group if one.index == found.index)
         trials = trials_in(connection, group, own) if is_agent and small else []
     shown = replace(found, votes=None, fields={} if is_agent else found.fields).to_dict()
     people = people_said(place, found)
-    systems = found.detail.system_names if isinstance(found.detail, PairwiseDetail) else ()
-    titles = {one.name: one.title for one in kept_dimensions(configuration.dimensions)}
+    if people and copied:
+        people = people.without_names()
     return {
         "row": row,
         "number": found.index // per_row + 1,
@@ -168,25 +164,39 @@ def row_data(
         "verdict": found.verdict,
         "explanation": _begins(found.explanation),
         "reason": _begins(found.reason),
-        "fields": _fields(found, systems, whole=whole),
+        "fields": _fields(found, whole=whole),
         "more": {
             name: value
             for name, value in shown.items()
             if name not in _SHOWN_APART and value not in (None, [], {}, False)
         },
-        "votes": [
-            {**_vote(vote, prompt, systems, whole=whole), "about": _about(prompt, titles)}
-            for vote, prompt in zip(votes, sent, strict=True)
-        ],
+        "votes": _votes(found, sent, configuration, whole=whole),
         **_looked_into(found, shown, configuration),
-        "python": as_python(place, judge, row),
+        "python": None if copied else as_python(place, judge, row),
         "same": same,
         "row_measures": [{name: getattr(one, name) for name in _OF_A_MEASURE} for one in group],
         "trials": [{"row": one.row, "id": one.id} for one in trials],
     }
 
 
-def _fields(found: JudgmentRecord, systems: Sequence[str], *, whole: bool) -> list[JsonDict]:
+def _votes(
+    found: JudgmentRecord,
+    sent: Sequence[ShownPrompt | None],
+    configuration: JudgeConfiguration,
+    *,
+    whole: bool,
+) -> list[JsonDict]:
+    titles = {one.name: one.title for one in kept_dimensions(configuration.dimensions)}
+    return [
+        {
+            **_vote(vote, prompt, found.systems, whole=whole),
+            "about": titles.get(prompt.criterion) if prompt else None,
+        }
+        for vote, prompt in zip_longest(found.votes or (), sent)
+    ]
+
+
+def _fields(found: JudgmentRecord, *, whole: bool) -> list[JsonDict]:
     """What was judged, and what was shown beside it: what explanations quote is marked."""
     votes, is_agent = found.votes or (), isinstance(found.detail, AgentDetail)
     explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
@@ -195,7 +205,7 @@ def _fields(found: JudgmentRecord, systems: Sequence[str], *, whole: bool) -> li
         one
         for name in _in_reading_order(found.fields)
         if name not in _OF_STEPS or (STEPS not in found.fields and not is_agent)
-        for one in _texts(name, found.fields[name], quotes, systems, whole=whole)
+        for one in _texts(name, found.fields[name], quotes, found.systems, whole=whole)
     ]
 
 
@@ -349,11 +359,6 @@ def _vote(
         "left_out": 0 if whole else max(0, len(text) - LONGEST),
         "prompt": _prompt(prompt, whole=whole) if prompt else None,
     }
-
-
-def _about(prompt: ShownPrompt | None, titles: Mapping[str, str]) -> str | None:
-    """Of a RAG answer: the dimension that a vote is about, where its prompt tells."""
-    return titles.get(prompt.criterion) if prompt else None
 
 
 def _named(option: str | None, systems: Sequence[str]) -> str | None:

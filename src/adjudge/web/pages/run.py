@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from adjudge.domain.instance import STEPS
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
-from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
+from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
@@ -45,7 +45,7 @@ from adjudge.ledger.columns import (
 )
 from adjudge.ledger.conditions import WrongCondition, read_condition, written_names
 from adjudge.ledger.figures import Figures, figures_of
-from adjudge.ledger.file import read_meta
+from adjudge.ledger.file import read_judge, read_meta
 from adjudge.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
@@ -62,7 +62,6 @@ from adjudge.web.views import view_query
 _PATIENCE = 0.4
 """Seconds for which one step of a search goes on that continues by itself."""
 _MOST_COLUMNS = 20
-_NOTHING_KNOWN = KnownColumns()
 _PASSING = ("part", "searched", "go")
 """What an address says for one step alone."""
 
@@ -154,7 +153,7 @@ def _listed(
     asked: QueryParams,
 ) -> _Listed:
     facts = read_meta(connection)
-    configuration = configuration_of(facts, judge)
+    configuration = read_judge(connection, judge)
     people = people_by_row(library, place, judge)
     known = known_columns(connection, library, place, judge, configuration, people)
     problem = None
@@ -180,10 +179,6 @@ def _judge_data(listed: _Listed) -> JsonDict:
         "dimensions": dimensions_of(listed.configuration),
         "counts": counts_of(listed.configuration),
     }
-
-
-def configuration_of(facts: JsonObject, judge: str) -> JudgeConfiguration:
-    return judges_of(facts.get("configuration")).get(judge, JudgeConfiguration())
 
 
 def known_columns(
@@ -281,7 +276,7 @@ def filters_in(library: Library, place: RunPlace, asked: QueryParams, judge: str
     """Everything that an address asks of judgments."""
     people = people_by_row(library, place, judge)
     with reading(place.folder) as connection:
-        configuration = configuration_of(read_meta(connection), judge)
+        configuration = read_judge(connection, judge)
         known = known_columns(connection, library, place, judge, configuration, people)
     filters = filters_of(asked, judge, people, known)
     return of_these_steps(filters, library, place, asked)
@@ -295,7 +290,7 @@ def _people_counts(
     if not people:
         return {}
     others = without(listed.asked, "people")
-    base = filters_of(others, listed.judge, known=listed.known)
+    base = filters_of(others, listed.judge, people, listed.known)
     base = of_these_steps(base, library, place, others)
     left = rows_of(connection, base)
     found: dict[str, set[int]] = {}
@@ -424,16 +419,14 @@ def show_figures(request: Request) -> Response:
     place, asked = site.library.find(request.path_params["run"]), request.query_params
     with reading(place.folder) as connection:
         judge = judge_asked(asked, judges_in(connection))
-        known = judges_of(read_meta(connection).get("configuration"))
+        configuration = read_judge(connection, judge)
     kept = {name: value for name, value in asked.items() if name != "judge"}
     data = {
         "run": {"id": place.id},
         "judge": judge,
         "asked": kept,
-        "criteria_names": [
-            str(one.get("name")) for one in known.get(judge, JudgeConfiguration()).criteria
-        ],
-        "dimensions": dimensions_of(known.get(judge, JudgeConfiguration())),
+        "criteria_names": [str(one.get("name")) for one in configuration.criteria],
+        "dimensions": dimensions_of(configuration),
         "live": site.library.is_live(place),
         "figures": figures_data(site.library, place, judge),
     }
@@ -464,8 +457,8 @@ def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
 def filters_of(
     asked: QueryParams,
     judge: str,
-    people: Mapping[int, PeopleSaid] | None = None,
-    known: KnownColumns = _NOTHING_KNOWN,
+    people: Mapping[int, PeopleSaid],
+    known: KnownColumns,
 ) -> Filters:
     """What an address asks for."""
     stand = asked.get("people") or None
@@ -476,7 +469,7 @@ def filters_of(
     where, sort = asked.get("where", "").strip(), asked.get("sort") or "worst"
     rows = rows_in(asked.getlist("tick") or asked.getlist("rows"))
     if stand:
-        said = frozenset(row for row, one in (people or {}).items() if one.stand == stand)
+        said = frozenset(row for row, one in people.items() if one.stand == stand)
         rows = said if rows is None else said & rows
     return Filters(
         judge=judge,
@@ -529,8 +522,7 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
 def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
     """With the judge's identity: one hash over everything that decides its verdicts."""
     with reading(place.folder) as connection:
-        judges = judges_of(read_meta(connection).get("configuration"))
-        configuration = judges.get(judge, JudgeConfiguration())
+        configuration = read_judge(connection, judge)
         several = len(configuration.criteria) > 1
         found = figures_of(connection, judge, whole=not is_large(place), several=several)
     return found, judge_identity(configuration)

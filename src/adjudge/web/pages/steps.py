@@ -18,6 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.frozen import plain
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
@@ -34,7 +35,6 @@ from adjudge.results.trajectories import (
     facts_in,
     judged_row,
     measures_of_row,
-    step_data,
     steps_of,
 )
 from adjudge.runs.folder import reading
@@ -114,7 +114,7 @@ def steps_data(site: Site, request: Request, found: StepsPlace, first: int = 0) 
             "failed": len(counts.errors),
             "tools": dict(counts.tools),
             "agents": list(counts.agents),
-            "window": [step_data(step) for step in steps] if _is_script(request) else [],
+            "window": [plain(step) for step in steps] if _is_script(request) else [],
             "drawn": Markup("") if _is_script(request) else steps_html(steps, frame, language),
             "times": _times(request, found, language),
             "address": found.address(root),
@@ -181,7 +181,7 @@ def show_step(request: Request) -> Response:
     data = {
         **_head(found),
         "step": number,
-        "data": step_data(step) if _is_script(request) else None,
+        "data": plain(step) if _is_script(request) else None,
         "drawn": Markup("") if _is_script(request) else steps_html([step], frame, language),
         "raw": [piece.text for piece in raw.pieces],
         "characters": raw.characters,

@@ -15,10 +15,7 @@ from importlib.util import find_spec
 from urllib.parse import SplitResult, urlsplit
 
 from adjudge.engine.backends.ray.place import RAY
-from adjudge.errors import (
-    RunError,
-    SetupError,
-)
+from adjudge.errors import RunError, SetupError
 
 _ADDRESS = "RAY_ADDRESS"
 _AUTHENTICATION = "RAY_AUTH_MODE"
