@@ -37,7 +37,16 @@ class Lane(NamedTuple):
 class TimeAxis(NamedTuple):
     seconds: float
     lanes: Sequence[Lane]
-    tabbed: bool
+    steps: int
+    """All of them, drawn or not."""
+
+    @property
+    def drawn(self) -> int:
+        return sum(len(one.bars) for one in self.lanes)
+
+    @property
+    def tabbed(self) -> bool:
+        return self.steps <= _MOST_STOPS
 
 
 def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis:
@@ -57,7 +66,7 @@ def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis
         for actor in dict.fromkeys(one.actor for one in times)
         if actor in dict(most)
     ]
-    return TimeAxis(whole, lanes, len(times) <= _MOST_STOPS)
+    return TimeAxis(whole, lanes, len(times))
 
 
 def _bar(one: StepTime, whole: float, link: str) -> TimeBar:
