@@ -36,7 +36,16 @@ class ActorBars(NamedTuple):
 class TimeAxis(NamedTuple):
     seconds: float
     lanes: Sequence[ActorBars]
-    tabbed: bool
+    steps: int
+    """All of them, drawn or not."""
+
+    @property
+    def drawn(self) -> int:
+        return sum(len(one.bars) for one in self.lanes)
+
+    @property
+    def tabbed(self) -> bool:
+        return self.steps <= MOST_STOPS
 
 
 def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis:
@@ -56,7 +65,7 @@ def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis
         for actor in dict.fromkeys(one.actor for one in times)
         if actor in busiest
     ]
-    return TimeAxis(whole, lanes, len(times) <= MOST_STOPS)
+    return TimeAxis(whole, lanes, len(times))
 
 
 def _bar(one: StepTime, whole: float, link: str) -> TimeBar:
