@@ -37,7 +37,11 @@ COMMANDS = (
     "pairwise_helpfulness --check-positional-bias"
     " --run runs/pairs",
     "rag --csv examples/rag.csv --run runs/rag",
+    "init rag --language ru",
+    "run eval.yaml --run runs/rag-ru",
 )
+ROWS = "scrollTo(0, document.querySelector('table.rows').getBoundingClientRect().top - 150)"
+"""Where the rows of a run begin."""
 LINKS = "links => links.map(link => [link.textContent.trim(), link.getAttribute('href')])"
 
 
@@ -55,7 +59,7 @@ PAGES = (
     Picture("run", "{dates}?row=19", 800),
     Picture("label", "{dates}/label?annotator=cleo", 560),
     Picture("trust", "{dates}/trust", 820),
-    Picture("rag-ru", "{rag}?row=6", 800, "ru"),
+    Picture("rag-ru", "{rag-ru}?row=6", 800, "ru"),
 )
 REPORT = Picture("report", "reports", 960)
 DIMENSIONS = "scrollTo(0, document.querySelectorAll('h2')[1].getBoundingClientRect().top - 20)"
@@ -92,6 +96,8 @@ def shoot(browser: Browser, picture: Picture, addresses: list[str], out: Path) -
         page.goto(address)
     if picture is REPORT:
         page.evaluate(DIMENSIONS)
+    elif "?row=" in picture.address:
+        page.evaluate(ROWS)
     page.wait_for_timeout(500)
     page.screenshot(path=out / f"{picture.name}.png")
     page.close()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from adjudge.results.numbers import percent_range
+from adjudge.messages import render
+from adjudge.results.cost import dollars
+from adjudge.results.numbers import level_text, percent_range
 from adjudge.stats.intervals import Interval
 
 
@@ -14,3 +16,9 @@ from adjudge.stats.intervals import Interval
 )
 def test_an_interval_never_reads_as_one_number(limits: tuple[float, float], shown: str) -> None:
     assert str(percent_range(Interval(*limits, 0.95))) == shown
+
+
+def test_levels_and_money_have_the_marks_of_their_language() -> None:
+    assert (level_text(0.975), dollars(0.4426), dollars(0)) == ("97.5%", "$0.4426", "$0")
+    assert render(level_text(0.975), "ru") == "97,5 %"
+    assert render(dollars(0.4426), "ru") == "$0,4426"

@@ -60,4 +60,4 @@ def percent_range(found: Interval) -> Message:
 
 def level_text(level: float) -> Message:
     """A level of confidence in percent, never rounded to another one: 95%, 97.5%, 99.9%."""
-    return Message("{level:.6g}%", level=100 * level)
+    return term("percent", "{level:.6g}%", level=100 * level)

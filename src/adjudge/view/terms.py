@@ -51,6 +51,7 @@ _FIGURES: Mapping[str, Message] = {
     "quadratic kappa": Message("quadratic kappa"),
     "weighted kappa": Message("weighted kappa"),
     "alpha": Message("alpha"),
+    "ECE by chance": Message("ECE by chance"),
     "macro precision": Message("macro precision"),
     "macro recall": Message("macro recall"),
     "macro F1": Message("macro F1"),
