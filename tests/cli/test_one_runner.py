@@ -352,3 +352,22 @@ def test_every_command_counts_by_the_projects_prices(
     done = adjudge(tmp_path, *words, "--dry-run", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["results"][0]["cost_usd"]["upper"] > 0
+
+
+def test_a_resumed_run_counts_the_answers_of_its_target_by_the_prices_it_keeps(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "rows.csv").write_text("id,question\na,Q1\nb,Q2\nc,Q3\n")
+    (tmp_path / "prices.yaml").write_text("scripted: {input: 1000, output: 2000}\n")
+    (tmp_path / "ask.txt").write_text("{question}")
+    asked = {"target": {"model": "scripted", "prompts": ["ask.txt"]}, "data": "rows.csv"}
+    judges = [{"kind": "aspect", "criteria": "It is short."}]
+    (tmp_path / "eval.yaml").write_text(
+        json.dumps({**asked, "models": ["scripted"], "judges": judges})
+    )
+    run = ("run", "eval.yaml", "--yes")
+    adjudge(tmp_path, *run, "--prices", "prices.yaml", "--max-calls", "2")
+    done = adjudge(tmp_path, *run, "-o", "out.jsonl")
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [row["input"]["cost"] > 0 for row in rows] == [True] * 3

@@ -38,7 +38,7 @@ _LAST_WORDS = re.compile(
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
 _TO_BE_FILLED = re.compile(
-    r"(?=[\s\S]*[^\W\d_]{2})"
+    r"(?=[\s\S]*(?:[^\W\d_]{2}|\.\.|…|__))"  # [0] and [A] point at something
     r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*",
     re.IGNORECASE,
 )
