@@ -41,7 +41,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     judge = model(lambda asked: "FAIL" if "Ждите" in asked else "PASS")
     AspectCritic("Вежливо?", judge, name="вежливость").evaluate(rows, run=root / "russian")
     RagEvaluator(gives()).evaluate([ROW], run=root / "rag")
-    texts = (
+    texts: tuple[tuple[str, str, str, list[str], str], ...] = (
         ("a", "- a list", "3", ["one", "Two words"], "x"),
         ("b", "2024-01-01", "12", ["two"], ""),
         ("c", "...", "1e3", [], "y"),

@@ -44,7 +44,7 @@ CELL = int(os.environ.get("ADJUDGE_PAGE_CELL", "200000"))
 AT_ONCE = int(os.environ.get("ADJUDGE_PAGE_AT_ONCE", "40"))
 """Ten million characters and two hundred requests with make test-browser."""
 LINKS = ("href", "src", "action", "hx-get", "hx-post", "hx-push-url", "data-link", "data-events")
-OURS = ("/", "#main", "#list", "data:,")
+OURS = ("/", "#main", "#rows", "data:,")
 
 
 class Elements(HTMLParser):
