@@ -119,6 +119,8 @@ def test_two_are_the_page_of_two_and_others_are_held_back(page: Page) -> None:
     apart = page.data(_address(page, "first", "second", "dates"))
     assert [one["name"] for one in apart["criteria"]] == ["kind", "short"]
     assert apart["criteria"][0]["runs"][2]["mean"] is None
+    base = f"{_address(page, 'first', 'second', 'dates')}&base={page.run('dates')[5:]}"
+    assert "shares a judge and criteria with A" in page.get(base).text
 
 
 def test_each_target_has_its_own_mean(tmp_path: Path) -> None:
