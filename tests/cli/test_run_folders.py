@@ -373,7 +373,7 @@ def test_the_money_shown_is_the_whole_runs() -> None:
     watch = Watch(lambda: 2, PriceTable.load(), quiet=True)
     watch.on_result(result, Spent(calls=7, usd=2.5))
     watch.on_result(result, Spent(calls=8, usd=2.75, unpriced=1))
-    assert "$2.75, price not known" in watch.note()
+    assert "$2.7500, price not known" in watch.note()
 
 
 @pytest.mark.parametrize("name", ["ledger.lock", "ledger.sqlite-journal", "ledger.sqlite-wal"])
