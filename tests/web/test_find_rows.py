@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from adjudge import AspectCritic, Instance
 from adjudge.ledger.columns import KnownColumns
 from adjudge.ledger.conditions import WrongCondition, read_condition
 from adjudge.rag import RagEvaluator
+from adjudge.web.views import read_views
 from support.agent_runs import agent_run
 from support.labels import judged_by_two, model
 from support.page import Page, served
@@ -321,3 +324,15 @@ def test_no_value_gets_into_the_text_of_a_query() -> None:
     assert read_condition("d > ,5", known).values["w1"] == pytest.approx(0.5)
     with pytest.raises(WrongCondition, match="at character 5"):
         read_condition("d = x", known)
+
+
+def test_two_servers_that_save_views_at_once_lose_none(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from adjudge.web.views import save_view\n"
+        "for n in range(40): save_view(Path(sys.argv[1]), sys.argv[2] + str(n), 'verdict=FAIL')"
+    )
+    both = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path), name]) for name in ("a", "b")
+    ]
+    assert [one.wait(60) for one in both] == [0, 0]
+    assert len(read_views(tmp_path)) == 80

@@ -31,7 +31,7 @@ def current_project() -> Project:
 
 
 def choose_language(typed: str | None) -> str:
-    """The language that was typed, else the project's; what is printed is in it, too."""
+    """The language that was typed, else the project's; messages are printed in it from now on."""
     language = typed or current_project().language or "en"
     use_language(language)
     return language

@@ -1,4 +1,4 @@
-"""What a test is told of a group or of an eval file: the decision, and whether a run is worse."""
+"""What a test learns about a group or an eval file: the decision, and whether a run is worse."""
 
 from __future__ import annotations
 

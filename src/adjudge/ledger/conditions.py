@@ -75,6 +75,9 @@ class _Token(NamedTuple):
         """``and``, ``or`` or ``not``, where it is one of these."""
         return _IN_WORDS.get(self.text.casefold(), "") if self.kind == "word" else ""
 
+    def wrong(self, message: Message) -> WrongCondition:
+        return WrongCondition(self.start, self.end, message)
+
 
 def read_condition(text: str, known: KnownColumns) -> Condition:
     """The SQL of an expression; a WrongCondition says what is wrong with it."""
@@ -86,7 +89,7 @@ def read_condition(text: str, known: KnownColumns) -> Condition:
     sql = reader.either(0)
     rest = reader.now
     if rest.kind != "end":
-        raise reader.wrong(rest, Message("expected and, or, or the end"))
+        raise rest.wrong(Message("expected and, or, or the end"))
     return Condition(text, sql, reader.binder.values)
 
 
@@ -121,9 +124,6 @@ class _Reader:
         self._at += token.kind != "end"
         return token
 
-    def wrong(self, token: _Token, message: Message) -> WrongCondition:
-        return WrongCondition(token.start, token.end, message)
-
     def either(self, depth: int) -> str:
         return self._joined("or", lambda: self._both(depth))
 
@@ -139,7 +139,7 @@ class _Reader:
 
     def _not(self, depth: int) -> str:
         if depth > _DEEPEST:
-            raise self.wrong(self.now, Message("there are more than {most} levels", most=_DEEPEST))
+            raise self.now.wrong(Message("there are more than {most} levels", most=_DEEPEST))
         if self.now.joins == "not":
             self._take()
             return f"NOT {self._not(depth + 1)}"
@@ -147,7 +147,7 @@ class _Reader:
             begins = self._take()
             found = self.either(depth + 1)
             if (self.now.kind, self.now.text) != ("sign", ")"):
-                raise self.wrong(begins, Message("this parenthesis is not closed"))
+                raise begins.wrong(Message("this parenthesis is not closed"))
             self._take()
             return found
         return self._test()
@@ -156,14 +156,13 @@ class _Reader:
         name = self._take()
         self._tests += 1
         if self._tests > _MOST_TESTS:
-            raise self.wrong(name, Message("there are more than {most} tests", most=_MOST_TESTS))
+            raise name.wrong(Message("there are more than {most} tests", most=_MOST_TESTS))
         if name.kind not in ("word", "quote") or name.joins:
-            raise self.wrong(name, Message("expected the name of a column"))
+            raise name.wrong(Message("expected the name of a column"))
         name = name._replace(text=self._known.spelled(name.text))
         column = find_column(name.text, self._known, self.binder)
         if column is None:
-            raise self.wrong(
-                name,
+            raise name.wrong(
                 Message(
                     "no column is called {name!r}; the columns are {known}",
                     name=name.text,
@@ -175,12 +174,12 @@ class _Reader:
         sign = self._take()
         value = self._take()
         if value.kind not in ("word", "quote"):
-            raise self.wrong(value, Message("expected a value behind {sign}", sign=sign.text))
+            raise value.wrong(Message("expected a value behind {sign}", sign=sign.text))
         return self._compared(name, column, sign, value)
 
     def _bare(self, name: _Token, column: Column) -> str:
         if name.text == WORDS:
-            raise self.wrong(name, Message("expected ~ and words behind text"))
+            raise name.wrong(Message("expected ~ and words behind text"))
         if column.kind == "yes":
             return f"coalesce(({column.sql}) <> 0, 0)"
         if column.texts:
@@ -189,14 +188,13 @@ class _Reader:
 
     def _compared(self, name: _Token, column: Column, sign: _Token, value: _Token) -> str:
         if column.kind == "yes":
-            raise self.wrong(
-                sign,
+            raise sign.wrong(
                 Message("{name} is yes or no: write {name} or not {name} alone", name=name.text),
             )
         if sign.text in ("~", "!~"):
             held = self._contains(column, value)
         elif name.text == WORDS:
-            raise self.wrong(sign, Message("expected ~ and words behind text"))
+            raise sign.wrong(Message("expected ~ and words behind text"))
         elif sign.text in ("=", "==", "!="):
             held = self._equals(column, value)
         else:
@@ -227,7 +225,7 @@ class _Reader:
     def _number(self, value: _Token) -> float:
         number = read_number(value.text)
         if number is None:
-            raise self.wrong(value, _no_number(value.text))
+            raise value.wrong(_no_number(value.text))
         return number
 
 

@@ -238,7 +238,7 @@ def run_diff(
     by: str | None = None,
 ) -> Iterator[RunDiff]:
     """Compare two run folders. ``cluster``: the column whose rows belong together. ``id``: the
-    column that names the rows, where the runs were not told of it. ``by``: the column that rows are
+    column that names the rows, where the runs do not name it. ``by``: the column that rows are
     told apart by.
     """
     infos = [run_info(folder) for folder in (one, two)]

@@ -25,7 +25,7 @@ _ANSWERED = (
 
 
 class KnownVotes(Known):
-    """The votes that a run holds, or none where there is no run yet."""
+    """The votes that a run holds; none before it has begun."""
 
     once: ClassVar[bool] = True
 

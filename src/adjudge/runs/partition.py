@@ -332,7 +332,7 @@ class _Told:
         self.of_another_judge(event)
 
     def of_another_judge(self, event: Event) -> None:
-        """A row that no judge can judge was told of by the first."""
+        """Of a row that no judge can judge, the first judge's event is enough."""
         if isinstance(event, JudgmentDone):
             self._judgments += 1
             self._unscored += event.result.status is not Status.SCORED

@@ -20,7 +20,7 @@ MOST_ROWS = 100
 
 
 class NoSuchRun(RunError):
-    """There is no run of that name."""
+    """No run has that name."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Agent:
         return get_type_hints(schema)
 
     def manual(self) -> list[tuple[str, str]]:
-        """Each tool as the model is told of it: signature, and the first line of its docstring."""
+        """Each tool as the model sees it: signature, and the first line of its docstring."""
         return [
             (f"{name}{_signature(tool)}", (inspect.getdoc(tool) or "").partition("\n")[0])
             for name, tool in self.toolbox.items()

@@ -21,7 +21,7 @@ class Try:
     """One attempt of one candidate."""
 
     text: str = ""
-    """What was written, as it came."""
+    """What was written, unchanged."""
     code: str = ""
     """The code in it; of plain text the text itself."""
     reasons: tuple[str, ...] = ()

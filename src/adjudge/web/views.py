@@ -5,13 +5,12 @@ one run is asked of the next.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from adjudge.aio.files import writing, written_whole
+from adjudge.aio.files import locked, writing, written_whole
 from adjudge.domain.frozen import json_text
 from adjudge.errors import RunError, SetupError
 
@@ -24,7 +23,7 @@ _KEPT = (
     *("rule", "people", "tool", "errors", "steps", "sort", "columns"),
 )
 """What of an address is a view: not its rows, which are others in the next run."""
-_TURN = threading.Lock()
+_LOCK = "views.lock"
 
 
 class SavedView(NamedTuple):
@@ -93,9 +92,9 @@ def _checked(name: str) -> str:
 
 
 def _change(root: Path, change: Callable[[dict[str, str]], dict[str, str]]) -> None:
-    with _TURN:
+    with writing(root / FILE), locked(root / _LOCK):
         changed = change({one.name: one.query for one in read_views(root)})
         if len(changed) > _MOST:
             raise SetupError("there are {most} views already: delete one first", most=_MOST)
-        with writing(root / FILE), written_whole(root / FILE) as file:
+        with written_whole(root / FILE) as file:
             file.write(json_text(changed).encode())

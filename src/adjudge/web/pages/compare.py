@@ -31,7 +31,7 @@ TABS = (
     "only_a",
     "only_b",
 )
-_SHOWN = 200
+SHOWN = 200
 """Rows of a page of a tab."""
 _HELD = 5_000
 """Rows of each tab that are kept; for those behind them the runs are read again."""
@@ -70,7 +70,7 @@ def show(request: Request) -> Response:
         "counts": {} if held_back else found.counts,
         "moves": [] if held_back else [plain(one) for one in found.moves],
         "first": first,
-        "shown": _SHOWN,
+        "shown": SHOWN,
         "rows": []
         if held_back
         else [plain(one) for one in _page(site, one, two, found, tab, first)],
@@ -85,15 +85,15 @@ def _page(
     site: Site, one: RunPlace, two: RunPlace, found: _Compared, tab: str, first: int
 ) -> list[_Rows]:
     """Rows of a tab from ``first`` on."""
-    if first + _SHOWN <= _HELD or found.counts[tab] <= _HELD:
-        return found.rows[tab][first : first + _SHOWN]
+    if first + SHOWN <= _HELD or found.counts[tab] <= _HELD:
+        return found.rows[tab][first : first + SHOWN]
     what = f"compare {two.id} {site.library.version(two)} {tab} {first}"
     return site.library.kept(one, what, lambda: _further(one, two, tab, first))
 
 
 def _further(one: RunPlace, two: RunPlace, tab: str, first: int) -> list[_Rows]:
     with run_diff(one.folder, two.folder) as found:
-        tabs = _Tabs({**_labels(one), **_labels(two)}, {tab: first}, _SHOWN)
+        tabs = _Tabs({**_labels(one), **_labels(two)}, {tab: first}, SHOWN)
         tabs.fill(found)
     return tabs.rows[tab]
 

@@ -25,12 +25,16 @@ from adjudge.trust.comparison import FEWER, RunComparison, compare_several
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, mean_data
 from adjudge.web.pages import compare
-from adjudge.web.pages.compare import ComparedRow, DrawnDifference, compared_row, drawn_difference
+from adjudge.web.pages.compare import (
+    SHOWN,
+    ComparedRow,
+    DrawnDifference,
+    compared_row,
+    drawn_difference,
+)
 from adjudge.web.site import site_of
 
 MOST_RUNS = 8
-_SHOWN = 200
-"""Rows of a page of the grid."""
 _HELD = 2_000
 """Rows of each kind, by each criterion, that are kept."""
 _TABLE = (
@@ -114,8 +118,8 @@ def show(request: Request) -> Response:
         "count": found.counts[kind],
         "held": len(kept),
         "first": first,
-        "shown": _SHOWN,
-        "rows": [] if held_back else [plain(one) for one in kept[first : first + _SHOWN]],
+        "shown": SHOWN,
+        "rows": [] if held_back else [plain(one) for one in kept[first : first + SHOWN]],
     }
     return site.answer(request, "compare_several.html.jinja", data)
 
