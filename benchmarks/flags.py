@@ -12,11 +12,13 @@ from __future__ import annotations
 import argparse
 import random
 import resource
+import sys
 import time
 
 from adjudge import EvidenceJudge
 
 SENTENCES = 4
+PORTION = 20  # answers between two lines of progress
 FRAGMENTS, SENTENCES_OF_ONE = 5, 10
 THINGS = ("lamp", "tower", "bridge", "garden", "library", "harbour", "market", "station")
 PLACES = ("Lyon", "Riga", "Porto", "Kazan", "Leeds", "Turin", "Ghent", "Izmir")
@@ -33,7 +35,11 @@ def main() -> None:
     rows = [row(number) for number in range(answers)]
     words = sum(len(one.split()) for some in rows for one in some["contexts"]) / answers
     clock, cpu = time.monotonic(), time.process_time()
-    results = judge.evaluate(rows)
+    results = []
+    for start in range(0, answers, PORTION):
+        results += judge.evaluate(rows[start : start + PORTION])
+        spent = time.process_time() - cpu
+        print(f"{len(results)} of {answers} answers, CPU {spent:.0f} s", file=sys.stderr, flush=True)
     cpu, clock = time.process_time() - cpu, time.monotonic() - clock
     usages = [vote.usage for result in results for vote in result.votes]
     each = sum(usage.prompt_tokens for usage in usages)
