@@ -29,7 +29,7 @@ def test_what_was_not_added_is_hardly_ever_taken_for_known() -> None:
     for number in range(100_000):
         filter_.add(key(number))
     wrong = sum(key(number) in filter_ for number in range(100_000, 200_000))
-    assert wrong < 20
+    assert wrong < 100_000 / 80
     assert key(5) in filter_
     assert key(5) not in BloomFilter()
 

@@ -33,8 +33,8 @@ from adjudge.messages import Message
 if TYPE_CHECKING:
     from adjudge.ledger.ledger import Ledger
 
-_SPENDING = "spending"
-"""The fact under which a ledger keeps the account of its run."""
+_SPENDING, _ENDED = "spending", "ended"
+"""The facts under which a ledger keeps the account of its run, and how that ended."""
 _NO_PRICES = PriceTable({})
 Ask = Callable[[Ballot], Coroutine[object, object, Vote]]
 
@@ -363,17 +363,21 @@ async def recorded(
     open_budget = OpenBudget(
         budget, prices, _account(ledger), lambda account: ledger.note(_SPENDING, account)
     )
+    ended = None
     with calling(open_budget):
-        await ledger.note_all({**run.facts, "ended": None})
+        for name, fact in {**run.facts, _ENDED: ended}.items():
+            ledger.note_soon(name, fact)  # on the disk with what is spent, before that is sent
         try:
             with event_loop.stoppable(lambda: open_budget.stop(stopped)):
                 yield OpenRun(ledger, open_budget, retry_failed=run.retry_failed)
-            await ledger.note("ended", "complete")
+            ended = "complete"
         except HALTS as halt:
-            await ledger.note("ended", str(halt))
+            ended = str(halt)
             raise
         finally:
             ledger.note_soon(_SPENDING, open_budget.closed())
+            if ended:
+                await ledger.note(_ENDED, ended)
 
 
 def _account(ledger: Ledger) -> Account:

@@ -233,8 +233,9 @@ def _make(path: Path, configuration: JsonObject, fork_of: Path | None) -> None:
         if fork_of:
             _keep_answers_only(connection)
         write_meta(connection, {"configuration": configuration, "started": time.time(), **forked})
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # all of it is on the disk, at once
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    with new.open("rb+") as file:
+        os.fsync(file.fileno())  # all of it, at once
     new.replace(path)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 
 from adjudge.domain.vote import Ballot
 from adjudge.ledger.rows import KEY_BYTES
@@ -20,5 +21,11 @@ def key_of(
     version words prompts anew. ``asked``: what the ballot asks, where that is less than all of it.
     """
     name = LIKELIHOOD if ballot.mode == "likelihood" else f"{ballot.template}.jinja"
-    text = f"{asked or ballot.id} {wordings.get(name) or wording(name, ballot.language)} {model}"
+    return _key(asked or ballot.id, wordings.get(name) or wording(name, ballot.language), model)
+
+
+@lru_cache(maxsize=4096)
+def _key(asked: str, words: str, model: str) -> bytes:
+    """A ballot's is wanted when it is looked for, when it is asked, and when it is judged."""
+    text = f"{asked} {words} {model}"
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:KEY_BYTES]

@@ -39,13 +39,13 @@ from adjudge.ledger.rows import (
     with_checksum,
 )
 
-_BITS = 1 << 26
-_KEYS = 4_000_000
+_BITS = 1 << 22
+_KEYS = 250_000
 
 
 class BloomFilter:
-    """A Bloom filter of eight megabytes for four million keys, then of twice as much for twice as
-    many, and so on.
+    """A Bloom filter of half a megabyte for 250,000 keys, then of twice as much for twice as many,
+    and so on: a page of memory that is looked at for the first time costs more than the look.
 
     Of unknown keys, about one in eighty is taken for known by each part that is full.
     """
@@ -212,7 +212,6 @@ class Ledger:
         self._writer.put(
             "DELETE FROM judgments WHERE judge = ? AND number >= ?", (storable(judge), rows)
         )
-        await self._writer.flush()
 
     async def note(self, name: str, value: JsonValue) -> None:
         """Keep a fact about the run."""
