@@ -53,11 +53,9 @@ class Prompt:
     def hash(self) -> str:
         """The SHA-256 of the whole prompt."""
         said = _hashed(self.messages[:-1]).copy()
-        last = [
-            f"[{_quoted(message.role)},{_quoted(message.content)}]"
-            for message in self.messages[-1:]
-        ]
-        said.update(f"{''.join(last)}]".encode())
+        for last in self.messages[-1:]:
+            said.update(f"[{_quoted(last.role)},{_quoted(last.content)}]".encode())
+        said.update(b"]")
         return said.hexdigest()
 
     def followed_by(self, *messages: ChatMessage) -> Prompt:

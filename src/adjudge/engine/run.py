@@ -170,7 +170,7 @@ class RecordedVotes(LiveVotes):
         try:
             # the place is held until the vote is on the disk: whoever kills us loses no more than
             # was under way
-            async with self._room.get(ballot.model, nullcontext()):
+            async with self._room.get(ballot.model) or nullcontext():
                 vote = await self._answer_and_keep(key, ballot)
             promise.set_result(vote)
             return vote

@@ -298,9 +298,7 @@ def vote_row(
 ) -> tuple[object, ...]:
     """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
     rest, columns = _beside(vote), _columns(vote)
-    rest |= message_parts(
-        {**rest, **columns, "explanation": vote.explanation, "reason": vote.reason}
-    )
+    rest |= message_parts({**rest, "explanation": vote.explanation, "reason": vote.reason})
     cast_at = time.time() if at is None else float(at)
     return with_checksum(number, key, *columns.values(), cast_at, json_text(rest) if rest else None)
 

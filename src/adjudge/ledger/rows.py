@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, is_object, object_in
 from adjudge.domain.json_writer import json_writer
 from adjudge.domain.judge_configuration import judges_of
 from adjudge.messages import Message, StoredMessage, pack
@@ -163,18 +163,15 @@ def message_parts(kept: JsonObject) -> JsonDict:
 
 
 def _find_messages(
-    kept: object, path: Sequence[str | int]
+    kept: JsonValue, path: Sequence[str | int]
 ) -> Iterator[tuple[Sequence[str | int], Message]]:
     if isinstance(kept, Message):
         yield path, kept
-    elif isinstance(kept, Mapping):
-        for name, part in kept.items():
-            if type(part) not in _SCALARS:
-                yield from _find_messages(part, [*path, name])
-    elif isinstance(kept, list | tuple):
-        for place, part in enumerate(kept):
-            if type(part) not in _SCALARS:
-                yield from _find_messages(part, [*path, place])
+        return
+    listed = enumerate(kept) if isinstance(kept, list | tuple) else ()
+    for name, part in kept.items() if is_object(kept) else listed:
+        if part and type(part) not in _SCALARS:
+            yield from _find_messages(part, [*path, name])
 
 
 def with_messages(given: JsonObject) -> JsonDict:

@@ -35,6 +35,12 @@ _LAST_WORDS = re.compile(
     r"\s*([^\s:=][^:=]{0,39})\Z",
     re.IGNORECASE,
 )
+_LAST_WORDS_HAVE = re.compile(
+    "verdict|selected|winner|final|вердикт|победитель|give|rate|score|should|must"
+)
+"""One of these is in whatever ``_LAST_WORDS`` finds; in small letters they are found ten times as
+quickly.
+"""
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
 _TO_BE_FILLED = re.compile(
@@ -212,8 +218,8 @@ def _says_otherwise(
 
 def _concluded(explained: str, question: Question) -> Verdict | None:
     """What an explanation ends with, where that is a verdict."""
-    last = _LAST_WORDS.search(explained[-80:].rstrip(" .!*_"))
-    if last:
+    end = explained[-80:].rstrip(" .!*_")
+    if _LAST_WORDS_HAVE.search(end.casefold()) and (last := _LAST_WORDS.search(end)):
         return question.match(last[1], certain=True)
     ending = explained[-_ENDING:]
     if not isinstance(question, Comparison) and "criteri" not in ending and "критери" not in ending:

@@ -156,8 +156,8 @@ def _says_twice(text: str, data: JsonObject, question: Question) -> bool:
     """Whether a name that counts stands in the text more than once: of two values JSON keeps the
     last.
     """
-    counted = [name for name in keys_of(question)[:3] if name in data]
-    repeated = [name for name in counted if text.count(f'"{name}"') > 1]
+    counted = keys_of(question)[:3]
+    repeated = [name for name in counted if name in data and text.count(f'"{name}"') > 1]
     return bool(repeated) and _differ(text)
 
 

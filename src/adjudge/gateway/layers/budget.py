@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cached_property
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
@@ -36,7 +37,7 @@ class Budget:
     """Requests that are sent, repeated ones included."""
     max_tokens: int | None = None
 
-    @property
+    @cached_property
     def by_size(self) -> bool:
         """Whether it matters how long an answer is."""
         return self.max_usd is not None or self.max_tokens is not None
@@ -182,7 +183,10 @@ class OpenBudget(Haltable):
         self._reserved += most
         self._asking[model] += 1
         try:
-            return await self._counted(model, request, ask)
+            reply = await self._counted(model, request, ask)
+            if self.budget.by_size:
+                self.sizes.learn(model, request, reply.usage)
+            return reply
         finally:
             self._reserved -= most
             self._asking[model] -= 1
@@ -204,8 +208,6 @@ class OpenBudget(Haltable):
             self._count(model, None)
             raise
         self._count(model, reply.usage)
-        if self.budget.by_size:
-            self.sizes.learn(model, request, reply.usage)
         return reply
 
     def _count(self, model: str, usage: Usage | None) -> None:

@@ -114,6 +114,8 @@ class Circuit:
         """Whether it ever answered."""
         self.gate = ConcurrencyLimit(_ANY_NUMBER if asked in HAVE_ANSWERED else _FIRST_AT_ONCE)
         self._asked = asked
+        self._well = True
+        """Whether nothing has failed so far."""
         self._unreached = 0
         self._server = _Breaker()
         """Of connections that are not made, whoever asks."""
@@ -123,7 +125,7 @@ class Circuit:
     @property
     def open(self) -> bool:
         """Whether the model is paused for who asks now."""
-        return any(one.paused_until is not None for one in self._breakers())
+        return not self._well and any(one.paused_until is not None for one in self._breakers())
 
     def _breakers(self) -> list[_Breaker]:
         own = self._of_askers.get(_judge()) if self._of_askers else None
@@ -152,8 +154,9 @@ class Circuit:
     def success(self) -> None:
         if not self.answered:
             self.reached()
-        for one in self._breakers():
-            one.close()
+        if not self._well:
+            for one in self._breakers():
+                one.close()
 
     def failure(self, model: str, error: ModelError) -> None:
         """A request failed for good.
@@ -163,6 +166,7 @@ class Circuit:
         if not isinstance(error, Unavailable | RateLimited) and error.status not in _HOPELESS:
             self.success()
             return
+        self._well = False
         cause = self._server if isinstance(error, Unreachable) else self._of_asker()
         most = _IN_A_ROW if self.answered else _AT_FIRST
         for one in self._breakers():

@@ -98,7 +98,7 @@ def openai_messages(request: Request) -> Encoded:
     """The conversation as most providers take it."""
     messages = request.prompt.messages
     turns = [_shared_turn(message.role, message.content) for message in messages[:-1]]
-    turns.extend(_turn(message.role, message.content) for message in messages[-1:])
+    turns += [_turn(message.role, message.content) for message in messages[-1:]]
     return Encoded(f"[{', '.join(turns)}]")
 
 

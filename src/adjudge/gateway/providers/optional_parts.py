@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 from collections.abc import Mapping
@@ -59,8 +58,10 @@ class OptionalParts:
             if self._rejected
             else set()
         )
-        if request.schema is not None and reply.finish == "stop" and not _is_object(reply.text):
-            ignored.add("schema")
+        if request.schema is not None and reply.finish == "stop":
+            text = reply.text.strip()
+            if not (text.startswith("{") and text.endswith("}")):
+                ignored.add("schema")
         if request.seed is not None and not self._capabilities.seed:
             ignored.add("seed")
         if request.logprobs and reply.logprobs is None:
@@ -91,10 +92,3 @@ class OptionalParts:
             ),
             None,
         )
-
-
-def _is_object(text: str) -> bool:
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
