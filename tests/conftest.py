@@ -49,9 +49,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def _no_garbage_stays() -> Iterator[None]:
-    """Few objects may hold much memory: closed ledgers and servers that wait for the collector."""
+    """Few objects may hold much memory: closed ledgers and servers that wait for the collector.
+    What is left then was loaded to stay, and is not looked through again.
+    """
     yield
     gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="session")

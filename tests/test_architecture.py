@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -57,15 +58,44 @@ HEAVY = {
 }
 
 
+Loading = ast.Import | ast.ImportFrom
+
+
+class Parts(NamedTuple):
+    """What the rules look at in a module."""
+
+    loads: tuple[Loading, ...]
+    typed: tuple[Loading, ...]
+    """What only a type checker reads."""
+    asks: tuple[int, ...]
+    """The lines that call something's ``complete``."""
+
+    @property
+    def imports(self) -> tuple[Loading, ...]:
+        return (*self.loads, *self.typed)
+
+
 @cache
-def tree_of(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _trees_go() -> Iterator[None]:
-    yield
-    tree_of.cache_clear()
+def parts_of(path: Path) -> Parts:
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    loads = [node for node in nodes if isinstance(node, Loading)]
+    typed = {
+        inner
+        for node in nodes
+        if isinstance(node, ast.If)
+        and isinstance(node.test, ast.Name)
+        and node.test.id == "TYPE_CHECKING"
+        for inner in node.body
+        if isinstance(inner, Loading)
+    }
+    asks = [
+        node.lineno
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "complete"
+    ]
+    return Parts(tuple(one for one in loads if one not in typed), tuple(typed), tuple(asks))
 
 
 def room_of(path: Path) -> str:
@@ -74,11 +104,11 @@ def room_of(path: Path) -> str:
 
 def imported_rooms(path: Path) -> set[str]:
     names = set()
-    for node in ast.walk(tree_of(path)):
+    for node in parts_of(path).imports:
         if isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
             names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        elif isinstance(node, ast.Import):
+        else:
             names |= {alias.name for alias in node.names}
     return {name.split(".")[1] for name in names if name.startswith("adjudge.")}
 
@@ -97,29 +127,20 @@ def test_imports_run_downwards_only() -> None:
 def test_only_the_engine_asks_models() -> None:
     """So that budget, ledger and cache hold for whatever is asked."""
     askers = [
-        f"{path.relative_to(SOURCE)}:{node.lineno}"
+        f"{path.relative_to(SOURCE)}:{line}"
         for path in MODULES
         if room_of(path) not in ("engine", "gateway")
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "complete"
+        for line in parts_of(path).asks
     ]
     assert not askers
 
 
 def loaded_by(path: Path) -> Iterator[str]:
-    """The modules of ours that a module loads, sooner or later; what only a type checker reads is
-    not loaded.
-    """
-    waiting: list[ast.AST] = [tree_of(path)]
-    while waiting:
-        node = waiting.pop()
+    """The modules of ours that a module loads, sooner or later."""
+    for node in parts_of(path).loads:
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
-        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"):
-            waiting += ast.iter_child_nodes(node)
 
 
 def test_no_module_loads_itself_by_way_of_others() -> None:
@@ -136,7 +157,7 @@ def test_no_module_imports_the_package_it_is_in() -> None:
     assert not [
         path
         for path in MODULES
-        for node in ast.walk(tree_of(path))
+        for node in parts_of(path).imports
         if isinstance(node, ast.Import) and "adjudge" in [alias.name for alias in node.names]
     ]
 
@@ -155,13 +176,8 @@ def test_public_names_are_sorted_and_load() -> None:
 
 
 def test_public_names_are_known_to_type_checkers() -> None:
-    tree = tree_of(SOURCE / "__init__.py")
-    shown = {
-        alias.asname
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    } - {None}
+    imports = parts_of(SOURCE / "__init__.py").imports
+    shown = {alias.asname for node in imports for alias in node.names} - {None}
     assert shown == set(adjudge.__all__)
 
 

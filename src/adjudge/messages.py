@@ -274,9 +274,9 @@ class Translations(NamedTuple):
 @cache
 def read_catalogue(language: str) -> Translations:
     """The catalogue of ``language``; an empty one where there is none."""
-    from importlib.resources import files
+    from pathlib import Path
 
-    path = files("adjudge") / "locales" / language / "LC_MESSAGES" / "adjudge.po"
+    path = Path(__file__).parent / "locales" / language / "LC_MESSAGES" / "adjudge.po"
     return (
         parse_po(path.read_text(encoding="utf-8"))
         if path.is_file()

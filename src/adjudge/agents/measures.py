@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Literal
 
 from adjudge.agents.rules import RULES
@@ -64,7 +64,7 @@ def own_criteria(name: str, language: str) -> Criteria:
 @cache
 def _own(language: str) -> tuple[Criteria, ...]:
     name = f"{language}.yaml"
-    path = files(__package__) / "data" / name
+    path = Path(__file__).parent / "data" / name
     entries = parse_entries(path.read_text(encoding="utf-8"), name, language)
     return tuple(entry.criteria for entry in entries)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from adjudge.domain.light import light_dataclass
@@ -70,7 +70,7 @@ def families() -> Mapping[str, Family]:
     """Name → family, in the order of reports."""
     from adjudge.reading.values import plain_yaml
 
-    folder = files(__package__) / "data"
+    folder = Path(__file__).parent / "data"
     found = sorted(
         (one for one in folder.iterdir() if one.name.endswith(".yaml")), key=lambda one: one.name
     )

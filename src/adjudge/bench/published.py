@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from adjudge.reading.typed_json import read_as
 
@@ -72,5 +72,5 @@ class PublishedResults:
 @cache
 def published_results() -> PublishedResults:
     """Those that come with adjudge."""
-    text = (files("adjudge.bench") / "data" / "published.json").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "data" / "published.json").read_text(encoding="utf-8")
     return read_as(PublishedResults, json.loads(text))

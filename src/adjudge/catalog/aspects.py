@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from adjudge.errors import SetupError
 
@@ -23,7 +23,7 @@ def aspect(name: str, language: str) -> str:
 
 @cache
 def aspects(language: str) -> dict[str, str]:
-    path = files(__package__) / "data" / f"aspects.{language}.json"
+    path = Path(__file__).parent / "data" / f"aspects.{language}.json"
     if not path.is_file():
         raise SetupError(
             "there are no ready-made aspects for language {language!r}", language=language

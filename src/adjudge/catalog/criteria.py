@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 
 from adjudge.catalog.criteria_file import parse_entries, read_entries
@@ -15,7 +14,7 @@ from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.errors import SetupError
 from adjudge.messages import Message, join
 
-_DATA = files(__package__).joinpath("data", "criteria")
+_DATA = Path(__file__).parent / "data" / "criteria"
 _SUFFIX = ".yaml"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 _SENTENCE = re.compile(r"[^.?!]+[.?!]*")
 _WORD = re.compile(r"[\w'’-]+|[,;:]")
@@ -110,5 +110,5 @@ def _words(which: str) -> tuple[str, ...]:
 def _lists() -> dict[str, str]:
     from adjudge.reading.values import plain_yaml
 
-    found: dict[str, str] = plain_yaml(files(__package__) / "data" / "double_barrelled.yaml")
+    found: dict[str, str] = plain_yaml(Path(__file__).parent / "data" / "double_barrelled.yaml")
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.resources import files
 from types import ModuleType
 
 from adjudge.catalog.criteria_file import parse_entries
@@ -29,6 +28,8 @@ def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
             package=package,
             there=there,
         )
+    from importlib.resources import files  # not loaded by those who use ours
+
     folder = files(CRITERIA[package].__name__)
     beside = folder / language
     folder = beside if beside.is_dir() else folder

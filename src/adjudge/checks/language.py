@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from adjudge.checks.check import Check, Observation
 from adjudge.domain.instance import Instance
@@ -45,7 +45,7 @@ _MOST = 20_000
 def _short_words() -> Mapping[str, frozenset[str]]:
     from adjudge.reading.values import plain_yaml
 
-    read = plain_yaml(files(__package__) / "data" / "languages.yaml")
+    read = plain_yaml(Path(__file__).parent / "data" / "languages.yaml")
     return {name: frozenset(words) for name, words in read.items()}
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
 
 import click
@@ -71,12 +69,12 @@ def init(kind: str, folder: Path, force: bool) -> int:
 
 def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, bytes]]:
     """(path, content) of the files of a kind."""
-    place = files("adjudge.cli") / "starters"
+    place = Path(__file__).parent / "starters"
     for part in _PARTS.get(kind, (kind,)):
         yield from _files((place if language == "en" else place / language) / part, PurePosixPath())
 
 
-def _files(place: Traversable, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, bytes]]:
+def _files(place: Path, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, bytes]]:
     for one in sorted(place.iterdir(), key=lambda each: each.name):
         if one.is_file():
             yield path / one.name, one.read_bytes()

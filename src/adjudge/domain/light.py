@@ -41,6 +41,7 @@ else:
             frozen_bases = [one.__dataclass_params__ for one in cls.__mro__[1:] if _is_frozen(one)]
             for one in frozen_bases if frozen else ():
                 one.frozen = False  # else ``dataclass`` would write what refuses, once more
+            cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` writes a signature there
             dataclass(kw_only=kw_only, init=False, repr=False, eq=False)(cls)
             for one in (*frozen_bases, cls.__dataclass_params__):
                 one.frozen = frozen  # what inherits from it is to be frozen, too

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cache
-from importlib.resources import files
 from ipaddress import ip_address
 from math import inf
 from pathlib import Path
@@ -148,7 +147,7 @@ def is_own_server(name: str) -> bool:
 @cache
 def _shipped() -> tuple[Mapping[str, Price], str]:
     """The shipped prices and their date."""
-    shipped = json.loads((files(__package__) / "prices.json").read_bytes())
+    shipped = json.loads(Path(__file__).with_name("prices.json").read_bytes())
     return _prices(shipped["prices"], "prices.json"), str(shipped["dated"])
 
 

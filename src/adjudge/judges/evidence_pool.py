@@ -342,4 +342,4 @@ def _of_claims(sentence: SentenceSupport, claims: Sequence[SentenceSupport]) -> 
 @cache
 def _words(language: str) -> JsonObject:
     check_language(language)
-    return our_yaml(__package__, f"evidence.{language}.yaml")[0]
+    return our_yaml(__file__, f"evidence.{language}.yaml")[0]

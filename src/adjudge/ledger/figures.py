@@ -7,7 +7,7 @@ from array import array
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 from adjudge.stats.intervals import Interval, rows_interval
@@ -203,7 +203,7 @@ def _answers(connection: sqlite3.Connection, judge: str) -> dict[str, list[Answe
 
 
 def _dimensions(connection: sqlite3.Connection, judge: str) -> dict[str, list[AnswerCount]]:
-    query = (files(__package__) / "data" / "dimension_scores.sql").read_text(encoding="utf-8")
+    query = (Path(__file__).parent / "data" / "dimension_scores.sql").read_text(encoding="utf-8")
     found: dict[str, list[AnswerCount]] = {}
     for name, score, count, worth in connection.execute(query, (judge, _MOST_ANSWERS)):
         found.setdefault(name, []).append(AnswerCount(str(score), count, _worth(worth)))

@@ -9,7 +9,6 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
-from importlib.resources import files
 from pathlib import Path
 
 from adjudge.aio.files import locked
@@ -294,7 +293,7 @@ def make_tables(connection: sqlite3.Connection, path: Path) -> None:
 
 def execute_file(connection: sqlite3.Connection, name: str) -> None:
     """Execute the statements of `data/NAME` in the transaction that is open."""
-    text = (files(__package__) / "data" / name).read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "data" / name).read_text(encoding="utf-8")
     for statement in text.split(";\n"):
         connection.execute(statement)
 

@@ -8,9 +8,8 @@ import json
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING
 
 import jinja2
 
@@ -24,9 +23,6 @@ from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Ballot
 from adjudge.errors import SetupError
 from adjudge.prompts.fence import fence, fence_steps, neutral, unfenced
-
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
 
 LIKELIHOOD = "likelihood"
 """How the names of the templates begin that are read by log-probability; their wording counts as
@@ -95,7 +91,7 @@ class Template:
 def load(name: str, language: str) -> Template:
     """The template ``name`` in ``language``."""
     check_language(language)
-    path = files(__package__) / "templates" / language / f"{name}.jinja"
+    path = Path(__file__).parent / "templates" / language / f"{name}.jinja"
     if not path.is_file():
         raise SetupError(
             "no template {name!r} for language {language!r}", name=name, language=language
@@ -121,9 +117,9 @@ def wording(prefix: str, language: str) -> str:
 
 
 @cache
-def _templates(language: str) -> Mapping[str, Traversable]:
+def _templates(language: str) -> Mapping[str, Path]:
     """The files by their names, sorted."""
-    folder = files(__package__) / "templates" / language
+    folder = Path(__file__).parent / "templates" / language
     return {file.name: file for file in sorted(folder.iterdir(), key=lambda file: file.name)}
 
 
@@ -309,7 +305,7 @@ def neutral_instances(
     """
     from adjudge.reading.values import plain_yaml
 
-    texts: list[dict[str, str]] = plain_yaml(files(__package__) / "neutral" / f"{language}.yaml")
+    texts: list[dict[str, str]] = plain_yaml(Path(__file__).parent / "neutral" / f"{language}.yaml")
     found = [{name: text.get(name, text["response"]) for name in fields} for text in texts]
     if compared is None:
         return tuple(Instance(one) for one in found)

@@ -295,7 +295,7 @@ def _ready_made(language: str) -> dict[str, tuple[Place, object]]:
 @cache
 def _data(language: str) -> JsonObject:
     check_language(language)
-    return our_yaml(__package__, f"{language}.yaml")[0]
+    return our_yaml(__file__, f"{language}.yaml")[0]
 
 
 def _dimension(value: object, place: Place, language: str) -> Dimension:

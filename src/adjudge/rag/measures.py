@@ -148,7 +148,7 @@ def _named(name: str, known: Mapping[str, RagMeasure]) -> RagMeasure:
 @cache
 def _read(language: str) -> tuple[Mapping[str, RagMeasure], Mapping[str, Criteria]]:
     check_language(language)
-    given, place = our_yaml(__package__, f"measures.{language}.yaml")
+    given, place = our_yaml(__file__, f"measures.{language}.yaml")
     asked = [
         parse_entry(one, at, language).criteria
         for at, one in list_of(given["checks"], place.at("checks"))

@@ -83,7 +83,7 @@ def _is_month(bare: str, found: int) -> bool:
 @cache
 def fact_words() -> FactWords:
     """The words of the file, read once."""
-    given, place = our_yaml(__package__, "facts.yaml")
+    given, place = our_yaml(__file__, "facts.yaml")
     return FactWords(
         numbers=_numbers(given["numbers"], place),
         ordinals=_numbers(given["ordinals"], place),

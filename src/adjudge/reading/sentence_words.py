@@ -68,7 +68,7 @@ class SentenceWords:
 @cache
 def sentence_words() -> SentenceWords:
     """The words of the file, read once."""
-    given, _ = our_yaml(__package__, "sentences.yaml")
+    given, _ = our_yaml(__file__, "sentences.yaml")
     opening = r"(?:(?:well|ok|okay|sure|yes|great|hi|hello)[,!.]?\s+)?"
     return SentenceWords(
         leading=_words(given, "leading"),

@@ -16,8 +16,6 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, join, reason_of
 
 if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
     from yaml.nodes import MappingNode, Node, SequenceNode
 
 
@@ -44,18 +42,15 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
         raise replace(place, line=1).wrong("is nested too deep") from None
 
 
-def our_yaml(package: str, name: str) -> tuple[JsonObject, Place]:
-    """What a package's own file ``data/name`` says, and where that is."""
-    from importlib.resources import files
-
-    text = (files(package) / "data" / name).read_text(encoding="utf-8")
-    place = load_yaml(
-        text, Place(f"{package.rpartition('.')[2]}/data/{name}", Message("the file")), trusted=True
-    )
+def our_yaml(module: str, name: str) -> tuple[JsonObject, Place]:
+    """What ``data/name`` says, beside the file of a module of ours, and where that is."""
+    folder = Path(module).parent
+    text = (folder / "data" / name).read_text(encoding="utf-8")
+    place = load_yaml(text, Place(f"{folder.name}/data/{name}", Message("the file")), trusted=True)
     return mapping(place.value, place), place
 
 
-def plain_yaml(file: Traversable) -> Any:
+def plain_yaml(file: Path) -> Any:
     """The values in a file of ours, read by libyaml where that is there."""
     import yaml
 

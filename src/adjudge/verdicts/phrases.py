@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 _SECTION = re.compile(r"^=== (\w+)\n", re.MULTILINE)
 _REFERENCE = re.compile(r"<<(\w+)>>")
@@ -27,6 +27,6 @@ def _text(name: str) -> str:
 
 @cache
 def _sections() -> dict[str, str]:
-    text = (files(__package__) / "data" / "phrases.txt").read_text(encoding="utf-8")
+    text = (Path(__file__).parent / "data" / "phrases.txt").read_text(encoding="utf-8")
     _, *parts = _SECTION.split(text)
     return {name: part.strip() for name, part in zip(parts[::2], parts[1::2], strict=True)}

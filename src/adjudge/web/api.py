@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import cast
 
 from starlette.applications import Starlette
@@ -97,7 +97,7 @@ def api_application(
 @cache
 def openapi() -> JsonObject:
     """The description of the API, as OpenAPI 3.1."""
-    found = plain_yaml(files("adjudge.web") / "openapi.yaml")
+    found = plain_yaml(Path(__file__).with_name("openapi.yaml"))
     found["info"]["version"] = __version__
     found["components"]["schemas"] |= openapi_schemas()
     return cast("JsonObject", found)

@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
-from importlib.resources import files
+from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers
@@ -241,7 +241,7 @@ def _stray(scope: Scope, headers: Headers) -> Response:
         ),
     }
     shown = {name: escape(render(text, language)) for name, text in texts.items()}
-    page = (files("adjudge.web") / "stray.html").read_text(encoding="utf-8")
+    page = Path(__file__).with_name("stray.html").read_text(encoding="utf-8")
     nonce = scope["state"]["nonce"]
     return HTMLResponse(page.format(**shown, language=language, nonce=nonce), 403)
 

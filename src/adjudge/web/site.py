@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
-from importlib.resources import files
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -54,7 +53,7 @@ from adjudge.web.spending import Spending
 
 THEME_COOKIE = "adjudge_theme"
 THEMES = ("light", "dark")
-_HOME = files("adjudge.web")
+_HOME = Path(__file__).parent
 _TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",

@@ -11,8 +11,8 @@ import json
 import logging
 import time
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -151,7 +151,7 @@ class PostgresStore:
     def _make_tables(self, connection: Connection) -> None:
         from psycopg.errors import InsufficientPrivilege
 
-        text = (files("adjudge.ledger") / "data" / "postgres.sql").read_text(encoding="utf-8")
+        text = (Path(__file__).parents[1] / "data" / "postgres.sql").read_text(encoding="utf-8")
         try:
             connection.execute(text)
         except InsufficientPrivilege as error:

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import sha256 as hash_of
-from importlib.resources import files
 from pathlib import Path
 from typing import cast, get_args
 
@@ -200,7 +199,7 @@ def _samples(header: Header, before: str, between: str, after: str) -> list[list
         raise SetupError(
             "{path}: its chat template does not begin with a control token", path=header.path
         )
-    text = (files(__package__) / "samples.txt").read_text(encoding="utf-8")
+    text = Path(__file__).with_name("samples.txt").read_text(encoding="utf-8")
     turns = (sample.partition("\n") for sample in text.strip().split("\n---\n"))
     return [
         tokenizer.encode_frame(f"{before}{system}{between}{user}{after}")

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from heapq import heapify, heappop, heappush
-from importlib.resources import files
+from pathlib import Path
 
 _WHITESPACE = r"\x09-\x0d\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -126,7 +126,7 @@ def _pattern() -> re.Pattern[str]:
 
 def _ranges(name: str) -> str:
     """The ranges of one of the files as the inside of a character class."""
-    text = (files(__package__) / f"{name}.txt").read_text(encoding="ascii")
+    text = Path(__file__).with_name(f"{name}.txt").read_text(encoding="ascii")
     bounds = (part.partition("-") for part in text.split())
     return "".join(f"{_escaped(first)}{dash}{_escaped(last)}" for first, dash, last in bounds)
 
