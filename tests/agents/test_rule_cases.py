@@ -11,10 +11,10 @@ import pytest
 from adjudge.agents.expected import Expectations, Order, read_pairs, read_patterns
 from adjudge.agents.matching import ValueComparison
 from adjudge.agents.rules import RULES, RuleResult, measure, measure_all
-from adjudge.checks import patterns
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
+from adjudge.reading import patterns
 from adjudge.reading.values import Place
 
 HERE = Place("here")

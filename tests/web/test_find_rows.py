@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -150,6 +151,96 @@ def test_texts_are_numbers_only_where_they_are_nothing_else(page: Page) -> None:
         assert page.get(f"{run}?where={quote(where)}").status == 400, where
     assert "write 1000 or 1.000" in page.get(f"{run}?where={quote('row > 1,000')}").text
     assert 'own"' not in str(page.data(run)["columns"]), "a column that cannot be sorted by"
+
+
+def test_a_regular_expression_finds_what_python_finds(page: Page) -> None:
+    run = page.run("dates")
+    every = _found(page, run, "")
+
+    def ids(pattern: str) -> set[str]:
+        found = re.compile(pattern, re.IGNORECASE)
+        return {one["id"] for one in every if found.search(one["fields"]["response"])}
+
+    for where, wanted in {
+        r"response ~ /^ROW 1\d /": ids(r"^row 1\d "),
+        r"text ~ /row (3|5) /": ids(r"row (3|5) "),
+        r"response ~ /(?-i:^ROW)/": set(),
+        r"response !~ /\d\d/": {one["id"] for one in every} - ids(r"\d\d"),
+        r"(response ~ /1 / or response ~ /2 /) and response ~ /^row [12] /": {"r1", "r2"},
+        r"verdict ~ /^f(ai)l$/ and row < 9": {
+            one["id"] for one in every if one["verdict"] == "FAIL" and one["row"] < 9
+        },
+        r"id ~ /^r(7|8)$/ and status ~ /fail/": {"r7"},
+        r"response ~ /said\/or/": set(),
+        r"response ~ /usr/bin/": set(),
+    }.items():
+        assert set(_ids(page, run, where)) == wanted, where
+        assert set(_ids(page, run, where, "&sort=-verdict")) == wanted, where
+        assert set(_ids(page, run, where, "&sort=best")) == wanted, where
+    assert {one["id"] for one in every} - ids("row 1") != set()
+    wanted = quote("response ~ /^row 1/")
+    lines = page.get(f"{run}/rows.jsonl?where={wanted}&people=agree").text.splitlines()
+    assert {json.loads(line)["id"] for line in lines} <= ids("^row 1")
+    assert len(lines) == page.data(f"{run}?where={wanted}")["people"]["agree"]
+    both = _ids(page, page.run("two"), "id ~ /^r(0|21)$/ and verdict ~ /no/")
+    assert sorted(both) == ["r0", "r21"], "a row of several criteria is one line"
+
+
+def test_many_texts_are_matched_a_part_at_a_time(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adjudge.ledger.browse._CHUNK", 7)
+    monkeypatch.setattr("adjudge.ledger.text_matcher._AT_ONCE", 100)
+    run, where = page.run("dates"), "response ~ /row [135]/ or id ~ /^r[02]$/"
+    wanted = {n for n in range(60) if str(n)[0] in "135" or n in (0, 2)}
+    for sort in ("row", "worst", "last", "field:response"):
+        assert {*_ids(page, run, where, f"&sort={sort}")} == {f"r{n}" for n in wanted}
+
+
+def test_a_pattern_that_cannot_be_read_or_takes_too_long_is_said_at_its_place(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = page.run("dates")
+    for where, place, says in (
+        ("text ~ /a(b/", 9, "cannot be read: missing )"),
+        ("text ~ /a{99999999999}/", 8, "cannot be read"),
+        ("id = /a/", 5, "behind ~ or !~"),
+        ("score < /1/", 8, "behind ~ or !~"),
+        ("text ~ /a b", 10, "expected and, or, or the end"),
+    ):
+        answer = page.get(f"{run}?where={quote(where)}", accept="application/json")
+        assert (answer.status, answer.json()["rows"]) == (400, []), where
+        assert (answer.json()["wrong"]["at"], says in answer.json()["wrong"]["why"]) == (
+            place,
+            True,
+        ), answer.json()["wrong"]
+    monkeypatch.setattr("adjudge.reading.patterns.SECONDS", 0.3)
+    where = "row = 3 or response ~ /^(.|.)*;$/"
+    for more in ("", "&sort=verdict", "&part=list"):
+        address = f"{run}?where={quote(where)}{more}"
+        answer = page.get(address, accept="application/json")
+        assert answer.status == (200 if "part" in more else 400)
+        assert answer.json()["rows"] == []
+        assert "cannot tell which rows match" in answer.json()["wrong"]["why"]
+        assert answer.json()["next"] is None
+        assert "cannot tell which rows match" in page.get(address).text.split('id="list"')[1]
+    assert page.get(f"{run}/rows.csv?where={quote(where)}").status == 400
+    assert page.get(f"{run}/these/label?where={quote(where)}").status == 400
+    assert _ids(page, run, "response ~ /^row 3 /") == ["r3"], "the next one is matched again"
+
+
+def test_a_text_that_comes_late_has_a_name_too(tmp_path: Path) -> None:
+    rows = [Instance({"response": f"row {n}"}, f"r{n}") for n in range(30)]
+    rows += [Instance({"response": "x", "Late": "yes", "verdict": "mine"}, "late")]
+    AspectCritic("Fine?", model(lambda _: "PASS"), name="fine").evaluate(rows, run=tmp_path / "run")
+    with served(tmp_path) as page:
+        run = page.run("run")
+        assert _ids(page, run, "late = yes") == ["late"]
+        assert _ids(page, run, "field:verdict = mine and Late") == ["late"]
+        assert _ids(page, run, "", "&sort=field:Late")[0] == "late"
+        answer = page.get(f"{run}?where=later", accept="application/json").json()["wrong"]
+        assert "'later'" in answer["why"]
+        assert "Late" in answer["why"]
 
 
 def test_counts_of_agents_are_compared_and_sorted_as_numbers(page: Page) -> None:

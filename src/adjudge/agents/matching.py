@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Literal, TypeAlias, TypeVar
 
-from adjudge.checks.patterns import find_all
 from adjudge.domain.json_types import JsonObject, JsonValue
+from adjudge.reading.patterns import find_all
 from adjudge.reading.values import Place, what
 
 _T = TypeVar("_T")

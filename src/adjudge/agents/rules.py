@@ -17,13 +17,13 @@ from adjudge.agents.alignment import assign_best, match_in_order, match_most
 from adjudge.agents.expected import Expectations, ExpectedCall
 from adjudge.agents.matching import Is, Matcher, keys_of, read_matcher
 from adjudge.agents.schemas import SchemaProblem, problem_with
-from adjudge.checks.patterns import TooLong
 from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.numbers import number_of
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message, join
+from adjudge.reading.patterns import TooLong
 from adjudge.reading.values import Place
 
 PartKind = Literal[

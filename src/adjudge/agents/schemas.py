@@ -13,11 +13,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from adjudge.agents.matching import ValueComparison
-from adjudge.checks.patterns import TooLong, find_all
 from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message
+from adjudge.reading.patterns import TooLong, find_all
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

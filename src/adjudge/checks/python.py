@@ -11,9 +11,9 @@ from functools import cached_property
 from pathlib import Path
 from types import CodeType
 
+from adjudge.aio.side_process import ProcessEnded, SideProcess, TookTooLong
 from adjudge.checks.calling import CheckCall
 from adjudge.checks.check import Check, Observation
-from adjudge.checks.side_process import ProcessEnded, SideProcess, TookTooLong
 from adjudge.checks.words import short
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass

@@ -7,12 +7,12 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.checks.check import Check, Observation, first_spans, lacks, quoted, texts_in
-from adjudge.checks.patterns import TooLong, find_all
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
 from adjudge.errors import SetupError
 from adjudge.messages import Message
+from adjudge.reading.patterns import TooLong, find_all
 from adjudge.reading.types import Flag, Many, Text, key
 
 _FIELD = "Instead of a text: the field of the row that holds it."

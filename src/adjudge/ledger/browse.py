@@ -15,9 +15,9 @@ import re
 import sqlite3
 import time
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonDict, JsonValue, object_in
@@ -35,6 +35,7 @@ from adjudge.ledger.columns import (
 from adjudge.ledger.conditions import Condition
 from adjudge.ledger.row_groups import RowJudgment, row_group
 from adjudge.ledger.rows import LARGEST
+from adjudge.ledger.text_matcher import TextMatcher
 from adjudge.reading.json_begin import begin_object
 
 Sort = Literal["worst", "best", "row", "last"]
@@ -58,7 +59,7 @@ _LOOKED_INTO = 100_000
 _LONGEST_SORT = 120.0
 """Seconds that bringing all judgments into an order may take."""
 _CHUNK = 200
-"""Judgments of such an order that are read at once."""
+"""Judgments of such an order that are read at once, and those whose texts are matched at once."""
 _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
 _MOST_BEGINNINGS = 8
@@ -192,6 +193,7 @@ class _Search:
 
     filters: Filters
     size: int
+    matcher: TextMatcher
     found: list[int] = field(default_factory=list)
     looked_at: int = 0
     last: _Place | None = None
@@ -229,7 +231,8 @@ def page_of(
     ``numbers``: which of ``NUMBERS`` the lines have.
     """
     _add_functions(connection)
-    search = _Search(filters, size + 1, patience=patience)
+    matcher = TextMatcher(connection, filters.where)
+    search = _Search(filters, size + 1, matcher, patience=patience)
     begin = _Place.read(after) if after else _Place()
     segments = _segments(filters)
     if filters.key:
@@ -261,7 +264,8 @@ def rows_of(connection: sqlite3.Connection, filters: Filters) -> frozenset[int]:
     """Every row, from 1, that the filters take: each judgment is looked at."""
     _add_functions(connection)
     filters = replace(filters, sort="row", key=None)
-    search = _Search(filters, LARGEST, patience=math.inf)
+    matcher = TextMatcher(connection, filters.where)
+    search = _Search(filters, LARGEST, matcher, patience=math.inf)
     for place, segment in enumerate(_segments(filters)):
         _look(connection, search, place, segment, _Place(place))
     return frozenset(number + 1 for number in search.found)
@@ -327,6 +331,24 @@ def _segments(filters: Filters) -> list[_Segment]:
 def _look(
     connection: sqlite3.Connection, search: _Search, place: int, segment: _Segment, begin: _Place
 ) -> None:
+    """All of a segment at once; a chunk behind the other where texts are matched."""
+    is_more = True
+    while is_more:
+        seen = 0
+        for number, score, matches in _rows_behind(search, segment, begin):
+            seen += 1
+            search.looked_at += 1
+            begin = search.last = _Place(place, score if segment.by_score else None, number)
+            if matches and _is_wanted(connection, search, number):
+                search.found.append(number)
+            if search.is_over:
+                search.ended = True
+                return
+        is_more = search.matcher.has_patterns and seen == _CHUNK
+
+
+def _rows_behind(search: _Search, segment: _Segment, begin: _Place) -> Iterable[Any]:
+    """Number, score and whether it matches, of the judgments behind a place."""
     filters = search.filters
     behind, direction = ("<", " DESC") if filters.sort in _DOWN else (">", "")
     after = f"number {behind} :number" if begin.number >= 0 else "TRUE"
@@ -334,30 +356,19 @@ def _look(
         after = f"(score, number) {behind} (:score, :number)"
     limits = _limits(filters) if segment.by_score else ()
     exact = [f"score {sign} :{name}" for name, sign, value in limits if value is not None]
-    where = " AND ".join(
-        [
-            "judge = :judge",
-            segment.which,
-            after,
-            *exact,
-        ]
-    )
+    among = [] if filters.rows is None else ["number IN (SELECT value FROM json_each(:rows))"]
+    where = " AND ".join(["judge = :judge", segment.which, after, *exact, *among])
     order = ", ".join(
         f"{name}{direction}" for name in (("score", "number") if segment.by_score else ("number",))
     )
     query = (
         f"SELECT number, score, {_matching(filters)} "  # noqa: S608 - texts of ours
         f"FROM judgments WHERE {where} ORDER BY {order}"
+        f"{f' LIMIT {_CHUNK}' if search.matcher.has_patterns else ''}"
     )
     values = {**_values(filters), "score": begin.score, "number": begin.number}
-    for number, score, matches in connection.execute(query, values):
-        search.looked_at += 1
-        search.last = _Place(place, score if segment.by_score else None, number)
-        if matches and _is_wanted(connection, filters, number):
-            search.found.append(number)
-        if search.is_over:
-            search.ended = True
-            return
+    rows = json.dumps([row - 1 for row in filters.rows or ()])
+    return search.matcher.rows(query, {**values, "rows": rows})
 
 
 def _look_in_order(
@@ -375,19 +386,20 @@ def _look_in_order(
     for at in range(first, len(order), _CHUNK):
         chunk = list(order[at : at + _CHUNK])
         values = {**_values(filters), "chunk": json.dumps(chunk)}
-        matching = {number for (number,) in connection.execute(query, values)}
+        matching = {number for (number,) in search.matcher.rows(query, values)}
         for number in chunk:
             search.looked_at += 1
             search.last = _Place(0, None, number)
-            if number in matching and _is_wanted(connection, filters, number):
+            if number in matching and _is_wanted(connection, search, number):
                 search.found.append(number)
             if search.is_over:
                 search.ended = True
                 return
 
 
-def _is_wanted(connection: sqlite3.Connection, filters: Filters, number: int) -> bool:
+def _is_wanted(connection: sqlite3.Connection, search: _Search, number: int) -> bool:
     """Whether a judgment that matches is a line: not where another of its row stands before it."""
+    filters = search.filters
     if filters.rows is not None and number + 1 not in filters.rows:
         return False
     group = (
@@ -401,9 +413,9 @@ def _is_wanted(connection: sqlite3.Connection, filters: Filters, number: int) ->
         f"AND number BETWEEN :first AND :last AND {_matching(filters)} ORDER BY {by}"
     )
     values = {**_values(filters), "first": group[0].index, "last": group[-1].index}
-    matching = [
+    matching: list[Any] = [
         one
-        for one in connection.execute(query, values)
+        for one in search.matcher.rows(query, values)
         if filters.rows is None or one[0] + 1 in filters.rows
     ]
     if filters.key:

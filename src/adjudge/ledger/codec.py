@@ -12,6 +12,7 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, replace
+from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from adjudge.domain.agent_record import AgentDetail
@@ -191,6 +192,7 @@ def flag_bit(flag: Flag) -> int:
     return 1 << FLAGS.index(flag)
 
 
+@lru_cache
 def flags_in(column: int) -> tuple[Flag, ...]:
     """The flags that a column holds."""
     return tuple(flag for flag in FLAGS if column & flag_bit(flag))

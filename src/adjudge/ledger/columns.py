@@ -10,7 +10,7 @@ import math
 import re
 import sqlite3
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from adjudge.domain.record import FLAGS
@@ -22,6 +22,8 @@ CASEFOLD = "casefolded"
 """The SQL function that makes letters of one case."""
 AS_NUMBER = "as_number"
 """The SQL function that reads a text that is a number, and nothing else, as one."""
+MATCHES = "matches_pattern"
+"""The SQL function that says whether a regular expression is found in a text."""
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?\s*", re.IGNORECASE)
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 """What some read as a thousand and others as one."""
@@ -35,6 +37,7 @@ PEOPLE = "people"
 WORDS = "text"
 """Every text of the row at once, in which words are looked for."""
 _FIRST_ROWS = 20
+_MOST_FIELDS = 1_000
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,12 @@ class KnownColumns:
     dimensions: tuple[str, ...] = ()
     people: Mapping[str, frozenset[int]] | None = None
     """Whether people agree with the judge → rows, from 1; None where that is not known."""
+    find_fields: Callable[[], tuple[str, ...]] = tuple
+    """Reads every row for the texts that it has."""
+
+    def with_every_field(self) -> KnownColumns:
+        """The same with the texts that only some rows have."""
+        return replace(self, fields=tuple(dict.fromkeys((*self.fields, *self.find_fields()))))
 
     def names(self) -> list[str]:
         """Every name that may be written, as it is written."""
@@ -219,6 +228,9 @@ def sort_key(name: str, known: KnownColumns) -> SortKey:
         sql = f"CASE WHEN criterion = {binder.bind(own)} THEN coalesce(verdict, score, status) END"
         return SortKey(name, sql, binder.values)
     column = find_column(plain, known, binder)
+    if column is None:
+        known = known.with_every_field()
+        column = find_column(plain, known, binder)
     if column is None or plain == WORDS:
         raise SetupError(
             "{name!r} is not a column to sort by; there are {known}",
@@ -237,10 +249,15 @@ def number_columns(names: Collection[str]) -> str:
     return "".join(f", {_COMMON[name].sql}" for name in NUMBERS if name in names)
 
 
-def known_fields(connection: sqlite3.Connection, judge: str) -> tuple[str, ...]:
-    """The names of the texts of a judge's first rows."""
+def known_fields(
+    connection: sqlite3.Connection, judge: str, rows: int = _FIRST_ROWS
+) -> tuple[str, ...]:
+    """The names of the texts of a judge's first rows; of all of them, where ``rows`` is -1."""
     query = "SELECT instance FROM judgments WHERE judge = ? ORDER BY number LIMIT ?"
-    names = f"SELECT DISTINCT key FROM ({query}) AS row, json_each(row.instance)"  # noqa: S608
-    found = connection.execute(names, (judge, _FIRST_ROWS))
+    names = (
+        f"SELECT DISTINCT key FROM ({query}) AS row, "  # noqa: S608 - texts of ours
+        f"json_each(row.instance) LIMIT {_MOST_FIELDS}"
+    )
+    found = connection.execute(names, (judge, rows))
     named = (name for (name,) in found if isinstance(name, str))
     return tuple(name for name in named if '"' not in name)  # SQLite cannot name those in a path

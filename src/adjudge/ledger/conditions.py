@@ -6,6 +6,7 @@
     and-part    = not-part {"and" not-part}
     not-part    = "not" not-part | "(" condition ")" | test
     test        = name [("=" | "!=" | "<" | "<=" | ">" | ">=" | "~" | "!~") value]
+                | name ("~" | "!~") "/" regular expression "/"
 
 A condition is true or false of every judgment: one without a value meets no comparison, so ``!=``,
 ``!~`` and ``not`` take it. What is written is bound to the query, never put into its text, and can
@@ -19,10 +20,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from adjudge.domain.frozen import NOTHING
 from adjudge.errors import SetupError
 from adjudge.ledger.columns import (
     AS_NUMBER,
     CASEFOLD,
+    MATCHES,
     THOUSANDS,
     WORDS,
     Binder,
@@ -39,6 +42,7 @@ _DEEPEST = 20
 _MOST_TESTS = 50
 _TOKEN = re.compile(
     r"""\s*(?:(?P<sign>\(|\)|!=|!~|<=|>=|==?|<|>|~)
+    |(?P<pattern>/(?:[^/\\]|\\.)+/(?=[\s)]|$))
     |(?P<quote>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|«[^»]*»|“[^”]*”|„[^“”]*[“”]|‘[^’]*’)
     |(?P<word>[^\s()=<>!~"'«“„‘]+)
     |(?P<wrong>\S))""",
@@ -47,11 +51,17 @@ _TOKEN = re.compile(
 _IN_WORDS = {"and": "and", "or": "or", "not": "not", "и": "and", "или": "or", "не": "not"}
 
 
+PATTERN_FLAGS = re.IGNORECASE
+"""Capital letters matter nowhere in an expression."""
+
+
 @dataclass(frozen=True)
 class Condition:
     text: str
     sql: str
     values: Mapping[str, object]
+    patterns: Mapping[str, tuple[int, int]] = NOTHING
+    """Its regular expressions → where they begin and end."""
 
 
 class WrongCondition(SetupError):
@@ -65,7 +75,7 @@ class WrongCondition(SetupError):
 
 
 class _Token(NamedTuple):
-    kind: Literal["sign", "quote", "word", "end"]
+    kind: Literal["sign", "quote", "word", "pattern", "end"]
     text: str
     start: int
     end: int
@@ -90,7 +100,7 @@ def read_condition(text: str, known: KnownColumns) -> Condition:
     rest = reader.now
     if rest.kind != "end":
         raise rest.wrong(Message("expected and, or, or the end"))
-    return Condition(text, sql, reader.binder.values)
+    return Condition(text, sql, reader.binder.values, reader.patterns)
 
 
 def _tokens(text: str) -> Iterator[_Token]:
@@ -103,6 +113,8 @@ def _tokens(text: str) -> Iterator[_Token]:
             )
         if kind == "quote":
             yield _Token("quote", re.sub(r"\\(.)", r"\1", found["quote"][1:-1]), start, end)
+        elif kind == "pattern":
+            yield _Token("pattern", found["pattern"][1:-1], start, end)
         else:
             yield _Token("sign" if kind == "sign" else "word", found[kind or 0], start, end)
     yield _Token("end", "", len(text), len(text))
@@ -114,6 +126,7 @@ class _Reader:
     def __init__(self, tokens: list[_Token], known: KnownColumns) -> None:
         self._tokens, self._known, self._at, self._tests = tokens, known, 0, 0
         self.binder = Binder("w")
+        self.patterns: dict[str, tuple[int, int]] = {}
 
     @property
     def now(self) -> _Token:
@@ -159,8 +172,7 @@ class _Reader:
             raise name.wrong(Message("there are more than {most} tests", most=_MOST_TESTS))
         if name.kind not in ("word", "quote") or name.joins:
             raise name.wrong(Message("expected the name of a column"))
-        name = name._replace(text=self._known.spelled(name.text))
-        column = find_column(name.text, self._known, self.binder)
+        name, column = self._column(name)
         if column is None:
             raise name.wrong(
                 Message(
@@ -173,9 +185,23 @@ class _Reader:
             return self._bare(name, column)
         sign = self._take()
         value = self._take()
-        if value.kind not in ("word", "quote"):
+        if value.kind not in ("word", "quote", "pattern"):
             raise value.wrong(Message("expected a value behind {sign}", sign=sign.text))
+        if value.kind == "pattern" and sign.text not in ("~", "!~"):
+            raise value.wrong(Message("a regular expression stands behind ~ or !~"))
         return self._compared(name, column, sign, value)
+
+    def _column(self, name: _Token) -> tuple[_Token, Column | None]:
+        """What a name stands for, as it is spelled; of one that the first rows do not have, all
+        rows are asked.
+        """
+        spelled = self._known.spelled(name.text)
+        found = find_column(spelled, self._known, self.binder)
+        if found is None:
+            self._known = self._known.with_every_field()
+            spelled = self._known.spelled(name.text)
+            found = find_column(spelled, self._known, self.binder)
+        return name._replace(text=spelled), found
 
     def _bare(self, name: _Token, column: Column) -> str:
         if name.text == WORDS:
@@ -202,10 +228,23 @@ class _Reader:
         return f"{'NOT ' if sign.text.startswith('!') else ''}coalesce({held}, 0)"
 
     def _contains(self, column: Column, value: _Token) -> str:
+        if value.kind == "pattern":
+            return self._matches(column, value)
         words = self.binder.bind(value.text.casefold())
         if column.texts:
             return _any_text(column, f"instr({CASEFOLD}({{}}), {words})")
         return f"instr({CASEFOLD}({column.sql}), {words}) > 0"
+
+    def _matches(self, column: Column, value: _Token) -> str:
+        try:
+            re.compile(value.text, PATTERN_FLAGS)
+        except (re.error, OverflowError, RecursionError) as error:
+            at = value.start + 1 + (getattr(error, "pos", None) or 0)
+            why = Message("this regular expression cannot be read: {why}", why=str(error))
+            raise WrongCondition(min(at, value.end - 1), value.end, why) from error
+        self.patterns[value.text] = value.start, value.end
+        found = f"{MATCHES}({self.binder.bind(value.text)}, {{}})"
+        return _any_text(column, found) if column.texts else found.format(column.sql)
 
     def _equals(self, column: Column, value: _Token) -> str:
         if column.kind == "number":

@@ -438,6 +438,7 @@ def _surroundings() -> dict[str, object]:
         "searched": 0,
         "sort": "worst",
         "filtered": False,
+        "wrong": None,
     }
 
 

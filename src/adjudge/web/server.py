@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,8 +17,12 @@ from adjudge.web.spending import DEFAULT_USD, Spending
 
 _OF_FIRST_PAGE = ("base", "runs")
 """How the names of its templates begin."""
-_BETWEEN_TEMPLATES = 0.05
-"""Seconds: templates are read before somebody needs them, and nobody waits meanwhile."""
+_OF_NEXT_PAGES = ("run", "copy_line", "views", "step_filters", "figures", "row")
+"""The same of the pages to which it leads, in the order in which they are opened."""
+_QUIET, _LONG_QUIET = 0.1, 1.0
+"""Seconds without an answer, behind which the templates of these pages are read, and all others:
+before somebody needs them, and not while somebody waits.
+"""
 
 
 class PageServer:
@@ -63,7 +68,11 @@ class PageServer:
         names = environment.list_templates()
         for name in (one for one in names if one.startswith(_OF_FIRST_PAGE)):
             environment.get_template(name)
+        self.site.answered = time.monotonic()
         ready(self.access.url)
-        for name in names:
-            environment.get_template(name)
-            threading.Event().wait(_BETWEEN_TEMPLATES)
+        soon = [name for start in _OF_NEXT_PAGES for name in names if name.startswith(start)]
+        for some, quiet in ((soon, _QUIET), (names, _LONG_QUIET)):
+            for name in some:
+                while time.monotonic() - self.site.answered < quiet:
+                    threading.Event().wait(_QUIET / 2)
+                environment.get_template(name)

@@ -110,6 +110,8 @@ class Site:
     """Where the page was started: data and criteria are looked for below it, and nowhere else."""
     models: tuple[str, ...] = ()
     """Models that were named on the command line."""
+    answered: float = 0.0
+    """When somebody was last answered, by the clock that only goes on."""
 
     @cached_property
     def trials(self) -> Trials:
@@ -170,6 +172,7 @@ class Site:
 
         ``record``: the judgment that the page shows, where it does.
         """
+        self.answered = time.monotonic()
         language = self.language_of(request)
         if wants_json(request):
             return _json(_rendered(data, language), status)

@@ -85,45 +85,53 @@ class _Listed:
         """How many judgments make a row, as people count rows."""
         return len(self.known.criteria) or 1
 
+    def without_condition(self, problem: WrongCondition) -> _Listed:
+        """The same where its expression turned out to be wrong."""
+        filters = replace(self.filters, where=None)
+        return replace(self, asked=without(self.asked, "where"), filters=filters, problem=problem)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A page of a list, and by what it can be narrowed."""
+
+    page: Page
+    filters: Filters
+    """In the order that was carried out."""
+    people: JsonDict
+    of_steps: JsonDict | None
+
 
 def show(request: Request) -> Response:
     """The list, and the row that the address names."""
     site = site_of(request)
     place, asked = site.library.find(request.path_params["run"]), request.query_params
-    large, part = is_large(place), asked.get("part") == "list"
+    part = asked.get("part") == "list"
     with reading(place.folder) as connection:
         judges = judges_in(connection)
         listed = _listed(connection, site.library, place, judge_asked(asked, judges), asked)
-        judge, filters = listed.judge, listed.filters
+        judge = listed.judge
         if ticked := asked.getlist("tick"):
             return _ticked(request, asked, ticked)
         if wanted := asked.get("go", "").strip():
-            found = find_row(connection, judge, wanted, listed.per_row)
-            return _gone_to(request, place, judge, found, wanted)
-        total = last_row(connection, judge)
-        of_steps = None if large else _step_facets(site.library, place, listed.asked, filters)
-        filters = of_these_steps(filters, site.library, place, listed.asked)
-        counted = _people_counts(connection, site.library, place, listed)
-        filters = _in_good_order(filters, is_large=large)
-        if not part and _waits_for_order(site, request, place, filters):
+            row = find_row(connection, judge, wanted, listed.per_row)
+            return _gone_to(request, place, judge, row, wanted)
+        if not part and _waits_for_order(site, request, place, listed.filters):
             return site.answer_first(request, {"title": place.name})
-        page = page_of(
-            connection,
-            filters,
-            asked.get("after", ""),
-            judged=judged_field(listed.configuration),
-            patience=_PATIENCE if part else PATIENCE,
-            order=order_of(site.library, place, filters),
-            numbers=_columns_asked(asked),
-        )
+        try:
+            found = _find(connection, site.library, place, listed)
+        except WrongCondition as error:  # it takes too long
+            listed = listed.without_condition(error)
+            found = _find(connection, site.library, place, listed)
+        total = last_row(connection, judge)
     chosen = None if part else _number(asked, "row")
     record = None if chosen is None else row_record(place, judge, int(chosen))
     if record is not None:
         site.sessions.saw(place, record.row - 1)
-    page = Page([], None) if listed.problem else page
+    is_counted = not part and not is_large(place)
     data: JsonDict = {
         **_state_data(site, place, listed.facts),
-        **_page_data(asked, filters, page),
+        **_page_data(asked, found.filters, found.page),
         **_condition_data(asked, listed),
         **views_data(site.library.root, judges, view_query(asked.items())),
         **_judge_data(listed),
@@ -131,10 +139,10 @@ def show(request: Request) -> Response:
         "asked": {name: value for name, value in asked.items() if name not in _PASSING},
         "statuses": STATUSES,
         "flags": list(FLAGS),
-        "figures": None if large or part else figures_data(site.library, place, judge),
-        "rows": [line_data(line, listed.people) for line in page.lines],
-        "people": counted,
-        "of_steps": of_steps,
+        "figures": figures_data(site.library, place, judge) if is_counted else None,
+        "rows": [line_data(line, listed.people) for line in found.page.lines],
+        "people": found.people,
+        "of_steps": found.of_steps,
         "total": total,
         "chosen": None if record is None else row_data(place, record),
         **({"steps": None} if record is None else row_steps(site, request, place, record)),
@@ -143,6 +151,28 @@ def show(request: Request) -> Response:
         return site.answer(request, "run_list.html.jinja", data)
     status = 400 if listed.problem else 200
     return site.answer(request, "run.html.jinja", data, status, record=record)
+
+
+def _find(
+    connection: sqlite3.Connection, library: Library, place: RunPlace, listed: _Listed
+) -> _Found:
+    """The page that is asked for; none where the expression cannot be carried out."""
+    asked, filters = listed.asked, listed.filters
+    of_steps = None if is_large(place) else _step_facets(library, place, asked, filters)
+    people = _people_counts(connection, library, place, listed)
+    filters = of_these_steps(filters, library, place, asked)
+    page = Page([], None)
+    if listed.problem is None:
+        page = page_of(
+            connection,
+            filters,
+            asked.get("after", ""),
+            judged=judged_field(listed.configuration),
+            patience=_PATIENCE if asked.get("part") == "list" else PATIENCE,
+            order=order_of(library, place, filters),
+            numbers=_columns_asked(asked),
+        )
+    return _Found(page, filters, people, of_steps)
 
 
 def _listed(
@@ -165,6 +195,7 @@ def _listed(
     several = several_criteria(configuration)
     if several and not filters.criteria and come_together(connection, judge, several):
         filters = replace(filters, together=several)
+    filters = _in_good_order(filters, is_large=is_large(place))
     return _Listed(judge, facts, configuration, people, known, asked, filters, problem)
 
 
@@ -195,11 +226,17 @@ def known_columns(
         stand: frozenset(row for row, said in people.items() if said.stand == stand)
         for stand in STANDS
     }
+
+    def find_fields() -> tuple[str, ...]:
+        with reading(place.folder) as own:
+            return known_fields(own, judge, rows=-1)
+
     return KnownColumns(
         library.kept(place, f"fields {judge}", lambda: known_fields(connection, judge)),
         several if are_in_turn(connection, judge, several) else (),
         tuple(one.name for one in kept_dimensions(configuration.dimensions)),
         None if is_large(place) else stands,
+        lambda: library.kept(place, f"every field {judge}", find_fields),
     )
 
 
@@ -292,7 +329,10 @@ def _people_counts(
     others = without(listed.asked, "people")
     base = filters_of(others, listed.judge, people, listed.known)
     base = of_these_steps(base, library, place, others)
-    left = rows_of(connection, base)
+    said_of = frozenset(people)
+    left = rows_of(
+        connection, replace(base, rows=said_of if base.rows is None else base.rows & said_of)
+    )
     found: dict[str, set[int]] = {}
     for row, said in people.items():
         if row in left:

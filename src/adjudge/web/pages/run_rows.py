@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from starlette.requests import Request
@@ -38,10 +39,11 @@ def download(request: Request) -> Response:
     with reading(place.folder) as connection:
         judge = judge_asked(asked, judges_in(connection))
     filters = filters_in(site.library, place, asked, judge)
-    folder = tempfile.TemporaryDirectory()
-    path = Path(folder.name, f"rows.{ending}")
     order = order_of(site.library, place, filters)
-    write_rows(path, Reiterable(lambda: (flat(one) for one in _rows(place, filters, order))))
+    with ExitStack() as stack:
+        path = Path(stack.enter_context(tempfile.TemporaryDirectory()), f"rows.{ending}")
+        write_rows(path, Reiterable(lambda: (flat(one) for one in _rows(place, filters, order))))
+        folder = stack.pop_all()
     return StreamingResponse(
         _chunks(path, folder),
         media_type=_TYPES[ending],
@@ -61,7 +63,7 @@ def _rows(place: RunPlace, filters: Filters, order: Sequence[int]) -> Iterator[J
             after = page.next
 
 
-def _chunks(path: Path, folder: tempfile.TemporaryDirectory[str]) -> Iterator[bytes]:
+def _chunks(path: Path, folder: ExitStack) -> Iterator[bytes]:
     with folder, path.open("rb") as file:
         while chunk := file.read(_CHUNK):
             yield chunk

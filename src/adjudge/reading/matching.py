@@ -5,20 +5,17 @@ until its input ends. It may be killed at any time.
 import json
 import re
 import sys
+from itertools import islice
 
 
-def match(pattern: str, flags: int, text: str, whole: bool, most: int) -> list[tuple[int, int]]:
-    """Where a text matches: as a whole, or the first places."""
+def match(
+    pattern: str, flags: int, texts: list[str], whole: bool, most: int
+) -> list[list[tuple[int, int]]]:
+    """Where each text matches: as a whole, or the first places."""
     found = re.compile(pattern, flags)
     if whole:
-        one = found.fullmatch(text)
-        return [one.span()] if one else []
-    spans = []
-    for one in found.finditer(text):
-        spans.append(one.span())
-        if len(spans) == most:
-            break
-    return spans
+        return [[one.span()] if (one := found.fullmatch(text)) else [] for text in texts]
+    return [[one.span() for one in islice(found.finditer(text), most)] for text in texts]
 
 
 def main() -> None:

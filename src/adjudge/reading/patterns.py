@@ -6,14 +6,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from adjudge.checks.side_process import ProcessEnded, SideProcess, TookTooLong
+from adjudge.aio.side_process import ProcessEnded, SideProcess, TookTooLong
 from adjudge.domain.span import Span
 from adjudge.messages import Message
 
 SECONDS = 5.0
-"""What an expression may take on one text."""
+"""What an expression may take for what it is asked at once."""
 _MOST = 20
 _PROGRAM = Path(__file__).with_name("matching.py")
 
@@ -37,8 +38,23 @@ def find_all(pattern: str, flags: int, text: str, *, whole: bool) -> tuple[Span,
     """Where the expression matches: the first places, or all of the text. TooLong where that
     cannot be told in time.
     """
+    (found,) = _ask(pattern, flags, [text], whole, _MOST)
+    return tuple(Span(*one) for one in found)
+
+
+def which_match(pattern: str, flags: int, texts: Sequence[str]) -> list[bool]:
+    """Of each text, whether the expression is found in it. TooLong where that cannot be told of all
+    of them in time.
+    """
+    return [bool(found) for found in _ask(pattern, flags, texts, False, 1)]
+
+
+def _ask(
+    pattern: str, flags: int, texts: Sequence[str], whole: bool, most: int
+) -> list[list[tuple[int, int]]]:
     try:
-        line = _MATCHER.ask(json.dumps([pattern, flags, text, whole, _MOST]), SECONDS)
+        line = _MATCHER.ask(json.dumps([pattern, flags, texts, whole, most]), SECONDS)
     except (TookTooLong, ProcessEnded):
         raise TooLong from None
-    return tuple(Span(*one) for one in json.loads(line))
+    found: list[list[tuple[int, int]]] = json.loads(line)
+    return found
