@@ -171,7 +171,8 @@ def test_the_linter_speaks_while_criteria_are_typed(play: Page) -> None:
 
 
 def test_a_paid_model_shows_what_judging_may_cost(play: Page) -> None:
-    assert "$" in sent(play, "/playground/check", direct(ROWS, ("model", MODEL))).json()["estimate"]
+    form = direct([("Nobody asked this yet.", "")], ("model", MODEL))
+    assert sent(play, "/playground/check", form).json()["estimate"].startswith("1 call, ≈ $")
     assert sent(play, "/playground/check", direct(ROWS)).json()["estimate"] == ""
 
 

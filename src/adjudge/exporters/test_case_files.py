@@ -47,8 +47,16 @@ def _criteria(case: TestCase, name: str) -> Files:
 
 def _eval(case: TestCase, name: str) -> Files:
     rows = f"{name}.rows.jsonl"
-    judge: JsonDict = {"kind": case.entry.kind, "criteria": [_written(case)]}
-    judge |= _settings(case)
+    cases = case.by_criterion()
+    judges = [
+        {
+            **({"name": label} if len(cases) > 1 else {}),
+            "kind": one.entry.kind,
+            "criteria": [_written(one)],
+            **_settings(one),
+        }
+        for label, one in cases.items()
+    ]
     fields = [field for field in case.field_names() if field != case.criteria.to_evaluate_field]
     columns = {} if case.compares else {"columns": {field: field for field in case.field_names()}}
     columns = (
@@ -64,7 +72,7 @@ def _eval(case: TestCase, name: str) -> Files:
         for number, row in enumerate(case.rows, 1)
     ]
     return {
-        f"{name}.eval.yaml": dumped({**found, "judges": [judge]}),
+        f"{name}.eval.yaml": dumped({**found, "judges": judges}),
         rows: "".join(f"{line}\n" for line in lines),
     }
 

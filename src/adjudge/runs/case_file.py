@@ -1,5 +1,5 @@
-"""A test case: one criterion, a judge's settings, and instances with what is expected of them; as a
-file, and ready to be judged.
+"""A test case: a criterion and others beside it, a judge's settings, and instances with what is
+expected of them; as a file, and ready to be judged.
 
 The dataclasses are the format of the settings; criteria stand in the file as in a file of criteria.
 """
@@ -21,6 +21,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import LabelScale
 from adjudge.domain.label import labels as letters
 from adjudge.domain.verdict import TIE
+from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.types import Flag, Many, Number, Record, Text, WholeNumber, Word, key
@@ -38,9 +39,13 @@ from adjudge.runs.eval_file import (
 from adjudge.runs.project import ModelEntry
 
 FORMAT = 1
+MOST_BESIDE = 4
+MANY_BESIDE = Message(
+    "at most {most} criteria beside the edited one: a run judges by more", most=MOST_BESIDE
+)
 MOST_VOTES = 50
 """Votes of one model on one instance."""
-_KEYS = ("test_case", "criteria", "judge", "instances", "note", "agreement")
+_KEYS = ("test_case", "criteria", "beside", "judge", "instances", "note", "agreement")
 _ROW_KEYS = ("id", "fields", "expected", "note")
 _MOST_VALUES = 200_000
 _HERE = Message("the test case")
@@ -112,6 +117,19 @@ class TestCase:
     """What was changed, in the words of who saved it."""
     agreement: CaseAgreement | None = None
     """None where it was saved without being judged as it is."""
+    beside: tuple[CatalogEntry, ...] = ()
+    """What the instances are judged by as well: other wordings of the criterion, or others."""
+
+    def __post_init__(self) -> None:
+        if len(self.beside) > MOST_BESIDE:
+            raise SetupError(MANY_BESIDE)
+        if other := next((one for one in self.beside if one.kind != self.entry.kind), None):
+            raise SetupError(
+                "{name!r} and {other!r} cannot judge the same instances: one judges a text, the "
+                "other compares responses",
+                name=self.criteria.name,
+                other=other.criteria.name,
+            )
 
     @property
     def criteria(self) -> Criteria:
@@ -138,6 +156,23 @@ class TestCase:
             *(name for name in named if name != self.criteria.to_evaluate_field),
             self.criteria.to_evaluate_field,
         )
+
+    def by_criterion(self) -> dict[str, TestCase]:
+        """A test case for each criterion by its label, the edited one first, equal ones once. Of
+        the others, something is expected of those of its name alone: they are wordings of it.
+        """
+        found: dict[str, TestCase] = {}
+        entries = (self.entry, *self.beside)
+        labels = criterion_labels([one.criteria.name for one in entries])
+        for label, entry in zip(labels, entries, strict=True):
+            if all(entry.criteria != case.criteria for case in found.values()):
+                found[label] = self._by(entry)
+        return found
+
+    def _by(self, entry: CatalogEntry) -> TestCase:
+        same = entry.criteria.name == self.criteria.name
+        rows = self.rows if same else tuple(replace(row, expected="") for row in self.rows)
+        return with_choices_only(replace(self, entry=entry, beside=(), rows=rows))
 
     def instances(self) -> tuple[Instance, ...]:
         """The rows as they are judged, each called by its number: two may hold the same texts."""
@@ -187,12 +222,21 @@ class TestCase:
         found: JsonDict = {
             "test_case": FORMAT,
             "criteria": as_file(self.entry),
-            "judge": settings_data(self.settings),
         }
+        found |= {"beside": [as_file(one) for one in self.beside]} if self.beside else {}
+        found["judge"] = settings_data(self.settings)
         found |= {"note": self.note} if self.note else {}
         found |= {"agreement": asdict(self.agreement)} if self.agreement else {}
         found["instances"] = [row.as_file() for row in self.rows]
         return dumped(found)
+
+
+def criterion_labels(names: Sequence[str]) -> list[str]:
+    """What criteria are called beside each other: by their names, those of one name numbered."""
+    return [
+        f"{name} ({names[:place].count(name) + 1})" if names.count(name) > 1 else name
+        for place, name in enumerate(names)
+    ]
 
 
 def dumped(value: object) -> str:
@@ -225,6 +269,10 @@ def parse_case(content: str, file: str) -> TestCase:
             format=FORMAT,
         )
     entry = parse_entry(given["criteria"], place.at("criteria"))
+    beside = tuple(
+        parse_entry(value, at, kind=entry.kind)
+        for at, value in list_of(given.get("beside") or [], place.at("beside"))
+    )
     judge = given.get("judge") or {}
     settings = Record(CaseSettings).read(judge, place.at("judge")) if judge else CaseSettings()
     rows = tuple(
@@ -234,6 +282,7 @@ def parse_case(content: str, file: str) -> TestCase:
     note, agreement = given.get("note"), given.get("agreement")
     return TestCase(
         entry=entry,
+        beside=beside,
         settings=settings,
         rows=rows,
         note="" if note is None else text(note, place.at("note")),

@@ -14,27 +14,23 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from adjudge.catalog import criteria as catalog
-from adjudge.catalog.criteria_file import read_entries
-from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import lint
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.exporters.test_case_files import EXPORTS
 from adjudge.gateway.open import open_model
-from adjudge.messages import Message, join, term
+from adjudge.messages import Message, join, plural
 from adjudge.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS
 from adjudge.runs.case_file import TestCase
-from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
-from adjudge.web.home import chosen
-from adjudge.web.plan import own_criteria
 from adjudge.web.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
-from adjudge.web.playground.edits import edited
+from adjudge.web.playground.edits import edited, with_beside
+from adjudge.web.playground.entries import all_called, called, own_entry, ready_made
 from adjudge.web.playground.run_rows import case_of_rows
 from adjudge.web.playground.shown import trial_data
 from adjudge.web.playground.store import CaseStore
-from adjudge.web.playground.trial import Trial
+from adjudge.web.playground.trial import Trial, estimate_of
 from adjudge.web.playground.writing import data_kinds
 from adjudge.web.site import Site, site_of, wants_json
 
@@ -129,6 +125,13 @@ def show(request: Request) -> Response:
 
 
 def _opened(request: Request, site: Site) -> Draft:
+    draft = _begun(request, site)
+    for name in request.query_params.getlist("beside"):
+        draft = with_beside(draft, called(site.home, name, site.language_of(request), draft.case))
+    return draft
+
+
+def _begun(request: Request, site: Site) -> Draft:
     asked, language = request.query_params, site.language_of(request)
     if name := asked.get("case"):
         case, number = CaseStore(site.home).read(name, _number(asked.get("version")))
@@ -151,13 +154,8 @@ def _opened(request: Request, site: Site) -> Draft:
             )
         return draft
     if file := asked.get("file"):
-        return draft_of(_own_entry(site, file, asked.get("criteria", "")), models, language)
-    name = asked.get("criteria") or FIRST
-    return draft_of(
-        catalog.entry(name, language if language in catalog.languages_of(name) else "en"),
-        models,
-        language,
-    )
+        return draft_of(own_entry(site.home, file, asked.get("criteria", "")), models, language)
+    return draft_of(ready_made(asked.get("criteria") or FIRST, language), models, language)
 
 
 def _number(given: str | None) -> int | None:
@@ -169,24 +167,6 @@ def _number(given: str | None) -> int | None:
     return found
 
 
-def _own_entry(site: Site, file: str, name: str) -> CatalogEntry:
-    """One of the criteria of a file of the user's own."""
-    entries = read_entries(
-        chosen(own_criteria(site.home), file, term("page", "file of criteria")).path
-    )
-    found = next(
-        (one for one in entries if one.criteria.name == name), None if name else entries[0]
-    )
-    if found is None:
-        raise SetupError(
-            "{file} has no criteria {name!r}; it has {entries}",
-            file=file,
-            name=name,
-            entries=", ".join(repr(one.criteria.name) for one in entries),
-        )
-    return found
-
-
 def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
     """What stands around the form."""
     language = site.language_of(request)
@@ -194,6 +174,7 @@ def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
     return {
         "catalogue": catalog.all_names(language),
         "cases": CaseStore(site.home).names(),
+        "called": all_called(site.home, language, draft.case),
         "runs": runs,
         "exports": tuple(EXPORTS),
         "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
@@ -227,6 +208,7 @@ def form_data(site: Site, draft: Draft, problem: str = "") -> dict[str, object]:
     asked = [name for name in models if name in draft.models] or models[-1:]
     return {
         "draft": draft,
+        "labels": draft.labels(),
         "choices": draft.choices(),
         "models": models,
         "asked": asked,
@@ -249,30 +231,42 @@ def edit(request: Request, form: Form) -> Response:
     return form_answer(request, draft, problem)
 
 
+def judge_beside(request: Request, form: Form) -> Response:
+    """The form with one more criterion that its instances are judged by."""
+    site, draft = site_of(request), Draft.of_form(form)
+    name, problem = dict(form).get("beside_name", "").strip(), ""
+    language = draft.settings.get("language") or site.language_of(request)
+    try:
+        draft = with_beside(draft, called(site.home, name, language, draft.case))
+    except AdjudgeError as error:
+        problem = str(error)
+    return form_answer(request, draft, problem)
+
+
 def check(request: Request, form: Form) -> Response:
     """What the linter finds while the criteria are typed."""
     site, draft = site_of(request), Draft.of_form(form)
     try:
-        entry = draft.entry()
+        found, estimate = _findings(draft), _estimate(site, draft)
     except AdjudgeError as error:
-        findings = [{"severity": "error", "message": str(error)}]
-        return site.answer(
-            request, "playground_check.html.jinja", {"findings": findings, "estimate": ""}
-        )
+        found, estimate = [{"severity": "error", "message": str(error)}], ""
+    return site.answer(
+        request, "playground_check.html.jinja", {"findings": found, "estimate": estimate}
+    )
+
+
+def _findings(draft: Draft) -> list[JsonDict]:
+    """Of all criteria; those beside the edited one are named."""
     fields = {name for row in draft.rows for name, texts in row.texts.items() if any(texts)}
-    found = lint(entry.criteria, fields or None)
-    shown = [
+    entries = [("", draft.entry()), *zip(draft.labels()[1:], draft.entries_beside(), strict=True)]
+    return [
         {
             "severity": one.severity,
-            "message": join(": ", (one.field, one.message)),
+            "message": join(": ", filter(None, (label, one.field, one.message))),
         }
-        for one in found
+        for label, entry in entries
+        for one in lint(entry.criteria, fields or None)
     ]
-    return site.answer(
-        request,
-        "playground_check.html.jinja",
-        {"findings": shown, "estimate": _estimate(site, draft)},
-    )
 
 
 def _estimate(site: Site, draft: Draft) -> str:
@@ -282,13 +276,19 @@ def _estimate(site: Site, draft: Draft) -> str:
         entries = models_of(site, case)
         if not case.rows or site.spending.is_free(one.model for one in entries):
             return ""
-        found = EvalRun.of(
-            case.eval_file(entries), cache=True, prices=site.spending.prices
-        ).estimate()
+        found = estimate_of(case, entries, site.spending.prices)
     except AdjudgeError:
         return ""  # it is said when somebody wants to judge
+    if not found.calls[1]:
+        return Message("Everything here was answered before: judging costs nothing.")
     low, high = found.usd
-    return Message("≈ ${low:.4f} – ${high:.4f}", low=low, high=high)
+    return plural(
+        "{count} call, ≈ ${low:.4f} – ${high:.4f}",
+        "{count} calls, ≈ ${low:.4f} – ${high:.4f}",
+        found.calls[0],
+        low=low,
+        high=high,
+    )
 
 
 def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
@@ -370,6 +370,7 @@ async def _events(trial: Trial) -> AsyncIterator[str]:
 ROUTES = (
     Route("/playground", show),
     Route("/playground/edit", posted(edit), methods=["POST"]),
+    Route("/playground/beside", posted(judge_beside), methods=["POST"]),
     Route("/playground/check", posted(check), methods=["POST"]),
     Route("/playground/judge", posted(judge), methods=["POST"]),
     Route("/playground/trial/{trial}", show_trial),

@@ -115,13 +115,13 @@ def make_data(request: Request, form: Form) -> Response:
     choices = Draft.of_form(form).choices()
     kinds = data_kinds(choices, compares=case.compares) if wanted == "all" else [wanted]
     rows = tuple(row for kind in kinds for row in made_rows(desk, case, kind, count, style))
-    trial = site.trials.start(replace(case, rows=rows), models_of(site, case))
+    trial = site.trials.start(replace(case, rows=rows, beside=()), models_of(site, case))
     trial.wait(_LONGEST_WAIT)
     made = [
         {
             "expected": row.expected,
             "note": row.note,
-            "verdict": trial.verdict(place),
+            "verdict": trial.edited.verdict(place),
             "texts": [
                 (name, each)
                 for name, value in row.fields.items()

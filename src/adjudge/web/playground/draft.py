@@ -9,6 +9,7 @@ is the text of a field, several times where responses are compared.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -21,7 +22,14 @@ from adjudge.errors import SetupError
 from adjudge.messages import term
 from adjudge.reading.types import Record
 from adjudge.reading.values import Place, load_yaml
-from adjudge.runs.case_file import CaseSettings, ExpectedRow, TestCase, dumped, with_choices_only
+from adjudge.runs.case_file import (
+    CaseSettings,
+    ExpectedRow,
+    TestCase,
+    criterion_labels,
+    dumped,
+    with_choices_only,
+)
 from adjudge.web.forms import whole
 
 MOST_ROWS = 200
@@ -29,9 +37,11 @@ MOST_ROWS = 200
 FIRST = "conciseness"
 """The ready-made criteria that the playground opens with."""
 _HERE = term("page", "the criteria")
+_BESIDE = term("page", "the criteria beside it")
 _SWITCHES = ("check_positional_bias", "feedback", "tie_enabled")
 _TYPED = ("strictness", "persona", "temperature", "language", "order")
 _TEXT = "text:"
+_NAME = re.compile(r"^name:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
 
 
 class OptionDraft(NamedTuple):
@@ -88,6 +98,8 @@ class Draft:
     responses: int = 2
     models: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    beside: tuple[str, ...] = ()
+    """What the instances are judged by as well, each as YAML."""
     golden: str = "[]"
     """Golden examples of the criteria, which the page keeps and does not show."""
     mode: str = "form"
@@ -139,7 +151,7 @@ class Draft:
     def of_form(cls, pairs: Iterable[tuple[str, str]]) -> Draft:
         found: dict[str, str] = {}
         groups: dict[str, list[dict[str, list[str]]]] = {"option": [], "example": [], "row": []}
-        many: dict[str, list[str]] = {"column": [], "model": []}
+        many: dict[str, list[str]] = {"column": [], "model": [], "beside": []}
         for name, value in pairs:
             group, _, part = name.partition(".")
             text = value.replace("\r\n", "\n").replace("\0", "")
@@ -178,6 +190,7 @@ class Draft:
             rows=tuple(_texts(one, "expected", "note") for one in groups["row"][:MOST_ROWS]),
             columns=tuple(dict.fromkeys(filter(None, map(str.strip, many["column"])))),
             models=tuple(dict.fromkeys(filter(None, many["model"]))),
+            beside=tuple(many["beside"]),
             settings={name: found[name].strip() for name in (*_SWITCHES, *_TYPED) if name in found},
             **{
                 name: found.get(name, "")
@@ -234,6 +247,7 @@ class Draft:
             models=one.models,
             settings={**switches, **typed},
             golden=json.dumps(plain(case.entry.golden), ensure_ascii=False),
+            beside=tuple(dumped(as_file(each)) for each in case.beside),
             case=name,
             base=version,
             note="",
@@ -250,8 +264,23 @@ class Draft:
         entry = self.entry()
         rows = tuple(self._row(self.rows[place], entry) for place in self.filled())
         return with_choices_only(
-            TestCase(entry=entry, settings=self._settings(), rows=rows, note=self.note.strip())
+            TestCase(
+                entry=entry,
+                beside=self.entries_beside(),
+                settings=self._settings(),
+                rows=rows,
+                note=self.note.strip(),
+            )
         )
+
+    def labels(self) -> list[str]:
+        """What its criteria are called, the edited one first; as far as they can be read."""
+        names = [_name_in(self.yaml) if self.mode == "yaml" else self.name]
+        return criterion_labels([*names, *map(_name_in, self.beside)])
+
+    def entries_beside(self) -> tuple[CatalogEntry, ...]:
+        """What the instances are judged by as well. A SetupError says what is wrong with it."""
+        return tuple(entry_of_yaml(each, _BESIDE) for each in self.beside)
 
     def filled(self) -> list[int]:
         """The places of the instances in which something is written; the others are not instances
@@ -343,12 +372,17 @@ class Draft:
         return Record(CaseSettings).read(place.value, replace(place, line=0, value=None))
 
 
-def entry_of_yaml(text: str) -> CatalogEntry:
+def entry_of_yaml(text: str, here: str = _HERE) -> CatalogEntry:
     """The one criterion that a YAML text holds."""
-    place = load_yaml(text, Place(_HERE))
+    place = load_yaml(text, Place(here))
     if place.value is None:
         raise SetupError("the YAML is empty: it needs name, description and options")
     return parse_entry(place.value, place)
+
+
+def _name_in(yaml: str) -> str:
+    found = _NAME.search(yaml)
+    return found[1].strip("\"'") if found else "?"
 
 
 def draft_of(entry: CatalogEntry, models: Sequence[str], language: str) -> Draft:

@@ -6,7 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from adjudge.catalog.criteria_file import as_file
+from adjudge.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
+from adjudge.runs.case_file import MANY_BESIDE, MOST_BESIDE, dumped
 from adjudge.web.forms import whole
 from adjudge.web.playground.draft import MOST_ROWS, Draft, OptionDraft, TextsDraft
 
@@ -45,6 +48,33 @@ def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
             most_rows=MOST_ROWS,
         )
     return replace(draft, rows=(*draft.rows, *rows))
+
+
+def with_beside(draft: Draft, entry: CatalogEntry) -> Draft:
+    """With one more criterion that the instances are judged by, and the fields that it reads."""
+    if len(draft.beside) >= MOST_BESIDE:
+        raise SetupError(MANY_BESIDE)
+    one = entry.criteria
+    columns = (*draft.columns, *(one.context_fields or ()), one.to_evaluate_field)
+    return replace(
+        draft,
+        beside=(*draft.beside, dumped(as_file(entry))),
+        columns=tuple(name for name in dict.fromkeys(columns) if name != draft.judged),
+    )
+
+
+def _edit_beside(draft: Draft, at: int) -> Draft:
+    """The edited criterion and one beside it change places."""
+    if at >= len(draft.beside):
+        raise SetupError("that criterion is gone: reload the page")
+    own = dumped(as_file(draft.entry()))
+    beside = tuple(own if place == at else each for place, each in enumerate(draft.beside))
+    return replace(_use_criteria(draft, draft.beside[at]), beside=beside)
+
+
+def _compare_criteria(draft: Draft, proposed: str) -> Draft:
+    """Take over criteria that were proposed, with the old ones beside them."""
+    return _use_criteria(with_beside(draft, draft.entry()), proposed)
 
 
 def _row_to_example(draft: Draft, at: int) -> Draft:
@@ -101,6 +131,7 @@ def _without(items: Sequence[T], at: int) -> tuple[T, ...]:
 
 _BUTTONS: Mapping[str, Callable[[Draft], Draft]] = {
     "redraw": lambda draft: draft,
+    "keep_wording": lambda draft: with_beside(draft, draft.entry()),
     "to_yaml": Draft.in_yaml,
     "to_form": Draft.in_form,
     "add_option": lambda draft: replace(draft, options=(*draft.options, OptionDraft())),
@@ -114,6 +145,8 @@ _AT: Mapping[str, Callable[[Draft, int], Draft]] = {
     "remove_option": lambda draft, at: replace(draft, options=_without(draft.options, at)),
     "remove_example": lambda draft, at: replace(draft, examples=_without(draft.examples, at)),
     "remove_row": lambda draft, at: replace(draft, rows=_without(draft.rows, at)),
+    "remove_beside": lambda draft, at: replace(draft, beside=_without(draft.beside, at)),
+    "edit_beside": _edit_beside,
     "row_to_example": _row_to_example,
     "copy_row": _copy_row,
 }
@@ -121,5 +154,6 @@ _AT: Mapping[str, Callable[[Draft, int], Draft]] = {
 _WITH: Mapping[str, tuple[str, Callable[[Draft, str], Draft]]] = {
     "add_field": ("new_field", _add_field),
     "use_criteria": ("proposed", _use_criteria),
+    "compare_criteria": ("proposed", _compare_criteria),
 }
 """Buttons that take what stands in another field."""

@@ -54,7 +54,8 @@ def rows_to_try(folder: Path, case: TestCase, count: int) -> RowsToTry:
         )
     expected = _expected(found, case.criteria)
     identities = [one.instance.identity for one in found.rows]
-    fitted = found.with_fields(needed_fields([case.criteria]))
+    entries = (case.entry, *case.beside)
+    fitted = found.with_fields(needed_fields(one.criteria for one in entries))
     rows = tuple(
         _row(one.instance, expected.get(identity, ""))
         for one, identity in zip(fitted.rows, identities, strict=True)

@@ -15,7 +15,7 @@ from adjudge.engine.ask import prompt_for
 from adjudge.errors import AdjudgeError
 from adjudge.runs.case_file import CaseAgreement, letter_of
 from adjudge.web.playground.draft import Draft
-from adjudge.web.playground.trial import Trial
+from adjudge.web.playground.trial import CriterionTrial, Trial
 
 _LONGEST = 4_000
 """Characters of a text that are shown."""
@@ -50,15 +50,17 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
     places = {row: row for row in range(len(trial.case.rows))}
     if draft and trial.written:
         places = _expect(trial, draft)
-    compared, before = trial.compared(places), trial.compared_before()
     rows = [_row(trial, row, place) for row, place in places.items()]
-    notes = dict.fromkeys(note for _, one in sorted(trial.results.items()) for note in one.notes)
+    sides = list(trial.criteria.values())
+    notes = dict.fromkeys(
+        note for side in sides for _, one in sorted(side.results.items()) for note in one.notes
+    )
     return {
         "trial": {
             "id": trial.id,
             "ended": ended,
-            "done": len(trial.results) + len(trial.bad),
-            "total": len(trial.case.rows),
+            "done": sum(side.done for side in sides),
+            "total": len(trial.case.rows) * len(sides),
             "cast": trial.cast,
             "planned": trial.planned,
             "usd": trial.usd,
@@ -67,16 +69,34 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
             "wrong": len(trial.differing()),
             "source": trial.source,
             "panel": len(trial.models) > 1,
-            "other_criteria": draft is not None and not _is_judged_by(trial, draft),
+            "other_criteria": draft is not None and not _is_judged_by(trial, draft, beside=True),
             "other_texts": len(trial.case.rows) - len(rows),
         },
         "left": left,
-        "compared": plain(compared),
-        "before": plain(before),
-        "change": trial.change() if ended else "",
+        "compared": plain(trial.edited.compared(places)),
+        "before": plain(trial.compared_before()),
+        "change": trial.change(),
+        "criteria": [_criterion(trial, label, places, ended=ended) for label in trial.criteria],
         "moves": _moves(trial),
         "shades": _shades(trial.case.criteria),
         "rows": rows,
+    }
+
+
+def _criterion(trial: Trial, label: str, places: Mapping[int, int], *, ended: bool) -> JsonDict:
+    """What a criterion comes to; beside the edited one, where it is another wording of it."""
+    one, edited = trial.criteria[label], trial.edited
+    is_wording = one is not edited and one.case.criteria.name == edited.case.criteria.name
+    differ = [
+        places[row] + 1
+        for row, said in one.verdicts.items()
+        if row in places and edited.verdicts.get(row, said) != said
+    ]
+    return {
+        "label": label,
+        "compared": plain(one.compared(places)),
+        "change": trial.change_from(one, places) if is_wording and ended else "",
+        "differ": differ if is_wording else [],
     }
 
 
@@ -86,14 +106,17 @@ def agreement_of(trial: Trial | None, draft: Draft) -> CaseAgreement | None:
     """
     if trial is None or not trial.ended or trial.source or not _is_judged_by(trial, draft):
         return None
-    found = trial.compared(_expect(trial, draft))
+    found = trial.edited.compared(_expect(trial, draft))
     return CaseAgreement(agreed=found.agreed, count=found.count) if found else None
 
 
-def _is_judged_by(trial: Trial, draft: Draft) -> bool:
-    """Whether the criteria of the form are those of the trial."""
+def _is_judged_by(trial: Trial, draft: Draft, *, beside: bool = False) -> bool:
+    """Whether the criteria of the form are those of the trial; with those beside them, if asked."""
+    case = trial.case
     try:
-        return draft.entry().criteria == trial.case.criteria
+        if beside and draft.entries_beside() != case.beside:
+            return False
+        return draft.entry().criteria == case.criteria
     except AdjudgeError:
         return False
 
@@ -102,8 +125,8 @@ def _moves(trial: Trial) -> list[JsonDict]:
     """What the verdicts of a run's rows were and are."""
     counts = Counter(
         (trial.before[row], said)
-        for row in sorted(trial.results)
-        if row in trial.before and (said := trial.verdict(row)) is not None
+        for row, said in trial.edited.verdicts.items()
+        if row in trial.before
     )
     return [{"before": a, "after": b, "rows": rows} for (a, b), rows in counts.items()]
 
@@ -121,36 +144,40 @@ def _shades(criteria: Criteria) -> dict[str, float]:
 
 
 def _row(trial: Trial, number: int, place: int) -> JsonDict:
-    row, result, votes = (
-        trial.case.rows[number],
-        trial.results.get(number),
-        trial.votes.get(number, []),
-    )
+    judged = trial.case.rows[number].fields.get(trial.case.criteria.to_evaluate_field, "")
+    text = judged if isinstance(judged, str) else " | ".join(judged)
+    said = [_said(label, one, number) for label, one in trial.criteria.items()]
+    return {
+        "index": number,
+        "number": place + 1,
+        "before": trial.before.get(number),
+        "text": text[:_LONGEST] if trial.source else "",
+        **said[0],
+        "beside": said[1:],
+    }
+
+
+def _said(label: str, one: CriterionTrial, number: int) -> JsonDict:
+    """What one criterion says of an instance."""
+    result, bad = one.results.get(number), one.bad.get(number)
     bias = (
         result.positional_bias
         if isinstance(result, DirectInstanceResult | PairwiseInstanceResult)
         else None
     )
-    judged = row.fields.get(trial.case.criteria.to_evaluate_field, "")
-    reason = trial.bad.get(number) or (result.reason if result else None)
     return {
-        "index": number,
-        "number": place + 1,
-        "expected": row.expected,
-        "before": trial.before.get(number),
-        "verdict": trial.verdict(number),
-        "status": "failed" if number in trial.bad else result.status.value if result else None,
+        "label": label,
+        "expected": one.case.rows[number].expected,
+        "verdict": one.verdict(number),
+        "status": "failed" if bad else result.status.value if result else None,
         "score": result.score if result else None,
         "explanation": result.explanation if result else None,
         "feedback": result.feedback if isinstance(result, DirectInstanceResult) else None,
-        "reason": reason,
+        "reason": bad or (result.reason if result else None),
         "bias": bool(bias and bias.detected),
         "tie": bool(result and result.tie),
         "unsure": bool(result and result.low_confidence),
-        "text": (judged if isinstance(judged, str) else " | ".join(judged))[:_LONGEST]
-        if trial.source
-        else "",
-        "votes": [_vote(one) for one in (result.votes if result else votes)],
+        "votes": [_vote(vote) for vote in (result.votes if result else one.votes.get(number, []))],
         **_replies(result),
     }
 

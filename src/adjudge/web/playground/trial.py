@@ -7,7 +7,8 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import Counter
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -15,9 +16,11 @@ from adjudge.aio import event_loop
 from adjudge.data.dataset import BadRow
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.vote import Vote
-from adjudge.errors import AdjudgeError, BudgetSpent, RunStopped, SetupError
+from adjudge.engine.estimate import CostEstimate
+from adjudge.errors import AdjudgeError, SetupError
 from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
-from adjudge.messages import Message, plural, term
+from adjudge.gateway.prices import PriceTable
+from adjudge.messages import Message, join, plural, term
 from adjudge.runs.case_file import TestCase, letter_of
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, VoteCast
 from adjudge.runs.project import ModelEntry
@@ -33,6 +36,8 @@ _OUTCOMES = {
     ComparisonOutcome.WORSE: term("page", "Worse"),
     ComparisonOutcome.CANNOT_TELL: term("page", "Cannot tell"),
 }
+_RISK = 0.05
+"""How often intervals that are to hold together may not."""
 _ROOM = 2.0
 """How many times the estimate is set aside."""
 
@@ -79,19 +84,82 @@ def compared(
 
 
 @dataclass
-class Trial:
-    """One judging of a test case. Its own thread writes, pages read."""
+class CriterionTrial:
+    """What one criterion comes to in a trial. A thread of its own writes, pages read."""
 
     case: TestCase
-    models: tuple[ModelEntry, ...]
-    share: Share
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
     results: dict[int, Result] = field(default_factory=dict)
     votes: dict[int, list[Vote]] = field(default_factory=dict)
     bad: dict[int, str] = field(default_factory=dict)
     """Row → why it cannot be judged."""
     cast: int = 0
     error: str = ""
+
+    @property
+    def done(self) -> int:
+        return len(self.results) + len(self.bad)
+
+    def verdict(self, row: int) -> str | None:
+        """What was said of a row, as it is expected."""
+        return verdict_of(self.results.get(row))
+
+    def compared(self, rows: Container[int]) -> ExpectedAgreement | None:
+        """Beside what was expected, of those of the rows that were judged so far."""
+        seen = [row for row in sorted(self.results) if row in rows]
+        return self.against([self.verdict(row) for row in seen], seen)
+
+    def against(self, said: Sequence[str | None], seen: Sequence[int]) -> ExpectedAgreement | None:
+        """What was said of the seen rows beside what was expected of them."""
+        rows = [self.case.rows[row] for row in seen]
+        options = dict.fromkeys(name for row in rows for name in self.case.choices(row))
+        return compared(tuple(said), tuple(row.expected for row in rows), tuple(options))
+
+    def hits(self, said: Mapping[int, str]) -> dict[int, float]:
+        """Row → 1 where what was said of it is what is expected, 0 where it is not."""
+        return {
+            row: float(one == wanted)
+            for row, one in said.items()
+            if (wanted := self.case.rows[row].expected)
+        }
+
+    @property
+    def verdicts(self) -> dict[int, str]:
+        """Row → what was said of it, where something was."""
+        found = ((row, self.verdict(row)) for row in sorted(self.results))
+        return {row: said for row, said in found if said is not None}
+
+    def judge(
+        self, models: Sequence[ModelEntry], prices: PriceTable, changed: Callable[[], None]
+    ) -> None:
+        try:
+            with _run_of(self.case, models, prices).execute() as events:
+                for event in events:
+                    self._hear(event)
+                    changed()
+        except AdjudgeError as error:
+            self.error = str(error)
+
+    def _hear(self, event: Event) -> None:
+        if isinstance(event, JudgmentDone):
+            self.results[event.row] = event.result
+        elif (
+            isinstance(event, VoteCast) and event.vote.ballot.instance.id
+        ):  # a persona is about no row
+            self.cast += 1
+            self.votes.setdefault(int(event.vote.ballot.instance.id) - 1, []).append(event.vote)
+        elif isinstance(event, BadRow):
+            self.bad[int(event.where.rpartition(" ")[2]) - 1] = event.reason
+
+
+@dataclass
+class Trial:
+    """One judging of a test case, by all its criteria at once."""
+
+    case: TestCase
+    models: tuple[ModelEntry, ...]
+    share: Share
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(9))
+    stopped: str = ""
     ended: bool = False
     changes: int = 0
     """Counts whatever happens, so that pages know when to look again."""
@@ -103,8 +171,16 @@ class Trial:
     """The run that the rows are from."""
 
     def __post_init__(self) -> None:
+        self.criteria = {
+            label: CriterionTrial(case) for label, case in self.case.by_criterion().items()
+        }
         self._budget = OpenBudget(Budget(max_usd=self.share.usd), self.share.prices)
         self._thread = threading.Thread(target=self._judge, name=f"trial {self.id}", daemon=True)
+
+    @property
+    def edited(self) -> CriterionTrial:
+        """That of the criterion that is edited, which stands first."""
+        return next(iter(self.criteria.values()))
 
     def start(self) -> None:
         self._thread.start()
@@ -117,8 +193,8 @@ class Trial:
             return
         event_loop.home_loop().call_soon_threadsafe(self._budget.stop, _STOPPED)
         if not self.wait(wait):
-            self.error, self.ended = _STOPPED, True
-            self.changes += 1
+            self.stopped, self.ended = _STOPPED, True
+            self._count()
 
     def wait(self, seconds: float) -> bool:
         """Whether it ended in that time."""
@@ -129,15 +205,21 @@ class Trial:
     def planned(self) -> int:
         """Votes that are asked for."""
         orders = 2 if self.case.both_orders else 1
-        return len(self.case.rows) * len(self.models) * self.case.settings.strictness * orders
+        each = len(self.models) * self.case.settings.strictness * orders
+        return len(self.case.rows) * each * len(self.criteria)
+
+    @property
+    def cast(self) -> int:
+        return sum(one.cast for one in self.criteria.values())
+
+    @property
+    def error(self) -> str:
+        """Why it ended before its end."""
+        return self.stopped or next((one.error for one in self.criteria.values() if one.error), "")
 
     @property
     def usd(self) -> float:
         return self._budget.spent.usd
-
-    def verdict(self, row: int) -> str | None:
-        """What was said of a row, as it is expected."""
-        return verdict_of(self.results.get(row))
 
     def expect(self, answers: Mapping[int, str]) -> None:
         """Row → what is expected of it by now: that may be said after the verdict, too."""
@@ -146,86 +228,90 @@ class Trial:
             for place, row in enumerate(self.case.rows)
         ]
         self.case = replace(self.case, rows=tuple(rows))
-
-    def compared(self, rows: Container[int]) -> ExpectedAgreement | None:
-        """Beside what was expected, of those of the rows that were judged so far."""
-        seen = [row for row in sorted(self.results) if row in rows]
-        return self._against([self.verdict(row) for row in seen], seen)
+        for label, case in self.case.by_criterion().items():
+            self.criteria[label].case = case
 
     def compared_before(self) -> ExpectedAgreement | None:
-        """The same of what the earlier judge said of the rows of a run."""
-        seen = sorted(self.results)
-        return self._against([self.before.get(row) for row in seen], seen) if self.before else None
+        """What the earlier judge said of the rows of a run beside what was expected."""
+        seen = sorted(self.edited.results)
+        said = [self.before.get(row) for row in seen]
+        return self.edited.against(said, seen) if self.before else None
 
     def differing(self) -> list[int]:
         """The rows whose verdict is not the expected one."""
-        expected = {row: self.case.rows[row].expected for row in sorted(self.results)}
-        return [
-            row
-            for row, wanted in expected.items()
-            if wanted and self.verdict(row) not in (None, wanted)
-        ]
+        return [row for row, hit in self.edited.hits(self.edited.verdicts).items() if not hit]
 
     def change(self) -> str:
         """Better, worse, or cannot tell, where rows of a run are tried that people labelled."""
-        pairs = [
-            (float(said == wanted), float(earlier == wanted))
-            for row in sorted(self.results)
-            if (wanted := self.case.rows[row].expected)
-            and (said := self.verdict(row)) is not None
-            and (earlier := self.before.get(row)) is not None
-        ]
-        return changed_by(pairs) if pairs and self.ended else ""
+        one = self.edited
+        return changed_by(one.hits(one.verdicts), one.hits(self.before)) if self.ended else ""
 
-    def _against(self, said: Sequence[str | None], seen: Sequence[int]) -> ExpectedAgreement | None:
-        rows = [self.case.rows[row] for row in seen]
-        options = dict.fromkeys(name for row in rows for name in self.case.choices(row))
-        return compared(tuple(said), tuple(row.expected for row in rows), tuple(options))
+    def change_from(self, other: CriterionTrial, rows: Container[int]) -> str:
+        """The same of the edited wording beside another one, on these rows; of several others,
+        intervals hold together.
+        """
+        name = self.edited.case.criteria.name
+        wordings = sum(one.case.criteria.name == name for one in self.criteria.values()) - 1
+        before = {row: hit for row, hit in other.hits(other.verdicts).items() if row in rows}
+        return changed_by(self.edited.hits(self.edited.verdicts), before, max(1, wordings))
 
     def _judge(self) -> None:
         try:
-            prices = self.share.prices
-            run = EvalRun.of(self.case.eval_file(self.models), cache=True, prices=prices)
-            with calling(self._budget), run.execute() as events:
-                for event in events:
-                    self._hear(event)
-        except (BudgetSpent, RunStopped) as halt:
-            self.error = str(halt)
-        except AdjudgeError as error:
-            self.error = str(error)
+            with ThreadPoolExecutor(len(self.criteria)) as pool:
+                list(pool.map(self._judge_by, self.criteria.values()))
         finally:
             self.share.settle(self.usd)
             self.ended = True
-            self.changes += 1
+            self._count()
 
-    def _hear(self, event: Event) -> None:
-        if isinstance(event, JudgmentDone):
-            self.results[event.row] = event.result
-        elif (
-            isinstance(event, VoteCast) and event.vote.ballot.instance.id
-        ):  # a persona is about no row
-            self.cast += 1
-            self.votes.setdefault(int(event.vote.ballot.instance.id) - 1, []).append(event.vote)
-        elif isinstance(event, BadRow):
-            self.bad[int(event.where.rpartition(" ")[2]) - 1] = event.reason
+    def _judge_by(self, one: CriterionTrial) -> None:
+        with calling(self._budget):
+            one.judge(self.models, self.share.prices, self._count)
+
+    def _count(self) -> None:
         self.changes += 1
 
 
-def changed_by(pairs: Sequence[tuple[float, float]]) -> str:
-    """(after, before) of each row as a sentence: whether agreement is better, with the numbers
-    behind it.
+def changed_by(after: Mapping[int, float], before: Mapping[int, float], times: int = 1) -> str:
+    """Whether agreement is better on the rows that both hold, as a sentence with the numbers
+    behind it; empty where there are none. ``times``: how many such sentences are to hold together.
     """
-    after, before = [one for one, _ in pairs], [other for _, other in pairs]
-    found = compare(after, before)
-    outcome = ComparisonOutcome.CANNOT_TELL if found.estimate.lower is None else found.outcome
-    return plural(
-        "{outcome}: agreement {before:.3f} → {after:.3f} on {count} row.",
-        "{outcome}: agreement {before:.3f} → {after:.3f} on {count} rows.",
-        len(pairs),
-        outcome=_OUTCOMES[outcome],
-        before=sum(before) / len(pairs),
-        after=sum(after) / len(pairs),
+    rows = sorted(after.keys() & before.keys())
+    if not rows:
+        return ""
+    level = 1 - _RISK / times
+    found = compare([after[row] for row in rows], [before[row] for row in rows], level=level)
+    estimate = found.estimate
+    said = plural(
+        "{outcome}: agreement {before:.3f} → {after:.3f} on {count} row",
+        "{outcome}: agreement {before:.3f} → {after:.3f} on {count} rows",
+        len(rows),
+        outcome=_OUTCOMES[found.outcome],
+        before=sum(before[row] for row in rows) / len(rows),
+        after=sum(after[row] for row in rows) / len(rows),
     )
+    if estimate.lower is None or estimate.upper is None:
+        return join("; ", (said, estimate.reason or ""))
+    return Message(
+        "{said}; difference {value:+.3f}, from {lower:+.3f} to {upper:+.3f} at {level:.3g} %",
+        said=said,
+        value=estimate.value,
+        level=100 * level,
+        lower=estimate.lower,
+        upper=estimate.upper,
+    )
+
+
+def _run_of(case: TestCase, models: Sequence[ModelEntry], prices: PriceTable) -> EvalRun:
+    return EvalRun.of(case.eval_file(models), cache=True, prices=prices)
+
+
+def estimate_of(case: TestCase, models: Sequence[ModelEntry], prices: PriceTable) -> CostEstimate:
+    """What judging by all criteria would take; nothing is asked."""
+    first, *others = (
+        _run_of(one, models, prices).estimate() for one in case.by_criterion().values()
+    )
+    return sum(others, start=first)
 
 
 def verdict_of(result: Result | None) -> str | None:
@@ -283,6 +369,5 @@ class Trials:
         """What it may cost is set aside, so that two at once do not spend the same money."""
         if self._spending.is_free(one.model for one in models):
             return self._spending.set_aside(0.0)
-        run = EvalRun.of(case.eval_file(models), cache=True, prices=self._spending.prices)
-        likely = run.estimate().usd[1]
+        likely = estimate_of(case, models, self._spending.prices).usd[1]
         return self._spending.set_aside(min(self._spending.left, _ROOM * likely + 0.001))

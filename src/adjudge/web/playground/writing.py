@@ -134,7 +134,7 @@ def improved_criteria(desk: WritingDesk, trial: Trial, case: TestCase) -> Propos
 
 
 def _case(trial: Trial, row: int) -> DisputedRow:
-    result = trial.results[row]
+    result = trial.edited.results[row]
     return DisputedRow(
         trial.case.instances()[row],
         verdict_of(result) or "",
@@ -145,7 +145,7 @@ def _case(trial: Trial, row: int) -> DisputedRow:
 
 def improved_text(desk: WritingDesk, trial: Trial, row: int) -> tuple[str, str]:
     """(before, after) of an instance's text, by the feedback on it."""
-    result = trial.results.get(row)
+    result = trial.edited.results.get(row)
     if not isinstance(result, DirectInstanceResult) or not result.feedback:
         raise SetupError("there is no feedback on that instance: judge it with feedback")
     (ready,) = EvalRun.of(trial.case.eval_file([desk.entry]), cache=True).judges
