@@ -8,8 +8,9 @@ import math
 import os
 import re
 import shutil
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
@@ -25,10 +26,16 @@ from adjudge import (
 )
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.label import Label
+from adjudge.exporters.pages import write_reports
 from adjudge.labels.store import LabelStore
+from adjudge.rag import RagEvaluator
+from adjudge.results.report import judgments_of, report_of
+from support.bench import Judges, asked, rows_csv
+from support.fake_provider import FakeProvider
 from support.labels import model
 from support.page import Page as Server
 from support.page import served
+from support.rag import EXAMPLE, varied
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -68,8 +75,12 @@ def _likely(shift: int) -> Any:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    root = tmp_path_factory.mktemp("runs")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("runs")
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[Server]:
     for name, shift in (("first", 0), ("second", 1)):
         judge = DirectJudge(ScriptedModel(_likely(shift)), mode="likelihood")
         judge.evaluate(ROWS, KIND, run=root / name)
@@ -91,8 +102,39 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         check_positional_bias=True,
         self_consistency=2,
     ).evaluate([[f"one {n}", f"two {n * n}"] for n in range(32)], "Which?", run=root / "pairs")
-    with served(root) as found:
-        yield found
+    with FakeProvider() as provider, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ADJUDGE_PRICES", str(root / "prices.yaml"))
+        ranked(provider, root)
+        with served(root) as found:
+            yield found
+
+
+def ranked(provider: FakeProvider, root: Path) -> None:
+    """A benchmark of two judges that have a price."""
+    provider.answer = Judges()
+    (root / "prices.yaml").write_text(
+        "openai/good: {input: 50, output: 9}\nopenai/poor: {input: 1, output: 1}\n"
+    )
+    rows_csv(root)
+    words = "bench rows.csv --human human --no-cache --draws 100 -m openai/poor -m openai/good -q"
+    done = asked(provider, root, *words.split(), "--criterion", "Is it good?", "--run", "set")
+    assert done.returncode == 0, done.stderr
+
+
+class RagRun(NamedTuple):
+    report: Path
+    histogram: Sequence[int]
+
+
+@pytest.fixture(scope="module")
+def rag(root: Path, tmp_path_factory: pytest.TempPathFactory) -> RagRun:
+    """The report of what the server shows."""
+    evaluator = RagEvaluator(varied())
+    results = evaluator.evaluate(evaluator.rows(EXAMPLE).instances, run=root / "rag")
+    report = report_of(evaluator, results, source="rag.csv")
+    folder = tmp_path_factory.mktemp("reports")
+    page = write_reports(report, judgments_of(evaluator, results), folder)[2]
+    return RagRun(page, report.sections[0].rag.histogram)
 
 
 @pytest.fixture(scope="module")
@@ -113,13 +155,26 @@ def show(page: Page, server: Server, path: str) -> Any:
 
 
 def told(page: Page, plot: str) -> list[str]:
-    """What the points of a plot say when one comes to them by keys."""
+    """What the pieces of a plot say to who comes to it by the tab key and goes on by arrows."""
+    pieces = page.locator(f"{plot} .piece").all()
+    pieces[0].focus()
     found = []
-    for one in page.locator(f"{plot} .point").all():
-        one.focus()
+    for one in pieces:
+        playwright.expect(one).to_be_focused()
         playwright.expect(one.locator(".told").first).to_be_visible()
         found.append(one.get_attribute("aria-label") or "")
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Tab")
+    assert page.locator(f"{plot} .piece:focus").count() == 0, "a picture is one stop"
     return found
+
+
+def counted(named: dict[str, int]) -> list[str]:
+    """What the parts of a stacked bar say."""
+    total = sum(named.values())
+    return [
+        f"{name}: {count} ({100 * count / total:.0f} %)" for name, count in named.items() if count
+    ]
 
 
 def ranges(page: Page, plot: str) -> list[str]:
@@ -187,9 +242,10 @@ def test_trust(page: Page, server: Server) -> None:
 def test_a_comparison(page: Page, server: Server) -> None:
     a, b = (server.run(name).removeprefix("/run/") for name in ("first", "second"))
     data = show(page, server, f"/compare?a={a}&b={b}")
-    bands = page.locator("svg.flow .band title").all_text_contents()
+    bands = told(page, "svg.flow")
     moves = {f"{move['a']} → {move['b']}: {move['count']}" for move in data["moves"]}
     assert set(bands) == moves and len(moves) > 3
+    assert {f"{a} → {b}: {rows}" for a, b, rows in cells(page, "section:has(svg.flow)")} == moves
     (scores,) = data["scores"]
     assert told(page, ".scores") == [
         f"A {each['a']:.2f}, B {each['b']:.2f}: {each['rows']} rows" for each in scores["points"]
@@ -199,10 +255,10 @@ def test_a_comparison(page: Page, server: Server) -> None:
     ]
     counts = data["counts"]
     bars = page.locator("svg.distribution a")
-    named = ("Lower in B", "lower"), ("Higher in B", "higher"), ("Only A right", "only_a_right")
-    assert [bar.get_attribute("aria-label") for bar in bars.all()] == [
-        f"{name}: {counts[tab]}" for name, tab in named
-    ]
+    higher = {"Lower in B": counts["lower"], "Higher in B": counts["higher"]}
+    right = {"Only A right": counts["only_a_right"], "Only B right": counts["only_b_right"]}
+    assert told(page, "svg[aria-label='Which of the two is higher']") == counted(higher)
+    assert told(page, "svg[aria-label^='Which of the two is right']") == counted(right)
     assert counts["only_b_right"] == 0, "a part without rows is not drawn"
     bars.last.focus()
     page.keyboard.press("Enter")
@@ -227,7 +283,40 @@ def test_the_list_of_runs_and_a_run(page: Page, server: Server) -> None:
     shown = ranges(page, "#runs")
     assert {number(one) for one in means if one["lower"] is not None} <= set(shown)
     data = show(page, server, server.run("first"))
-    parts = page.locator("svg.distribution a")
-    assert [part.get_attribute("aria-label") for part in parts.all()] == [
-        f"{one['answer']}: {one['rows']}" for one in data["figures"]["answers"]["kind"]
+    answers = {one["answer"]: one["rows"] for one in data["figures"]["answers"]["kind"]}
+    assert told(page, "svg.distribution") == counted(answers)
+
+
+def test_cost_against_agreement(page: Page, server: Server) -> None:
+    (section,) = show(page, server, "/benchmarks")["sections"]
+    lines = section["lines"]
+    assert told(page, "svg.plane") == [
+        f"{one['rank']}. {one['judge']}: agreement {one['agreement']['value']:.3f}, "
+        f"{one['agreement']['lower']:.3f}–{one['agreement']['upper']:.3f}; "
+        f"${one['usd_per_1000']:.2f} for 1000 rows"
+        for one in lines
     ]
+    drawn = [float(dot.get_attribute("cx") or "") for dot in page.locator("svg.plane circle").all()]
+    costs = [one["usd_per_1000"] for one in lines]
+    assert costs[0] > costs[1] and drawn[0] > drawn[1], "the better judge is the dearer one"
+    assert ranges(page, "section") == [number(one["agreement"]) for one in lines]
+
+
+def test_composites(page: Page, server: Server, rag: RagRun) -> None:
+    data = show(page, server, server.run("rag"))
+    bars = [bar for bar in data["figures"]["histogram"] if bar["count"]]
+    assert len(bars) > 2
+    expected = [f"{bar['from']:.2f}–{bar['to']:.2f}: {bar['count']}" for bar in bars]
+    assert told(page, ".chart") == expected
+    assert [": ".join(row) for row in cells(page, ".chart")] == expected
+    page.locator(".chart .piece").last.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**min={bars[-1]['from']:.2g}**")
+    assert page.locator("[data-line]").count() == bars[-1]["count"]
+    page.goto(rag.report.as_uri())
+    bins = [(place, count) for place, count in enumerate(rag.histogram) if count]
+    spans = [f"{place / 10:.1f}–{(place + 1) / 10:.1f}: {count}" for place, count in bins]
+    assert told(page, "svg.plot") == spans
+    rows = [": ".join(row) for row in cells(page, ".card:has(svg.plot)")]
+    assert [row for row in rows if not row.endswith(": 0")] == spans
+    page.goto(server.address("/"))

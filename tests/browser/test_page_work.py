@@ -90,7 +90,10 @@ def test_a_part_of_a_bar_shows_its_rows_and_their_number_is_that_of_the_json(
     drawn = page.locator("svg.distribution a").evaluate_all(
         "parts => parts.map(part => part.getAttribute('aria-label'))"
     )
-    assert drawn == [f"{one['answer']}: {one['rows']}" for one in answers]
+    total = sum(one["rows"] for one in answers)
+    assert drawn == [
+        f"{one['answer']}: {one['rows']} ({100 * one['rows'] / total:.0f} %)" for one in answers
+    ]
     page.locator("svg.distribution a").first.click()
     page.wait_for_url("**verdict=FAIL**")
     shown = page.locator("[data-line] td:nth-of-type(2)").all_inner_texts()

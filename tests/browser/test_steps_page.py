@@ -165,7 +165,7 @@ def test_a_bar_of_the_axis_of_time_leads_to_its_step(browser: Browser, server: S
     times = server.data(path)["steps"]["times"]
     page, said = at(browser, server, path)
     bars = page.locator(".lane a")
-    told = bars.locator("title").all_text_contents()
+    told = [bar.get_attribute("aria-label") or "" for bar in bars.all()]
     assert sorted(told) == sorted(
         f"{'✗ ' if one['failed'] else ''}step {one['number']}, {one['what']}: "
         f"from {one['started']:.2f} s on, {one['seconds']:.2f} s"

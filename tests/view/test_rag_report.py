@@ -176,7 +176,7 @@ def test_both_pages_say_everything(language: str) -> None:
         assert report.summary.overall.mean is not None
         assert render(figure(report.summary.overall.mean), language) in told
     assert page.count("svg") == 7
-    assert page.count("details") == 13  # the entries, and the parameters
+    assert page.count("details") == 14  # the entries, the parameters, the table behind a plot
     if language == "ru":
         english = re.findall(
             r"\b(?:mean|worst|composite|dimension|weight|search|columns)\b", page.text
@@ -239,7 +239,7 @@ def test_a_row_without_a_score_shows_its_bounds() -> None:
 def test_only_the_worst_are_shown_and_that_is_said() -> None:
     report = reported([ROW] * 5, shown=2)
     page, source = Page(html_page(report.page)), markdown_page(report.page)
-    assert page.count("details") == 2 + 1
+    assert page.count("details") == 2 + 2
     for told in (page.text, source):
         assert "2 of 5" in told
         assert "CSV" in told
@@ -318,7 +318,7 @@ def test_recorded_rows_from_end_to_end(tmp_path: Path, source: Path, count: int)
     assert [{name: row[name] for name in originals[0]} for row in back] == originals
     assert len(originals) == count
     assert all(row["status"] for row in back)
-    assert Page(html.read_text(encoding="utf-8")).count("details") == count + 1
+    assert Page(html.read_text(encoding="utf-8")).count("details") == count + 2
 
 
 def test_many_rows_are_a_small_page_and_a_whole_table(tmp_path: Path) -> None:

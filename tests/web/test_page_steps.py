@@ -233,12 +233,14 @@ def test_steps_lie_on_an_axis_of_time_where_the_trace_has_times(page: Page, root
         sign = "✗ " if one["failed"] else ""
         told = f"from {one['started']:.2f} s on, {one['seconds']:.2f} s"
         assert re.search(
-            rf'<title>{sign}step {one["number"]}, \w+: {told}</title><rect class="\w+" '
+            rf'aria-label="{sign}step {one["number"]}, \w+: {told}"><rect class="\w+" '
             rf'x="{left}%" y="1" width="{width}%"',
             shown,
         )
     report = adjudge("report", root / "agents", "--to", "html", "-o", "-").stdout
-    assert 'class="lane"' in report and re.search(r'<a href="#j[^"]*step-3"><title>✗', report)
+    assert 'class="lane"' in report and re.search(
+        r'<a href="#j[^"]*step-3"[^>]* aria-label="✗', report
+    )
     assert 'class="lane"' in text(page, f"{page.run('long')}/row/1/steps")
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from adjudge.messages import Message
-from adjudge.view.plots import MOST_STOPS, Range, points_svg
+from adjudge.view.plots import Range, picture, piece
 
 _WIDTH, _HEIGHT = 360, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40, 6, 60, 44
@@ -96,16 +96,15 @@ def plane(
     for one, other in pairwise(points if joined else ()):
         if one.y.value is not None and other.y.value is not None:
             parts.append(_line("trend", x(one.x), y(one.y.value), x(other.x), y(other.y.value)))
-    stops = len(points) <= MOST_STOPS
-    for one in points:
+    for place, one in enumerate(points):
         drawn = []
         if one.y.lower is not None and one.y.upper is not None:
             drawn.append(_line("range", x(one.x), y(one.y.lower), x(one.x), y(one.y.upper)))
         if one.y.value is not None:
             drawn += _dot(one, x(one.x), y(one.y.value))
-        parts.append(_point(one, Markup("").join(drawn), stops=stops))
-    told = [f"{one.name}: {one.told}" for one in points]
-    return points_svg("plane", (_WIDTH, _HEIGHT), title, told, parts)
+        told = f"{one.name}: {one.told}"
+        parts.append(piece(place, told, Markup("").join([*drawn, _beside(one)])))
+    return picture("plane", (_WIDTH, _HEIGHT), title, parts)
 
 
 def _dot(one: Point, x: float, y: float) -> Iterator[Markup]:
@@ -118,15 +117,12 @@ def _dot(one: Point, x: float, y: float) -> Iterator[Markup]:
         yield _text(x + beside, y - 4, one.mark, "end" if late else "start")
 
 
-def _point(one: Point, drawn: Markup, *, stops: bool) -> Markup:
+def _beside(one: Point) -> Markup:
+    """Above the plot, while one is at the point."""
     name = one.name if len(one.name) <= _LONGEST else one.name[: _LONGEST - 1] + "…"
-    told = Markup(
+    return Markup(
         '<g class="told"><text x="4" y="13">{}</text><text x="4" y="30">{}</text></g>'
     ).format(name, one.told)
-    stop = Markup(' tabindex="0" role="img" aria-label="{}"').format(f"{one.name}: {one.told}")
-    return Markup('<g class="point"{}><title>{}</title>{}{}</g>').format(
-        stop if stops else Markup(""), f"{one.name}: {one.told}", drawn, told
-    )
 
 
 def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Markup:

@@ -1,4 +1,6 @@
-"""Plots as inline SVG: no script, no file beside them, colours from the page they stand in."""
+"""Plots as inline SVG: no file beside them, colours from the page they stand in. They need no
+script; with ``plots.js`` the tab key stops once at each of them.
+"""
 
 from __future__ import annotations
 
@@ -11,30 +13,44 @@ from markupsafe import Markup
 
 from adjudge.view.template import environment
 
-_WIDTH, _HEIGHT = 640, 230
-_SIDE, _BOTTOM, _TOP = 18, 32, 28
+_WIDTH, _HEIGHT = 640, 248
+_SIDE, _BOTTOM, _TOP = 18, 32, 46
+_MOST_TICKS = 10
 MOST_STOPS = 30
-"""Points that the tab key stops at: of more, a table or a list tells."""
+"""Pieces of a picture that the tab key stops at where no script runs; a table tells of all."""
 _FLOW_WIDTH, _FLOW_HEIGHT, _FLOW_SIDE, _FLOW_GAP, _FLOW_NAME = 560, 180, 150, 12, 16
+_FLOW_TOP = 24
 
 
-def histogram(counts: Sequence[int], edges: Sequence[str], title: str) -> Markup:
+def histogram(
+    counts: Sequence[int], edges: Sequence[str], title: str, links: Sequence[str] | None = None
+) -> Markup:
     """Bars side by side; ``edges``: what stands under the ends of the bars, one more than there are
-    bars.
+    bars. ``links``: where each bar leads.
     """
     highest = max(*counts, 1)
     width = (_WIDTH - 2 * _SIDE) / len(counts)
     spans = [f"{low}–{high}" for low, high in pairwise(edges)]
-    bars = [_bar(place, count, highest, width, spans[place]) for place, count in enumerate(counts)]
-    ticks = [_text(_SIDE + place * width, _HEIGHT - 10, edge) for place, edge in enumerate(edges)]
+    drawn = [place for place, count in enumerate(counts) if count]
+    bars = [
+        piece(
+            number,
+            (told := f"{spans[place]}: {counts[place]}"),
+            _bar(place, counts[place], highest, width, told),
+            link=links[place] if links else "",
+        )
+        for number, place in enumerate(drawn)
+    ]
+    every = -(-len(counts) // _MOST_TICKS)
+    ticks = [
+        _text(_SIDE + place * width, _HEIGHT - 10, edge)
+        for place, edge in enumerate(edges)
+        if place % every == 0
+    ]
     floor = Markup('<line class="axis" x1="{0}" x2="{1}" y1="{2}" y2="{2}"/>').format(
         _SIDE, _WIDTH - _SIDE, _HEIGHT - _BOTTOM
     )
-    body = Markup("").join([*bars, floor, *ticks])
-    told = _told(title, counts, spans)
-    return Markup(
-        '<svg class="plot" role="img" aria-label="{}" viewBox="0 0 {} {}">{}</svg>'
-    ).format(told, _WIDTH, _HEIGHT, body)
+    return picture("plot", (_WIDTH, _HEIGHT), title, [*bars, floor, *ticks])
 
 
 def distribution(
@@ -54,16 +70,14 @@ def distribution(
         if steps is not None
         else [place / max(1, len(counts) - 1) for place in range(len(counts))]
     )
+    drawn = [place for place, count in enumerate(counts) if count]
     body = Markup("").join(
-        _linked(_step(place, counts, labels, shades[place]), links[place], labels[place], count)
-        if links
-        else _step(place, counts, labels, shades[place])
-        for place, count in enumerate(counts)
-        if count
+        _step(counts, labels, place, number, shades[place], links[place] if links else "")
+        for number, place in enumerate(drawn)
     )
     return Markup(
-        '<svg class="distribution" role="{}" aria-label="{}" width="100%" height="20">{}</svg>'
-    ).format("group" if links else "img", _told(title, counts, labels), body)
+        '<svg class="distribution" role="group" aria-label="{}" width="100%" height="20">{}</svg>'
+    ).format(title, body)
 
 
 def step_class(shade: float | None, place: int = 0) -> str:
@@ -73,18 +87,42 @@ def step_class(shade: float | None, place: int = 0) -> str:
     return f"p{place % 6}" if shade is None else f"s{round(10 * min(max(shade, 0.0), 1.0))}"
 
 
-def _linked(body: Markup, link: str, label: str, count: int) -> Markup:
-    return Markup('<a href="{}" aria-label="{}">{}</a>').format(link, f"{label}: {count}", body)
-
-
-def _step(place: int, counts: Sequence[int], labels: Sequence[str], shade: float | None) -> Markup:
-    box = Markup(
-        '<rect class="step {}" x="{:.2f}%" y="0" width="{:.2f}%" '
-        'height="100%"><title>{}</title></rect>'
-    )
+def _step(
+    counts: Sequence[int],
+    labels: Sequence[str],
+    place: int,
+    number: int,
+    shade: float | None,
+    link: str,
+) -> Markup:
     before, share = (100 * part / sum(counts) for part in (sum(counts[:place]), counts[place]))
     told = f"{labels[place]}: {counts[place]} ({share:.0f} %)"
-    return box.format(step_class(shade, place), before, share, told)
+    is_left = before + share / 2 < 50
+    drawn = Markup(
+        '<rect class="step {}" x="{:.2f}%" y="0" width="{:.2f}%" height="100%"/>'
+        '<text class="told" x="{:.2f}%" y="-6" text-anchor="{}">{}</text>'
+    ).format(
+        step_class(shade, place),
+        *(before, share, before if is_left else before + share),
+        *("start" if is_left else "end", told),
+    )
+    return piece(number, told, drawn, link=link)
+
+
+def piece(place: int, told: str, drawn: Markup, *, link: str = "") -> Markup:
+    """A part of a picture that tells its numbers to who points at it or comes to it by keys; with
+    ``link`` it leads there.
+    """
+    tag = Markup('a href="{}"').format(link) if link else Markup('g role="img"')
+    return Markup('<{} class="piece" tabindex="{}" aria-label="{}">{}</{}>').format(
+        tag, 0 if place < MOST_STOPS else -1, told, drawn, "a" if link else "g"
+    )
+
+
+def picture(kind: str, size: tuple[float, float], title: str, parts: Sequence[Markup]) -> Markup:
+    return Markup(
+        '<svg class="{}" role="group" aria-label="{}" viewBox="0 0 {:.0f} {:.0f}">{}</svg>'
+    ).format(kind, title, *size, Markup("").join(parts))
 
 
 class Range(NamedTuple):
@@ -160,37 +198,36 @@ def flow(moves: Sequence[Move], shades: Mapping[str, float | None], title: str) 
     starts = [_starts(side, order, scale) for side in sides]
     filled: list[Counter[str]] = [Counter(), Counter()]
     bands = []
-    for one in sorted(moves, key=lambda move: (places[move.before], places[move.after])):
+    ordered = sorted(moves, key=lambda move: (places[move.before], places[move.after]))
+    for number, one in enumerate(ordered):
         tops = [
             starts[side][name] + filled[side][name] * scale
             for side, name in enumerate((one.before, one.after))
         ]
         for side, name in enumerate((one.before, one.after)):
             filled[side][name] += one.rows
-        bands.append(_band(one, tops, one.rows * scale, step_class(shades.get(one.after))))
+        colour = step_class(shades.get(one.after))
+        bands.append(_band(number, one, tops, one.rows * scale, colour))
     bars = [
         _flow_bar(side, name, sides[side][name], starts[side][name], scale, shades.get(name))
         for side in (0, 1)
         for name in order
         if sides[side][name]
     ]
-    height = _FLOW_HEIGHT + _FLOW_GAP * max(len(order) - 1, 0) + 8
-    told = f"{title}: " + ", ".join(f"{one.before} → {one.after} {one.rows}" for one in moves)
-    return Markup(
-        '<svg class="flow" role="img" aria-label="{}" viewBox="0 0 {} {:.0f}">{}</svg>'
-    ).format(told, _FLOW_WIDTH, height, Markup("").join([*bands, *bars]))
+    height = _FLOW_TOP + _FLOW_HEIGHT + _FLOW_GAP * max(len(order) - 1, 0) + 4
+    return picture("flow", (_FLOW_WIDTH, height), title, [*bars, *bands])
 
 
 def _starts(counts: Mapping[str, int], order: Sequence[str], scale: float) -> dict[str, float]:
     """Where each answer begins, from the top."""
-    found, top = {}, 4.0
+    found, top = {}, float(_FLOW_TOP)
     for name in order:
         found[name] = top
         top += counts[name] * scale + _FLOW_GAP
     return found
 
 
-def _band(one: Move, tops: Sequence[float], thick: float, colour: str) -> Markup:
+def _band(number: int, one: Move, tops: Sequence[float], thick: float, colour: str) -> Markup:
     left, right = _FLOW_SIDE + 12, _FLOW_WIDTH - _FLOW_SIDE - 12
     middle = (left + right) / 2
     path = (
@@ -199,9 +236,12 @@ def _band(one: Move, tops: Sequence[float], thick: float, colour: str) -> Markup
         f"{tops[0] + thick:.1f} {left} {tops[0] + thick:.1f} Z"
     )
     kind = "same" if one.before == one.after else "moved"
-    return Markup('<path class="band {} {}" d="{}"><title>{}</title></path>').format(
-        kind, colour, path, f"{one.before} → {one.after}: {one.rows}"
-    )
+    told = f"{one.before} → {one.after}: {one.rows}"
+    drawn = Markup(
+        '<path class="band {} {}" d="{}"/>'
+        '<text class="told" x="{}" y="14" text-anchor="middle">{}</text>'
+    ).format(kind, colour, path, _FLOW_WIDTH / 2, told)
+    return piece(number, told, drawn)
 
 
 def _flow_bar(
@@ -221,24 +261,14 @@ def _flow_bar(
     return bar + text
 
 
-def points_svg(
-    kind: str,
-    size: tuple[int, int],
-    title: str,
-    points: Sequence[str],
-    parts: Sequence[Markup],
-) -> Markup:
-    """A picture of points: all of them are told at once where the tab key stops at none."""
-    stops = len(points) <= MOST_STOPS
-    label = title if stops else f"{title}: {'; '.join(points)}"
-    return Markup('<svg class="{}" role="{}" aria-label="{}" viewBox="0 0 {} {}">{}</svg>').format(
-        kind, "group" if stops else "img", label, *size, Markup("").join(parts)
-    )
-
-
 def plot_style() -> str:
     """The style sheet of the pictures."""
     return environment("en", html=True).get_template("plots.css").render()
+
+
+def plot_script() -> str:
+    """Keys within the pictures."""
+    return environment("en", html=True).get_template("plots.js").render()
 
 
 def _percent(value: float, low: float, high: float) -> float:
@@ -246,22 +276,20 @@ def _percent(value: float, low: float, high: float) -> float:
     return 100 * min(max((value - low) / ((high - low) or 1.0), 0.0), 1.0)
 
 
-def _bar(place: int, count: int, highest: int, width: float, span: str) -> Markup:
+def _bar(place: int, count: int, highest: int, width: float, told: str) -> Markup:
     height = (_HEIGHT - _BOTTOM - _TOP) * count / highest
     left, top = _SIDE + place * width, _HEIGHT - _BOTTOM - height
-    box = Markup(
-        '<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" '
-        'rx="2"><title>{}</title></rect>'
+    room = Markup('<rect class="room" x="{:.1f}" y="{}" width="{:.1f}" height="{}"/>').format(
+        left, _TOP, width, _HEIGHT - _BOTTOM - _TOP
     )
-    number = _text(left + width / 2, top - 6, str(count)) if count else Markup("")
-    return box.format(left + 2, top, width - 4, height, f"{span}: {count}") + number
+    bar = Markup(
+        '<rect class="bar" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}" rx="2"/>'
+    ).format(left + 2, top, width - 4, height)
+    above = Markup('<text class="told" x="{}" y="20" text-anchor="end">{}</text>').format(
+        _WIDTH - _SIDE, told
+    )
+    return room + bar + _text(left + width / 2, top - 6, str(count)) + above
 
 
 def _text(x: float, y: float, text: str) -> Markup:
     return Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="middle">{}</text>').format(x, y, text)
-
-
-def _told(title: str, counts: Sequence[int], labels: Sequence[str]) -> str:
-    return f"{title}: " + ", ".join(
-        f"{label} {count}" for label, count in zip(labels, counts, strict=True)
-    )

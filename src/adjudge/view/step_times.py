@@ -11,7 +11,6 @@ from typing import NamedTuple
 from adjudge.messages import Message
 from adjudge.results.numbers import figure
 from adjudge.results.trajectories import StepTime
-from adjudge.view.plots import MOST_STOPS
 
 _MOST_ACTORS = 8
 _MOST_BARS = 150
@@ -42,10 +41,6 @@ class TimeAxis(NamedTuple):
     @property
     def drawn(self) -> int:
         return sum(len(one.bars) for one in self.lanes)
-
-    @property
-    def tabbed(self) -> bool:
-        return self.steps <= MOST_STOPS
 
 
 def time_axis(times: Sequence[StepTime], link: Callable[[int], str]) -> TimeAxis:

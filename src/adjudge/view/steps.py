@@ -26,6 +26,7 @@ from adjudge.messages import Message, term
 from adjudge.reading.quotes import find_quote
 from adjudge.results.trajectories import KeptSteps, RowMeasure, StepCounts, trajectory_of
 from adjudge.traces.values import as_text
+from adjudge.view.plots import piece
 from adjudge.view.step_times import time_axis
 from adjudge.view.template import environment
 
@@ -409,6 +410,7 @@ def _page(language: str) -> jinja2.Template:
         "found": _FOUND,
         "short": _SHORT,
         "linked": linked,
+        "piece": piece,
         "visible": visible,
         "size": size,
         "most_parts": _MOST_PARTS,

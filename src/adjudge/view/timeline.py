@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from adjudge.messages import render
 from adjudge.results.numbers import short_figure
-from adjudge.view.plots import MOST_STOPS, Range, points_svg
+from adjudge.view.plots import Range, picture, piece
 
 _WIDTH, _HEIGHT = 640, 216
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 30, 36
@@ -70,11 +70,9 @@ def timeline(
                     places[place - 1], _y(before, high), places[place], _y(one.range.value, high)
                 )
             )
-    stops = len(moments) <= MOST_STOPS
-    parts += [_point(one, x, high, stops) for one, x in zip(moments, places, strict=True)]
-    told = [f"{one.name}: {one.told}" for one in moments]
+    parts += [_point(place, one, places[place], high) for place, one in enumerate(moments)]
     parts.append(_names(moments, places))
-    return points_svg("plot", (_WIDTH, _HEIGHT), title, told, parts)
+    return picture("plot", (_WIDTH, _HEIGHT), title, parts)
 
 
 def _x(place: int, count: int) -> float:
@@ -87,7 +85,7 @@ def _y(value: float, high: float) -> float:
     return _TOP + height * (1 - min(max(value / high, 0.0), 1.0))
 
 
-def _point(one: Moment, x: float, high: float, stops: bool) -> Markup:
+def _point(place: int, one: Moment, x: float, high: float) -> Markup:
     """With its numbers above the plot while one points at it, or came to it by keys."""
     found = []
     if one.range.lower is not None and one.range.upper is not None:
@@ -104,10 +102,7 @@ def _point(one: Moment, x: float, high: float, stops: bool) -> Markup:
                 '<text class="told" x="{}" y="{}" text-anchor="end">{}</text>'
             ).format(x, _y(one.range.value, high), _WIDTH - _RIGHT, _TOP - 8, told)
         )
-    stop = Markup(' tabindex="0" role="img" aria-label="{}"').format(told) if stops else ""
-    return Markup('<g class="point"{}><title>{}</title>{}</g>').format(
-        stop, told, Markup("").join(found)
-    )
+    return piece(place, told, Markup("").join(found))
 
 
 def _names(moments: Sequence[Moment], places: Sequence[float]) -> Markup:

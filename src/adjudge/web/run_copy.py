@@ -444,7 +444,7 @@ def _surroundings() -> dict[str, object]:
 
 def _page(template: str, settings: CopySettings, **data: object) -> bytes:
     """A page with its style and script inside, and nothing else that could run or be loaded."""
-    style, script = (_inline(*names) for names in (("page.css", "drawing.css"), ("copy.js",)))
+    style, script = _inline("page.css", "drawing.css"), _inline("copy.js", "drawing.js")
     text = (
         templates(settings.language)
         .get_template(template)

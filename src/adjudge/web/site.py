@@ -35,7 +35,9 @@ from adjudge.view.plots import (
     Range,
     distribution,
     flow,
+    histogram,
     interval,
+    plot_script,
     plot_style,
     step_class,
 )
@@ -94,6 +96,7 @@ def assets() -> Mapping[str, Asset]:
     )
     contents = {
         **{name: (static / name).read_bytes() for name in names},
+        "drawing.js": plot_script().encode(),
         "drawing.css": (plot_style() + evidence_style() + steps_style()).encode(),
     }
     return {name: Asset.of(name, content) for name, content in contents.items()}
@@ -232,6 +235,7 @@ def templates(language: str) -> jinja2.Environment:
         evidence=evidence_html,
         field_title=field_title,
         flow=flow,
+        histogram=histogram,
         interval=interval,
         move_of=Move,
         range_of=Range,

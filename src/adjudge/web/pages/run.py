@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -532,7 +531,6 @@ def filters_of(
 def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
     """Counted once, until the run changes."""
     found, identity = library.kept(place, f"figures {judge}", lambda: _figures(place, judge))
-    most = max((count for *_, count in found.histogram), default=0)
     return {
         "statuses": dict(found.statuses),
         "attempted": sum(found.statuses.values()),
@@ -548,13 +546,7 @@ def figures_data(library: Library, place: RunPlace, judge: str) -> JsonDict:
         },
         "rules": dict(found.rules),
         "histogram": [
-            {
-                "from": low,
-                "to": high,
-                "count": count,
-                "height": math.ceil(60 * count / most) if most else 0,
-            }
-            for low, high, count in found.histogram
+            {"from": low, "to": high, "count": count} for low, high, count in found.histogram
         ],
     }
 
