@@ -52,7 +52,7 @@ help:
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts, and verdicts among hostile surroundings"
 	@echo "make dist            build what is published (the wheel, the source package, the pytest plugin), try it in clean environments,"
 	@echo "                     and write its bill of materials and hashes"
-	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
+	@echo "make release         write the version and the changelog's section and commit them, make check, test and dist, then tag (VERSION=1.2.3)"
 	@echo "make lock            write the pinned requirements with their hashes anew, from requirements/*.in"
 	@echo "make clean           remove the virtual environment and everything made"
 
@@ -260,11 +260,11 @@ dist: $(VENV)/ready
 	$(BIN)/python tools/try_wheel.py dist
 	$(BIN)/python tools/contents.py dist
 
-release: check test dist
-	@test -n "$(VERSION)" || { echo "which version? make release VERSION=1.2.3"; exit 1; }
-	$(BIN)/python tools/release.py $(VERSION)
-	$(MAKE) dist
-	@echo "v$(VERSION) is tagged and built in dist/: push the tag, then upload the files"
+release:
+	@$(PYTHON) tools/release.py write "$(VERSION)"
+	$(MAKE) check test dist
+	@$(PYTHON) tools/release.py tag "$(VERSION)"
+	@echo "v$(VERSION) is tagged, and built in dist/: push the commit and the tag (git push --follow-tags)"
 
 UV := uv==0.13.7
 lock: $(VENV)/ready

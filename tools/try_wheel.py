@@ -21,6 +21,10 @@ FIRST_STEPS = (
         ),
     ],
     [
+        "-c",
+        "from adjudge.local.weights.shipped import adapter_for as found; assert found('smollm2-135m')",
+    ],
+    [
         "-m",
         "adjudge",
         "check",
