@@ -22,7 +22,10 @@ FIRST_STEPS = (
     ],
     [
         "-c",
-        "from adjudge.local.weights.shipped import adapter_for as found; assert found('smollm2-135m')",
+        (
+            "from adjudge.local.weights.shipped import adapter_for; "
+            "assert adapter_for('smollm2-135m')"
+        ),
     ],
     [
         "-m",

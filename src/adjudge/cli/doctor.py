@@ -1,4 +1,6 @@
-"""``adjudge doctor``: what is installed, which keys are set, which models can be reached."""
+"""``adjudge doctor``: what is installed, whether the embedded model is here, which keys are set,
+which models can be reached.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,14 @@ from adjudge.cli.options import as_json, command, server
 from adjudge.cli.output import language
 from adjudge.cli.plugins import OK, state_of
 from adjudge.domain.json_types import JsonDict
-from adjudge.errors import AdjudgeError
+from adjudge.errors import AdjudgeError, SetupError
+from adjudge.exporters.shapes import WeightsShape
 from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
-from adjudge.gateway.registry import key_for, load_providers
+from adjudge.gateway.registry import EMBEDDED, key_for, load_providers
+from adjudge.local.onnx.made import made_path, precision
+from adjudge.local.weights.shipped import adapter_for
+from adjudge.local.weights.store import find
 from adjudge.messages import Message
 from adjudge.plugins import Part, installed
 from adjudge.results.exit_code import ExitCode
@@ -91,6 +97,9 @@ def doctor(
     )
     screen.say(_configuration(project), soft_wrap=True)
     screen.show(_installed(screen))
+    screen.say(
+        Message("embedded model: {state}", state=embedded_weights()["message"]), soft_wrap=True
+    )
     screen.show(_keys(screen))
     for part, state in broken_plugins().items():
         screen.say(part.error(state).message, "red", soft_wrap=True)
@@ -115,6 +124,33 @@ def doctor(
     else:
         screen.show(_reached(entries, states, screen))
     return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
+
+
+def embedded_weights() -> WeightsShape:
+    """Whether the weights of the embedded model are here: which, where, how many bytes."""
+    name = EMBEDDED.partition("/")[2]
+    try:
+        wanted, base = precision(), find(name)
+    except SetupError as error:
+        return WeightsShape(
+            model=EMBEDDED, message=error.message, precision=None, path=None, bytes=None
+        )
+    made = made_path(name, base, adapter_for(name), wanted)
+    path = made if made.is_file() else base
+    values = {"name": name, "precision": wanted, "path": path, "size": path.stat().st_size / 1e6}
+    ready = Message("{name} is ready: {precision} weights, {size:.0f} MB, in {path}", **values)
+    pulled = Message(
+        "{name} is pulled ({size:.0f} MB, in {path}); its {precision} weights are made when it is "
+        "first asked, or by 'adjudge models pull {name}'",
+        **values,
+    )
+    return WeightsShape(
+        model=EMBEDDED,
+        message=ready if path is made else pulled,
+        precision=wanted,
+        path=str(path),
+        bytes=path.stat().st_size,
+    )
 
 
 def _configuration(project: Project) -> Message:
@@ -144,6 +180,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
         "configuration": str(project.path) if project.path else None,
         "extras": extras(),
         "keys": keys,
+        "embedded": embedded_weights(),
         "broken_plugins": [part.error(state).message for part, state in broken_plugins().items()],
     }
     summary = {"reached": reached, "not_reached": len(states) - reached}
