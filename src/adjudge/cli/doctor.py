@@ -24,7 +24,6 @@ from adjudge.cli.output import language
 from adjudge.cli.plugins import OK, state_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError, SetupError
-from adjudge.exporters.shapes import WeightsShape
 from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
 from adjudge.gateway.registry import EMBEDDED, key_for, load_providers
@@ -97,9 +96,8 @@ def doctor(
     )
     screen.say(_configuration(project), soft_wrap=True)
     screen.show(_installed(screen))
-    screen.say(
-        Message("embedded model: {state}", state=embedded_weights()["message"]), soft_wrap=True
-    )
+    weights = embedded_weights()
+    screen.say(Message("embedded model: {state}", state=weights.message), soft_wrap=True)
     screen.show(_keys(screen))
     for part, state in broken_plugins().items():
         screen.say(part.error(state).message, "red", soft_wrap=True)
@@ -126,31 +124,33 @@ def doctor(
     return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
 
 
-def embedded_weights() -> WeightsShape:
-    """Whether the weights of the embedded model are here: which, where, how many bytes."""
+class EmbeddedWeights(NamedTuple):
+    """Those of the embedded model, where they are here; else what is the matter."""
+
+    message: str
+    precision: str | None = None
+    path: str | None = None
+    bytes: int | None = None
+
+
+def embedded_weights() -> EmbeddedWeights:
+    """Whether they are here: which, where, how large."""
     name = EMBEDDED.partition("/")[2]
     try:
         wanted, base = precision(), find(name)
     except SetupError as error:
-        return WeightsShape(
-            model=EMBEDDED, message=error.message, precision=None, path=None, bytes=None
-        )
+        return EmbeddedWeights(error.message)
     made = made_path(name, base, adapter_for(name), wanted)
     path = made if made.is_file() else base
-    values = {"name": name, "precision": wanted, "path": path, "size": path.stat().st_size / 1e6}
+    size = path.stat().st_size
+    values = {"name": name, "precision": wanted, "path": path, "size": size / 1e6}
     ready = Message("{name} is ready: {precision} weights, {size:.0f} MB, in {path}", **values)
     pulled = Message(
         "{name} is pulled ({size:.0f} MB, in {path}); its {precision} weights are made when it is "
         "first asked, or by 'adjudge models pull {name}'",
         **values,
     )
-    return WeightsShape(
-        model=EMBEDDED,
-        message=ready if path is made else pulled,
-        precision=wanted,
-        path=str(path),
-        bytes=path.stat().st_size,
-    )
+    return EmbeddedWeights(ready if path is made else pulled, wanted, str(path), size)
 
 
 def _configuration(project: Project) -> Message:
@@ -180,7 +180,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
         "configuration": str(project.path) if project.path else None,
         "extras": extras(),
         "keys": keys,
-        "embedded": embedded_weights(),
+        "embedded": {"model": EMBEDDED, **embedded_weights()._asdict()},
         "broken_plugins": [part.error(state).message for part, state in broken_plugins().items()],
     }
     summary = {"reached": reached, "not_reached": len(states) - reached}
