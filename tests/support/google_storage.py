@@ -11,13 +11,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from moto.server import MotoRequestHandler
 from werkzeug.serving import run_simple
 
-_S3 = DomainDispatcherApplication(create_backend_app, service="s3")
+_SOMEBODY = "AWS4-HMAC-SHA256 Credential=a/20260101/us-east-1/s3/aws4_request, Signature=b"
+_S3 = DomainDispatcherApplication(create_backend_app)
 
 
 def google_storage(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-    environ.pop("HTTP_AUTHORIZATION", None)
+    environ["HTTP_AUTHORIZATION"] = _SOMEBODY
     if environ.pop("HTTP_X_GOOG_IF_GENERATION_MATCH", None) == "0":
         environ["HTTP_IF_NONE_MATCH"] = "*"
     answer: Iterable[bytes] = _S3(environ, start_response)
@@ -25,4 +27,10 @@ def google_storage(environ: dict[str, Any], start_response: Any) -> Iterable[byt
 
 
 if __name__ == "__main__":
-    run_simple("127.0.0.1", int(sys.argv[1]), google_storage, threaded=True)
+    run_simple(
+        "127.0.0.1",
+        int(sys.argv[1]),
+        google_storage,
+        threaded=True,
+        request_handler=MotoRequestHandler,
+    )
