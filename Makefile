@@ -35,7 +35,7 @@ help:
 	@echo "make test-embedded   a thousand judgments with the embedded model"
 	@echo "make test-tokenizer  the tokenizer beside llama.cpp's on a million strings"
 	@echo "make test-scale      runs in provider batches, over Ray and Postgres (apt-get install postgresql), killed again and again (an hour)"
-	@echo "make test-engines    the recipes for Spark, Dask, Airflow, Kubernetes and DuckDB, killed in the middle (needs Java 17), and files in buckets"
+	@echo "make test-engines    the recipes for Spark, Dask, Airflow, Kubernetes and DuckDB, killed in the middle (needs Java 17), and files in buckets (s3://, gs://, az://)"
 	@echo "make test-sandbox    every escape attempt, and all recorded HumanEval candidates in the sandbox (DATA=FOLDER)"
 	@echo "make test-traffic    a hundred thousand events followed, with duplicates and disorder, killed twenty times; weighted rates and alarms at length"
 	@echo "make test-unitxt     the unitxt judges on the real unitxt package, in an environment of their own"
@@ -52,7 +52,7 @@ help:
 	@echo "make fuzz            the reply reader on a hundred thousand hostile texts, and verdicts among hostile surroundings"
 	@echo "make dist            build what is published (the wheel, the source package, the pytest plugin), try it in clean environments,"
 	@echo "                     and write its bill of materials and hashes"
-	@echo "make release         make check, test and dist, then write the version and changelog, commit, tag (VERSION=1.2.3)"
+	@echo "make release         write the version and the changelog's section and commit them, make check, test and dist, then tag (VERSION=1.2.3)"
 	@echo "make lock            write the pinned requirements with their hashes anew, from requirements/*.in"
 	@echo "make clean           remove the virtual environment and everything made"
 
@@ -198,10 +198,11 @@ test-unitxt: .venv-unitxt/ready
 	$(PYTHON) -m venv .venv-engines
 	.venv-engines/bin/pip --disable-pip-version-check --quiet install -r requirements/engines.txt
 	.venv-engines/bin/pip --disable-pip-version-check --quiet install --no-deps --no-build-isolation -e .
+	npm install --silent --no-audit --no-fund --prefix .venv-engines azurite@3.35.0 || echo "no npm here: az:// is skipped"
 	@touch $@
 
 test-engines: .venv-engines/ready
-	ADJUDGE_SCALE=1 .venv-engines/bin/python -m pytest -q -rs tests/engines tests/runs/test_addresses.py
+	ADJUDGE_SCALE=1 .venv-engines/bin/python -m pytest -q -rs tests/engines tests/runs/test_addresses.py tests/ledger/test_stores.py
 
 NEIGHBOURS := otel junit mcp notebook mlflow langfuse langchain llamaindex deepeval ragas litellm
 NEIGHBOUR_TESTS = $(wildcard tests/neighbours/test_with_$*.py tests/integrations/test_$*.py tests/integrations/test_$*_server.py \
@@ -260,11 +261,11 @@ dist: $(VENV)/ready
 	$(BIN)/python tools/try_wheel.py dist
 	$(BIN)/python tools/contents.py dist
 
-release: check test dist
-	@test -n "$(VERSION)" || { echo "which version? make release VERSION=1.2.3"; exit 1; }
-	$(BIN)/python tools/release.py $(VERSION)
-	$(MAKE) dist
-	@echo "v$(VERSION) is tagged and built in dist/: push the tag, then upload the files"
+release:
+	@$(PYTHON) tools/release.py write "$(VERSION)"
+	$(MAKE) check test dist
+	@$(PYTHON) tools/release.py tag "$(VERSION)"
+	@echo "v$(VERSION) is tagged, and built in dist/: push the commit and the tag (git push --follow-tags)"
 
 UV := uv==0.13.7
 lock: $(VENV)/ready

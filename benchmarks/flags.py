@@ -39,7 +39,8 @@ def main() -> None:
     for start in range(0, answers, PORTION):
         results += judge.evaluate(rows[start : start + PORTION])
         spent = time.process_time() - cpu
-        print(f"{len(results)} of {answers} answers, CPU {spent:.0f} s", file=sys.stderr, flush=True)
+        progress = f"{len(results)} of {answers} answers, CPU {spent:.0f} s"
+        print(progress, file=sys.stderr, flush=True)
     cpu, clock = time.process_time() - cpu, time.monotonic() - clock
     usages = [vote.usage for result in results for vote in result.votes]
     each = sum(usage.prompt_tokens for usage in usages)

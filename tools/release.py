@@ -2,8 +2,9 @@
 
     make release VERSION=1.2.3
 
-What is built and tried in a clean environment is the business of ``make dist``, which ``make
-release`` runs first and last.
+writes the version first (``write``), so that what is checked, tested and built is what is
+published, and tags it last (``tag``). Where something fails between, mend it, commit, and give the
+same command: what was written is not written again.
 """
 
 from __future__ import annotations
@@ -21,19 +22,26 @@ CITATION = ROOT / "CITATION.cff"
 UNRELEASED = "## Unreleased\n"
 
 
-def main(version: str) -> None:
-    """Write the version and the changelog, then commit and tag them; one that was written and
-    committed before is only tagged.
-    """
+def main(step: str, version: str) -> None:
+    """Write the version, unless it is written and committed already; or tag it."""
+    check(version)
+    if step == "tag":
+        if not is_written(version):
+            sys.exit(f"{version} is not written yet: make release VERSION={version}")
+        git("tag", "--annotate", f"v{version}", "--message", f"adjudge {version}")
+    elif not is_written(version):
+        write(version)
+
+
+def check(version: str) -> None:
+    """Stop where a release of this version cannot come out well."""
     if not re.fullmatch(r"\d+\.\d+\.\d+((a|b|rc)\d+)?", version):
-        sys.exit(f"{version!r} is not a version: write 1.2.3 or 1.2.3rc1")
+        sys.exit(f"{version!r} is not a version: make release VERSION=1.2.3, or 1.2.3rc1")
     if git("status", "--porcelain"):
         sys.exit("there are changes that are not committed: commit or stash them first")
     if git("tag", "--list", f"v{version}"):
-        sys.exit(f"v{version} is tagged already")
-    if not is_written(version):
-        write(version)
-    git("tag", "--annotate", f"v{version}", "--message", f"adjudge {version}")
+        sys.exit(f"v{version} is tagged already: give the next version")
+    git("var", "GIT_COMMITTER_IDENT")
 
 
 def is_written(version: str) -> bool:
@@ -66,6 +74,11 @@ def released(changelog: str, version: str) -> str:
     """The changelog with what was unreleased under ``version``, and an empty section for what comes
     next.
     """
+    if f"\n## {version} (" in changelog:
+        sys.exit(
+            f"{CHANGELOG.name} has a section {version} already: move what is under "
+            f"'{UNRELEASED.strip()}' into it, and commit that"
+        )
     before, heading, after = changelog.partition(UNRELEASED)
     if not heading or not after.partition("\n## ")[0].strip():
         sys.exit(
@@ -81,11 +94,12 @@ def cited(citation: str, version: str) -> str:
 
 
 def git(*args: str) -> str:
-    """What git prints."""
-    return subprocess.run(
-        ["git", *args], cwd=ROOT, check=True, capture_output=True, text=True
-    ).stdout.strip()
+    """What git prints; where it fails, what it says ends the release."""
+    done = subprocess.run(["git", *args], cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode:
+        sys.exit(f"git {args[0]} failed: {done.stderr.strip() or done.stdout.strip()}")
+    return done.stdout.strip()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -21,6 +21,13 @@ FIRST_STEPS = (
         ),
     ],
     [
+        "-c",
+        (
+            "from adjudge.local.weights.shipped import adapter_for; "
+            "assert adapter_for('smollm2-135m')"
+        ),
+    ],
+    [
         "-m",
         "adjudge",
         "check",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import DirectJudge, ScriptedModel
-from adjudge.cli.doctor import extras
+from adjudge.cli.doctor import embedded_weights, extras
 from adjudge.cli.execute import JudgmentSpool
 from adjudge.errors import RunError
 from adjudge.runs.execute import JudgmentDone
@@ -262,6 +262,20 @@ def test_the_doctor_without_keys_has_nothing_to_reach() -> None:
     done = adjudge("doctor", OLLAMA_HOST="")
     assert done.returncode == 0
     assert "nothing to reach" in done.stdout
+
+
+def test_the_doctor_says_where_the_embedded_model_is_or_how_to_get_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = embedded_weights()
+    if found.path is not None:
+        assert found.precision == "int8" and found.path in found.message
+        assert f"{Path(found.path).stat().st_size / 1e6:.0f} MB" in found.message
+    monkeypatch.setenv("ADJUDGE_CACHE", str(tmp_path))
+    gone = embedded_weights()
+    assert "adjudge models pull smollm2-135m" in gone.message and gone.path is None
+    monkeypatch.setenv("ADJUDGE_LOCAL_PRECISION", "int2")
+    assert "int2" in embedded_weights().message
 
 
 def test_the_doctor_knows_pytest_without_its_plugin(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,9 @@
-"""Rows read from, and results written to, addresses: file://, and a bucket on a real server."""
+"""Rows read from, and results written to, addresses: file://, and buckets on real servers."""
 
 from __future__ import annotations
 
+import os
+from base64 import b64encode
 from datetime import timedelta
 from importlib.util import find_spec
 from pathlib import Path
@@ -83,19 +85,25 @@ def test_without_the_extra_the_way_out_is_said(tmp_path: Path) -> None:
     assert "adjudge[objects]" in carried_out("run", str(eval_at(tmp_path, "s3://bucket/rows.csv")))
 
 
-def put(content: bytes, name: str, folder: Path) -> str:
+@pytest.fixture(params=["s3", "gs", "az"])
+def at(request: pytest.FixtureRequest) -> str:
+    """The address of a bucket, of each kind."""
+    return bucket(request.param)
+
+
+def put(content: bytes, address: str, folder: Path) -> str:
     (folder / "put").write_bytes(content)
-    found = location_of(f"{bucket()}/{name}", folder)
+    found = location_of(address, folder)
     assert isinstance(found, ObjectFile)
     found.replace_by(folder / "put")
     return str(found)
 
 
-def test_a_run_from_a_bucket_into_a_bucket_is_that_from_a_file(tmp_path: Path) -> None:
+def test_a_run_from_a_bucket_into_a_bucket_is_that_from_a_file(at: str, tmp_path: Path) -> None:
     local = marked_file(tmp_path)
-    rows = put((tmp_path / "rows.jsonl").read_bytes(), "in/some rows.jsonl", tmp_path)
+    rows = put((tmp_path / "rows.jsonl").read_bytes(), f"{at}/in/some rows.jsonl", tmp_path)
     text = (tmp_path / "eval.yaml").read_text().replace("rows.jsonl", f"'{rows}'")
-    target = f"{bucket()}/out/results.csv"
+    target = f"{at}/out/results.csv"
     (tmp_path / "far.yaml").write_text(f"{text}outputs: ['{target}']\n")
     words = ("run", str(tmp_path / "far.yaml"), "--no-cache", "--run", str(tmp_path / "far"))
     said = carried_out(*words, "--yes")
@@ -115,26 +123,29 @@ def test_a_run_from_a_bucket_into_a_bucket_is_that_from_a_file(tmp_path: Path) -
 
 
 def test_what_is_wrong_in_a_bucket_is_said_without_keys(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = on_one_machine(marked_file(tmp_path), tmp_path / "one")
-    at = bucket()
     with pytest.raises(WrongData, match=r"none\.csv cannot be read: there is no such object"):
         list(read_instances(f"{at}/none.csv"))
     with pytest.raises(SetupError, match="there is no such bucket"):
-        export(run, "s3://no-such-bucket/out.csv")
-    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", SECRET)
+        export(run, f"{at.partition(':')[0]}://no-such-bucket/out.csv")
+    if at.startswith("gs"):
+        return
+    for variable in ("AWS_ENDPOINT_URL", "AZURE_ENDPOINT"):
+        monkeypatch.setenv(variable, "http://127.0.0.1:9")
+    for variable in ("AWS_SECRET_ACCESS_KEY", "AZURE_STORAGE_ACCOUNT_KEY"):
+        monkeypatch.setenv(variable, b64encode(SECRET.encode()).decode())
     monkeypatch.setattr("adjudge.reading.objects._PATIENCE", timedelta(seconds=1))
     said = carried_out("export", str(run), "-o", f"{at}/out.csv")
-    assert "cannot be reached" in said and SECRET not in said
+    assert "cannot be reached" in said and os.environ["AWS_SECRET_ACCESS_KEY"] not in said
 
 
 def test_an_export_that_fails_leaves_what_was_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = on_one_machine(marked_file(tmp_path), tmp_path / "one")
-    before = put(b"as it was", "kept/out.csv", tmp_path)
+    before = put(b"as it was", f"{at}/kept/out.csv", tmp_path)
 
     def fail(*_: object) -> None:
         raise OSError("disk full")
@@ -149,10 +160,10 @@ def test_an_export_that_fails_leaves_what_was_there(
 
 
 def test_a_large_object_is_read_a_piece_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    at: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = b"".join(b'{"response": "%06d %s"}\n' % (n, b"x" * 200) for n in range(2000))
-    address = put(lines, "large/rows.jsonl", tmp_path)
+    address = put(lines, f"{at}/large/rows.jsonl", tmp_path)
     pieces: list[int] = []
 
     class Watched(_Ranges):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import hmac
+import json
 import os
 import shutil
 import signal
@@ -12,12 +14,15 @@ import subprocess
 import sys
 import time
 import urllib.request
+from base64 import b64decode, b64encode
 from contextlib import closing, suppress
+from email.utils import formatdate
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import NamedTuple
 
 import pytest
 
@@ -27,7 +32,7 @@ from adjudge.ledger.stores.segments import SegmentStore
 from adjudge.ledger.stores.shared import Buffer, SharedLedger
 from adjudge.ledger.stores.store import RowRange, Store
 
-STORES = ["segments", "objects", "s3", "postgres"]
+STORES = ["segments", "objects", "s3", "gs", "az", "postgres"]
 _RUNS = count(1)
 
 
@@ -39,37 +44,99 @@ def opened(kind: str, folder: Path) -> Store:
         pytest.importorskip("obstore", reason="needs obstore: make test-scale")
         (folder / "objects").mkdir()
         return SegmentStore(f"file://{folder}/objects")
-    if kind == "s3":
-        return SegmentStore(f"{bucket()}/run-{next(_RUNS)}")
+    if kind in _SERVERS:
+        return SegmentStore(f"{bucket(kind)}/run-{next(_RUNS)}")
     from adjudge.ledger.stores.postgres import PostgresStore
 
     return PostgresStore(f"{postgres_server()}#run-{next(_RUNS)}")
 
 
 @cache
-def bucket() -> str:
-    """A bucket on a server of its own that speaks S3; the test is skipped where there is none."""
+def bucket(scheme: str = "s3") -> str:
+    """A bucket on a server of its own that speaks S3, Google's or Azure's API; the test is skipped
+    where there is none.
+    """
     if not os.environ.get("ADJUDGE_SCALE"):
-        pytest.skip("starts an S3 server: make test-scale")
-    if find_spec("obstore") is None or find_spec("moto") is None:
-        pytest.skip("needs obstore and moto[server]: make test-scale")
+        pytest.skip("starts a storage server: make test-engines")
+    if find_spec("obstore") is None:
+        pytest.skip("needs obstore: make test-engines")
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
+    address = f"http://127.0.0.1:{port}"
+    command, settings, create = _SERVERS[scheme](port, address)
     server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     atexit.register(server.kill)
-    address = f"http://127.0.0.1:{port}"
-    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
-    os.environ.update(keys, AWS_ENDPOINT_URL=address, AWS_ALLOW_HTTP="true")
+    os.environ.update(settings)
     for _ in range(600):
         with suppress(OSError):
-            urllib.request.urlopen(
-                urllib.request.Request(f"{address}/adjudge", method="PUT"), timeout=10
-            ).close()
-            return "s3://adjudge"
-        assert server.poll() is None, "the S3 server did not start"
+            urllib.request.urlopen(create, timeout=10).close()
+            return f"{scheme}://adjudge"
+        assert server.poll() is None, f"the server of {scheme}:// did not start"
         time.sleep(0.1)
-    raise AssertionError("the S3 server does not answer")
+    raise AssertionError(f"the server of {scheme}:// does not answer")
+
+
+class StorageServer(NamedTuple):
+    command: list[str]
+    settings: dict[str, str]
+    """Environment variables by which clients find it."""
+    create: urllib.request.Request
+    """Makes the bucket."""
+
+
+def _s3(port: int, address: str) -> StorageServer:
+    if find_spec("moto") is None:
+        pytest.skip("needs moto[server]: make test-engines")
+    keys = {"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "us-east-1"}
+    return StorageServer(
+        [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)],
+        {**keys, "AWS_ENDPOINT_URL": address, "AWS_ALLOW_HTTP": "true"},
+        urllib.request.Request(f"{address}/adjudge", method="PUT"),
+    )
+
+
+def _google(port: int, address: str) -> StorageServer:
+    if find_spec("moto") is None:
+        pytest.skip("needs moto[server]: make test-engines")
+    account = Path(mkdtemp(prefix="adjudge-google-")) / "account.json"
+    nobody = {"client_email": "", "private_key": "", "private_key_id": "", "disable_oauth": True}
+    account.write_text(json.dumps({**nobody, "gcs_base_url": address}))
+    return StorageServer(
+        [sys.executable, str(Path(__file__).with_name("google_storage.py")), str(port)],
+        {"GOOGLE_SERVICE_ACCOUNT": str(account)},
+        urllib.request.Request(f"{address}/adjudge", method="PUT"),
+    )
+
+
+def _azure(port: int, address: str) -> StorageServer:
+    """The request is signed as that API wants it, with the key that every Azurite has."""
+    program = shutil.which(
+        "azurite-blob", path=f"{sys.prefix}/node_modules/.bin:{os.environ['PATH']}"
+    )
+    if program is None:
+        pytest.skip("needs azurite, which make test-engines installs where npm is")
+    user = "devstoreaccount1"
+    key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+    said = {"x-ms-date": formatdate(usegmt=True), "x-ms-version": "2021-08-06"}
+    lines = [f"{name}:{value}" for name, value in said.items()]
+    text = "\n".join(["PUT", *[""] * 11, *lines, f"/{user}/{user}/adjudge", "restype:container"])
+    signature = b64encode(hmac.digest(b64decode(key), text.encode(), "sha256")).decode()
+    headers = {**said, "Authorization": f"SharedKey {user}:{signature}", "Content-Length": "0"}
+    wanted = f"{address}/{user}/adjudge?restype=container"
+    options = ["--blobHost", "127.0.0.1", "--blobPort", str(port)]
+    return StorageServer(
+        [program, *options, "--inMemoryPersistence", "--skipApiVersionCheck"],
+        {
+            "AZURE_STORAGE_ACCOUNT_NAME": user,
+            "AZURE_STORAGE_ACCOUNT_KEY": key,
+            "AZURE_ENDPOINT": f"{address}/{user}",
+            "AZURE_ALLOW_HTTP": "true",
+        },
+        urllib.request.Request(wanted, method="PUT", headers=headers),
+    )
+
+
+_SERVERS = {"s3": _s3, "gs": _google, "az": _azure}
 
 
 @cache

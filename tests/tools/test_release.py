@@ -39,9 +39,13 @@ def git(folder: Path, *args: str) -> str:
     ).stdout
 
 
-def release(folder: Path, version: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-B", str(folder / "tools" / "release.py"), version]
-    return subprocess.run(command, check=False, capture_output=True, text=True)
+def release(folder: Path, version: str, *steps: str) -> subprocess.CompletedProcess[str]:
+    for step in steps or ("write", "tag"):
+        command = [sys.executable, "-B", str(folder / "tools" / "release.py"), step, version]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        if done.returncode:
+            break
+    return done
 
 
 def test_a_release_has_its_version_section_commit_and_tag(repository: Path) -> None:
@@ -62,19 +66,29 @@ def test_a_release_has_its_version_section_commit_and_tag(repository: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("version", "said"), [("2", "is not a version"), ("v0.2.0", "is not a version")]
+    ("version", "said"),
+    [("", "VERSION=1.2.3"), ("2", "is not a version"), ("v0.2.0", "is not a version")],
 )
 def test_a_wrong_version_changes_nothing(repository: Path, version: str, said: str) -> None:
     assert said in release(repository, version).stderr
     assert git(repository, "status", "--porcelain") == ""
 
 
-def test_a_release_that_was_committed_is_only_tagged(repository: Path) -> None:
-    assert release(repository, "0.2.0").returncode == 0
+def test_what_was_mended_between_is_tagged_under_one_section(repository: Path) -> None:
+    assert "is not written yet" in release(repository, "0.2.0", "tag").stderr
+    assert release(repository, "0.2.0", "write").returncode == 0
+    assert git(repository, "tag", "--list") == ""
+    changelog = repository / "CHANGELOG.md"
+    text = changelog.read_text()
+    changelog.write_text(text.replace("## Unreleased\n", "## Unreleased\n\n- Mended.\n"))
+    git(repository, "commit", "--quiet", "--all", "--message", "Mended")
+    assert "has a section 0.2.0 already" in release(repository, "0.2.0").stderr
+    changelog.write_text(text.replace("- It judges.", "- It judges.\n- Mended."))
+    git(repository, "commit", "--quiet", "--all", "--message", "In its section")
     head = git(repository, "rev-parse", "HEAD")
-    git(repository, "tag", "--delete", "v0.2.0")
     assert release(repository, "0.2.0").returncode == 0
     assert git(repository, "rev-parse", "HEAD", "v0.2.0^{commit}").split() == [head.strip()] * 2
+    assert changelog.read_text().count("## 0.2.0 (") == 1
 
 
 def test_nothing_to_tell_and_unsaved_changes_stop_a_release(repository: Path) -> None:
@@ -83,3 +97,17 @@ def test_nothing_to_tell_and_unsaved_changes_stop_a_release(repository: Path) ->
     assert "is tagged already" in release(repository, "0.2.0").stderr
     (repository / "CHANGELOG.md").write_text("changed")
     assert "not committed" in release(repository, "0.3.0").stderr
+
+
+def test_where_git_does_not_know_who_commits_nothing_is_written(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(repository, "config", "user.useConfigOnly", "true")
+    git(repository, "config", "--unset", "user.email")
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, "/dev/null")
+    monkeypatch.delenv("EMAIL", raising=False)
+    monkeypatch.delenv("GIT_COMMITTER_EMAIL", raising=False)
+    done = release(repository, "0.2.0")
+    assert done.returncode and "user.email" in done.stderr and "Traceback" not in done.stderr
+    assert git(repository, "status", "--porcelain") == ""

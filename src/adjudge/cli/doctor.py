@@ -1,4 +1,6 @@
-"""``adjudge doctor``: what is installed, which keys are set, which models can be reached."""
+"""``adjudge doctor``: what is installed, whether the embedded model is here, which keys are set,
+which models can be reached.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,13 @@ from adjudge.cli.options import as_json, command, server
 from adjudge.cli.output import language
 from adjudge.cli.plugins import OK, state_of
 from adjudge.domain.json_types import JsonDict
-from adjudge.errors import AdjudgeError
+from adjudge.errors import AdjudgeError, SetupError
 from adjudge.gateway.model import Presence
 from adjudge.gateway.redact import shown
-from adjudge.gateway.registry import key_for, load_providers
+from adjudge.gateway.registry import EMBEDDED, key_for, load_providers
+from adjudge.local.onnx.made import made_path, precision
+from adjudge.local.weights.shipped import adapter_for
+from adjudge.local.weights.store import find
 from adjudge.messages import Message
 from adjudge.plugins import Part, installed
 from adjudge.results.exit_code import ExitCode
@@ -91,6 +96,8 @@ def doctor(
     )
     screen.say(_configuration(project), soft_wrap=True)
     screen.show(_installed(screen))
+    weights = embedded_weights()
+    screen.say(Message("embedded model: {state}", state=weights.message), soft_wrap=True)
     screen.show(_keys(screen))
     for part, state in broken_plugins().items():
         screen.say(part.error(state).message, "red", soft_wrap=True)
@@ -115,6 +122,35 @@ def doctor(
     else:
         screen.show(_reached(entries, states, screen))
     return ExitCode.OK if all(state.reached for state in states) else ExitCode.COULD_NOT_RUN
+
+
+class EmbeddedWeights(NamedTuple):
+    """Those of the embedded model, where they are here; else what is the matter."""
+
+    message: str
+    precision: str | None = None
+    path: str | None = None
+    bytes: int | None = None
+
+
+def embedded_weights() -> EmbeddedWeights:
+    """Whether they are here: which, where, how large."""
+    name = EMBEDDED.partition("/")[2]
+    try:
+        wanted, base = precision(), find(name)
+    except SetupError as error:
+        return EmbeddedWeights(error.message)
+    made = made_path(name, base, adapter_for(name), wanted)
+    path = made if made.is_file() else base
+    size = path.stat().st_size
+    values = {"name": name, "precision": wanted, "path": path, "size": size / 1e6}
+    ready = Message("{name} is ready: {precision} weights, {size:.0f} MB, in {path}", **values)
+    pulled = Message(
+        "{name} is pulled ({size:.0f} MB, in {path}); its {precision} weights are made when it is "
+        "first asked, or by 'adjudge models pull {name}'",
+        **values,
+    )
+    return EmbeddedWeights(ready if path is made else pulled, wanted, str(path), size)
 
 
 def _configuration(project: Project) -> Message:
@@ -144,6 +180,7 @@ def _print_json(project: Project, entries: Sequence[ModelEntry], states: Sequenc
         "configuration": str(project.path) if project.path else None,
         "extras": extras(),
         "keys": keys,
+        "embedded": {"model": EMBEDDED, **embedded_weights()._asdict()},
         "broken_plugins": [part.error(state).message for part, state in broken_plugins().items()],
     }
     summary = {"reached": reached, "not_reached": len(states) - reached}

@@ -47,6 +47,7 @@ from adjudge.exporters.shapes import (
     SystemDifferenceShape,
     ThresholdsShape,
     TrafficRateShape,
+    WeightsShape,
 )
 
 
@@ -134,6 +135,7 @@ class Doctor(Envelope):
     configuration: Annotated[str | None, "the file that was read"]
     extras: Annotated[Mapping[str, bool], "extra: whether it is installed"]
     keys: Annotated[Mapping[str, bool], "environment variable: whether it is set"]
+    embedded: WeightsShape
     broken_plugins: Annotated[Sequence[str], "what is wrong with each"]
     results: Sequence[ReachedShape]
 

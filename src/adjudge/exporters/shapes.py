@@ -374,6 +374,16 @@ class PluginShape(TypedDict):
     state: Annotated[str, "works, or what is wrong"]
 
 
+class WeightsShape(TypedDict):
+    """The weights of the embedded model on this machine."""
+
+    model: str
+    message: Annotated[str, "whether they are there, or what is the matter and what to do"]
+    precision: str | None
+    path: Annotated[str | None, "the file that is read, or that it is made of"]
+    bytes: int | None
+
+
 class ReachedShape(TypedDict):
     """A model that was tried, and what came of it."""
 

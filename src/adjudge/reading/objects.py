@@ -24,13 +24,14 @@ _AT_ONCE = 4 * 2**20
 """Bytes that are fetched, or sent, by one request."""
 _PATIENCE = timedelta(seconds=30)
 """How long a server that cannot be reached, or cannot answer, is asked again."""
+_NO_BUCKET = re.compile("NoSuchBucket|ContainerNotFound")
 _TROUBLES = (
     (
-        re.compile("latest/api/token"),
+        re.compile("latest/api/token|computeMetadata|metadata/identity|Account must be specified"),
         (
             Message(
                 "no credentials are in the environment: set those of the provider, such as "
-                "AWS_ACCESS_KEY_ID"
+                "AWS_ACCESS_KEY_ID, GOOGLE_SERVICE_ACCOUNT or AZURE_STORAGE_ACCOUNT_NAME"
             )
         ),
     ),
@@ -44,7 +45,7 @@ _TROUBLES = (
         ),
     ),
     (
-        re.compile("NoSuchBucket"),
+        _NO_BUCKET,
         Message("there is no such bucket: check its name, and the endpoint"),
     ),
     (
@@ -165,7 +166,7 @@ def told(work: Callable[[], T]) -> T:
     except AlreadyExistsError as error:
         raise FileExistsError(str(error).splitlines()[0]) from error
     except FileNotFoundError as error:
-        if "NoSuchBucket" in str(error):
+        if _NO_BUCKET.search(str(error)):
             raise OSError(_words(error)) from error
         raise FileNotFoundError(str(error).splitlines()[0]) from error
     except (BaseError, ValueError) as error:
