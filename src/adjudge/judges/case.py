@@ -5,7 +5,7 @@ several criteria at once.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from typing import ClassVar, Generic, TypeVar
@@ -269,11 +269,11 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         identity = content_hash(type(self).__name__, own)
         return lambda ballot, wordings: key_of(ballot, identity, wordings)
 
-    async def ask(self, ballot: Ballot) -> Vote:
+    def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
         """One vote: of the model that the ballot names, or of ``_run``."""
         if self.panel:
-            return await super().ask(ballot)
-        return await run_own_judge(self, self._run, ballot, *self.shown(ballot))
+            return super().ask(ballot)
+        return run_own_judge(self, self._run, ballot, *self.shown(ballot))
 
     async def _stream(self, items: Iterable[Case], wanted: StreamWanted[R]) -> None:
         if not self.panel:

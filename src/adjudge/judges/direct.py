@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass, field, replace
 from typing import cast
 
@@ -278,20 +278,13 @@ class DirectJudge(ModelSettings, Direct):
             raise SetupError("a judge has a description or a synthetic persona, not both")
         check_mode(self.mode, self.panel)
 
-    async def ask(self, ballot: Ballot) -> Vote:
+    def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
         """Ask the model that the ballot names; where there is to be a persona, that first."""
         if ballot.template == _PERSONA:
-            return await self._invent_persona(ballot)
+            return self._invent_persona(ballot)
         if self.generate_synthetic_persona and ballot.mode == "generate":
-            made = await self.answer_once(self._persona_ballot(ballot.criteria))
-            if made.verdict is None:
-                return Vote(
-                    ballot=ballot,
-                    outcome=made.outcome,
-                    reason=Message("the persona could not be made: {reason}", reason=made.reason),
-                )
-            ballot = replace(ballot, persona=made.verdict.option)
-        return await super().ask(ballot)
+            return self._ask_in_persona(ballot)
+        return super().ask(ballot)
 
     def plan(self, item: Case, votes: Sequence[Vote]) -> Sequence[Ballot]:
         """Every model as often as asked, in each order; with ``early_stop`` only what can still
@@ -381,6 +374,16 @@ class DirectJudge(ModelSettings, Direct):
             self.language,
             seed=self.seed,
         )
+
+    async def _ask_in_persona(self, ballot: Ballot) -> Vote:
+        made = await self.answer_once(self._persona_ballot(ballot.criteria))
+        if made.verdict is None:
+            return Vote(
+                ballot=ballot,
+                outcome=made.outcome,
+                reason=Message("the persona could not be made: {reason}", reason=made.reason),
+            )
+        return await super().ask(replace(ballot, persona=made.verdict.option))
 
     async def _invent_persona(self, ballot: Ballot) -> Vote:
         """One that was made for an earlier call of this judge is used again."""

@@ -308,9 +308,10 @@ class Allowed(Layer):
         open_budget = caller().budget
         if open_budget is None:
             return self._measured(request)
+        sent, budget = request, open_budget.budget
         # a model in this process ends by itself
-        ends = self.provider.capabilities.exact_logprobs
-        sent = request if ends else bounded(request, open_budget.budget)
+        if budget.by_size and not self.provider.capabilities.exact_logprobs:
+            sent = bounded(request, budget)
         return open_budget.send(self.name, request, lambda: self.inner.complete(sent))
 
     async def _measured(self, request: Request) -> Reply:
