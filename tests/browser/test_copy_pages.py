@@ -14,6 +14,7 @@ from adjudge import AspectCritic, Instance
 from adjudge.web import run_copy
 from adjudge.web.library import Library
 from adjudge.web.run_copy import CopySettings, choose_runs, write_copy
+from adjudge.web.views import save_view
 from support.labels import judged_by_two, model
 from support.trust import labelled, labels_of, population, run_of
 
@@ -119,6 +120,50 @@ def test_many_rows_are_searched_at_once_and_shown_in_a_frame(
     page.get_by_label("Criterion").select_option("short")
     page.get_by_label("Verdict").select_option("No")
     assert page.locator("[data-line]:visible").count() == 10
+    assert troubles == []
+    page.context.close()
+
+
+def test_a_copy_is_sorted_by_its_headings_and_has_the_views_that_it_can_show(
+    browser: Browser, tmp_path: Path
+) -> None:
+    judged_by_two(tmp_path / "runs" / "two")
+    save_view(tmp_path / "runs", "not short", "criteria=short&verdict=No&sort=-criterion:kind")
+    save_view(tmp_path / "runs", "served alone", "where=row+%3C+3")
+    save_view(tmp_path / "runs", "by tokens", "sort=tokens")
+    library = Library(tmp_path / "runs", read_only=True)
+    write_copy(library, choose_runs(library, []), tmp_path / "copy", CopySettings())
+    page, troubles = opened(browser, tmp_path / "copy", "two")
+
+    def shown(cell: str) -> list[str]:
+        return page.locator(f"[data-line]:visible > {cell}").all_inner_texts()
+
+    def order() -> str | None:
+        return page.locator("thead th[aria-sort]").get_attribute("aria-sort")
+
+    first = shown("th")
+    assert (first[0], order()) == ("r5", "ascending")
+    for name, place, wanted in (("kind", 3, "ascending"), ("kind", 3, "descending")):
+        page.locator("thead").get_by_role("link", name=name, exact=True).click()
+        values = shown(f":nth-child({place})")
+        assert values == sorted(values, reverse=wanted == "descending")
+        assert order() == wanted
+        assert len(values) == 70
+    page.locator("select[name=sort]").select_option("last")
+    assert shown("th") == [f"r{number}" for number in reversed(range(70))]
+    assert (order(), "sort=last" in page.url) == ("descending", True)
+    page.keyboard.press("Tab")
+    page.locator("h1").click()
+    page.keyboard.press("j")
+    assert page.locator("tr.chosen th").inner_text() == "r69", "keys follow the order"
+    page.locator("thead").get_by_role("link", name="Lowest score").click()
+    assert shown("th") == first
+    assert page.locator(".middle > .chips a").all_inner_texts() == ["not short"]
+    page.locator(".middle > .chips a").click()
+    assert {int(id[1:]) for id in shown("th")} == set(range(0, 70, 7))
+    assert page.locator("select[name=sort]").input_value() == "-criterion:kind"
+    page.reload()
+    assert len(shown("th")) == 10
     assert troubles == []
     page.context.close()
 

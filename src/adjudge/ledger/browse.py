@@ -58,7 +58,7 @@ _LOOKED_INTO = 100_000
 """Characters of a row, and of its result, that a line is made of."""
 _LONGEST_SORT = 120.0
 """Seconds that bringing all judgments into an order may take."""
-_CHUNK = 200
+_CHUNK = 500
 """Judgments of such an order that are read at once, and those whose texts are matched at once."""
 _DIMENSION = re.compile(r"\w{1,100}:\d{1,3}", re.ASCII)
 _MOST_DIGITS = 15
@@ -209,6 +209,7 @@ class _Search:
         least = _LEAST // 4 if self.filters.words else _LEAST
         least = _LEAST_OF_EXPRESSION if self.filters.where else least
         is_long = self.looked_at >= least and time.monotonic() - self.began > self.patience
+        is_long &= not self.matcher.has_patterns or self.looked_at % _CHUNK == 0
         most = LOOKED_AT if self.patience == PATIENCE else LARGEST
         return len(self.found) >= self.size or self.looked_at >= most or is_long
 

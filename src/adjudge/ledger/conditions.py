@@ -240,7 +240,10 @@ class _Reader:
             re.compile(value.text, PATTERN_FLAGS)
         except (re.error, OverflowError, RecursionError) as error:
             at = value.start + 1 + (getattr(error, "pos", None) or 0)
-            why = Message("this regular expression cannot be read: {why}", why=str(error))
+            why = Message(
+                "this regular expression cannot be read: {why}",
+                why=getattr(error, "msg", str(error)),
+            )
             raise WrongCondition(min(at, value.end - 1), value.end, why) from error
         self.patterns[value.text] = value.start, value.end
         found = f"{MATCHES}({self.binder.bind(value.text)}, {{}})"

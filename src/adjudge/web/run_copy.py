@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
+from urllib.parse import parse_qsl, urlencode
 
 from jinja2.utils import htmlsafe_json_dumps
 from markupsafe import Markup, escape
@@ -29,7 +30,8 @@ from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.record import FLAGS
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import environment_secrets
-from adjudge.ledger.browse import STATUSES, Filters, JudgmentLine, judges_in, page_of
+from adjudge.ledger.browse import SORTS, STATUSES, Filters, JudgmentLine, judges_in, page_of
+from adjudge.ledger.columns import CRITERION, DIMENSION, FIELD
 from adjudge.ledger.file import read_judges
 from adjudge.ledger.row_groups import RowJudgment, are_in_turn, count_rows_of
 from adjudge.messages import Message
@@ -48,6 +50,7 @@ from adjudge.web.pages.run import (
 )
 from adjudge.web.people import PeopleSaid, people_by_row
 from adjudge.web.site import assets, templates
+from adjudge.web.views import SavedView, read_views
 
 MOST_ROWS = 20_000
 """Of each judge of a run, the worst first, unless somebody says otherwise."""
@@ -67,6 +70,11 @@ _PATIENCE = 3600.0
 _ROOM_OF_STEPS = 20_000_000
 """Characters of steps of agents in the copy of a judge; behind them rows say how many they have."""
 _FOLDER_IN_ZIP = "adjudge-runs"
+_FILTERS = {
+    *("q", "criteria", "status", "verdict", "flag", "min", "max", "dimension", "rule", "people"),
+    "sort",
+}
+"""What of an address a copy understands."""
 
 
 @dataclass(frozen=True)
@@ -144,6 +152,7 @@ class _CopiedJudge(NamedTuple):
     rows: int
     together: tuple[str, ...]
     """Its criteria, where the judgments of a row are one line."""
+    views: tuple[SavedView, ...]
 
     def page(self, page: int) -> str:
         """The file of one of its pages, from 1."""
@@ -265,7 +274,8 @@ def _judges(library: Library, place: RunPlace) -> Iterator[_CopiedJudge]:
             together = several if are_in_turn(connection, name, several) else ()
             rows = count_rows_of(connection, name, len(together) or 1)
         figures = figures_data(library, place, name)
-        yield _CopiedJudge(place, name, number, configuration, figures, rows, together)
+        views = tuple(_views(library.root, name, configuration, together))
+        yield _CopiedJudge(place, name, number, configuration, figures, rows, together, views)
 
 
 def _judge_files(
@@ -312,7 +322,7 @@ def _finish(
     data = {
         "run": {"id": judge.place.id, "name": judge.place.name},
         "judge": judge.name,
-        "judged": "",
+        "judged": f"{FIELD}{judged_field(judge.configuration)}",
         "figures": judge.figures,
         "criteria_names": [str(one.get("name")) for one in judge.configuration.criteria],
         "dimensions": dimensions_of(judge.configuration),
@@ -341,8 +351,24 @@ def _finish(
         "statuses": STATUSES,
         "flags": list(FLAGS),
         "prompts": settings.prompts,
+        "views": [one._asdict() for one in judge.views],
     }
     yield CopyFile(judge.page(page.number), _page("copy_run.html.jinja", settings, **data))
+
+
+def _views(
+    root: Path, name: str, configuration: JudgeConfiguration, together: Sequence[str]
+) -> Iterator[SavedView]:
+    """Those that a copy can show: without an expression, or a column that it does not have."""
+    own = (f"{FIELD}{judged_field(configuration)}", "verdict", "criterion", "people", "votes")
+    sorts = {*SORTS, *own, *(f"{CRITERION}{one}" for one in together)}
+    sorts |= {f"{DIMENSION}{one['name']}" for one in dimensions_of(configuration)}
+    for view in read_views(root):
+        asked = dict(parse_qsl(view.query))
+        judge, sort = asked.pop("judge", name), asked.get("sort", "worst")
+        if judge == name and asked.keys() <= _FILTERS and sort.removeprefix("-") in sorts:
+            asked |= {"sort": "" if sort == "worst" else sort}
+            yield view._replace(query=urlencode({part: one for part, one in asked.items() if one}))
 
 
 def _judged_in(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> Iterator[JsonDict]:

@@ -68,7 +68,7 @@ class PageServer:
         names = environment.list_templates()
         for name in (one for one in names if one.startswith(_OF_FIRST_PAGE)):
             environment.get_template(name)
-        self.site.answered = time.monotonic()
+        self.site.answered = time.monotonic() + _LONG_QUIET  # the first answer comes by then
         ready(self.access.url)
         soon = [name for start in _OF_NEXT_PAGES for name in names if name.startswith(start)]
         for some, quiet in ((soon, _QUIET), (names, _LONG_QUIET)):

@@ -1,5 +1,5 @@
 "use strict";
-// A copy of a run: filters, search, the chosen row. What it shows is in the page already; the address behind "#" is its state.
+// A copy of a run: filters, search, order, the chosen row. What it shows is in the page already; the address behind "#" is its state.
 
 const lines = [...document.querySelectorAll("[data-line]")];
 const form = document.querySelector("#filters");
@@ -35,6 +35,36 @@ function fits(line, asked) {
 
 const asked = () => new URLSearchParams(location.hash.slice(1));
 
+// Rows lie worst first. A column sorts by what its cells show; where nothing stands, last.
+const written = new Map(lines.map((line, place) => [line, place]));
+const headings = [...document.querySelectorAll("thead a.sort")];
+const collator = new Intl.Collator(document.documentElement.lang, { numeric: true });
+const isDown = (sort) => sort.startsWith("-") || ["best", "last"].includes(sort);
+
+function valueOf(line, sort, heading) {
+  if (["row", "last"].includes(sort)) return Number(line.dataset.row);
+  if (sort === "best") return Math.max(...judged.get(line).map((one) => one.score ?? -Infinity));
+  const cell = line.cells[heading.cellIndex];
+  const text = (cell.querySelector(".verdict, .begins") ?? cell).textContent.trim();
+  const value = heading.classList.contains("n") ? parseFloat(text.replace(",", ".")) : text;
+  return value === "" || Number.isNaN(value) ? null : value;
+}
+
+function order(sort) {
+  const heading = headings.find((one) => [one.dataset.up, one.dataset.down].includes(sort || "worst"))?.closest("th");
+  for (const one of headings) one.closest("th").removeAttribute("aria-sort");
+  heading?.setAttribute("aria-sort", isDown(sort) ? "descending" : "ascending");
+  const values = new Map(lines.map((line) => [line, heading && sort ? valueOf(line, sort, heading) : written.get(line)]));
+  const sign = isDown(sort) ? -1 : 1;
+  lines.sort((a, b) => {
+    const [x, y] = [values.get(a), values.get(b)];
+    if (x === null || y === null) return (x === null) - (y === null) || written.get(a) - written.get(b);
+    return sign * (typeof x === "number" ? (x > y) - (x < y) : collator.compare(x, y)) || written.get(a) - written.get(b);
+  });
+  document.querySelector("#rows").append(...lines);
+  document.body.dataset.sort = sort;
+}
+
 function choose(row) {
   const line = lines.find((one) => judged.get(one).some((each) => String(each.row) === row));
   for (const one of lines) one.classList.toggle("chosen", one === line);
@@ -64,6 +94,8 @@ function drawTexts() {
 function draw() {
   const wanted = asked();
   for (const one of form.elements) if (one.name) one.value = wanted.get(one.name) ?? "";
+  const sort = wanted.get("sort") ?? "";
+  if (sort !== (document.body.dataset.sort ?? "")) order(sort);
   const fit = lines.filter((line) => fits(line, wanted));
   const shown = new Set(fit.slice(0, MOST_SHOWN));
   for (const line of lines) line.hidden = !shown.has(line);
@@ -101,8 +133,20 @@ if (form) {
   form.addEventListener("submit", (event) => event.preventDefault());
   form.addEventListener("input", (event) => ask({ [event.target.name]: event.target.value }));
   form.addEventListener("reset", () => { history.replaceState(null, "", "#"); setTimeout(draw); });
+  // Where headings are hidden, on a telephone, the orders of columns are chosen here.
+  const known = [...form.sort.options].map((one) => one.value);
+  for (const { dataset, textContent } of headings) for (const [sort, sign] of [[dataset.up, "▲"], [dataset.down, "▼"]]) {
+    if (![...known, "worst"].includes(sort)) form.sort.append(new Option(`${textContent} ${sign}`, sort));
+  }
   addEventListener("hashchange", draw);
   document.addEventListener("click", (event) => {
+    const heading = event.target.closest("thead a.sort");
+    if (heading) {
+      event.preventDefault();
+      const { up, down } = heading.dataset, sort = (asked().get("sort") ?? "worst") === up ? down : up;
+      ask({ sort: sort === "worst" ? "" : sort });
+      return;
+    }
     const link = event.target.closest("[data-line] a, #row a[href^='#row=']");
     onClick(event);
     if (!link) return;
