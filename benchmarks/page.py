@@ -220,6 +220,8 @@ def measured(ask: Asking, rows: int) -> tuple[Measured, int]:
     found.take("a page by row, deep in the run", f"{run}?sort=row&after=0__{rows * 9 // 10}")
     found.take("a row", f"{run}/row/{rows // 2}?part=1")
     found.take("the next row", f"{run}/row/{rows // 2 + 1}?part=1")
+    found.take("the first row to label", f"{run}/label?annotator=ann&wait=1")
+    found.take("the same for the next person", f"{run}/label?annotator=bob&wait=1")
     return found, size
 
 

@@ -270,8 +270,10 @@ def test_keys_pressed_while_the_next_row_loads_hit_no_row(browser: Browser, serv
     expect(progress).to_contain_text("1 of")
     for _ in range(3):
         before = row.inner_text()
+        page.wait_for_timeout(200)
         page.keyboard.press("1")
         expect(row).not_to_have_text(before)
+    expect(progress).to_contain_text("4 of")
     for left in (3, 2, 1, 0):
         page.keyboard.press("u")
         expect(progress).to_contain_text(f"{left} of")

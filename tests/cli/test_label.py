@@ -492,3 +492,16 @@ def test_labels_come_in_by_a_column_of_any_name(run: Path, tmp_path: Path) -> No
     assert "2 labels imported" in done.stdout, done.stderr
     wrong = adjudge(run, "--import", tmp_path / "sheet.csv", "--id", "case", "--annotator", "ann")
     assert "no column is called 'case'; the columns are Ticket, label" in wrong.stderr
+
+
+def test_rows_are_assigned_and_a_terminal_shows_whose_they_are(run: Path) -> None:
+    told = adjudge(run, "--assign", "ann", "--assign", "bob")
+    assert told.returncode == 0, told.stderr
+    totals = {line.split()[1]: int(line.split()[-1]) for line in told.stdout.splitlines()}
+    assert set(totals) == {"ann:", "bob:"} and abs(totals["ann:"] - totals["bob:"]) <= 1
+    said = adjudge(run, "--annotator", "ann", stdin="1\n")
+    assert f"0 of {totals['ann:']} labelled" in said.stdout
+    listed = adjudge(run, "--assigned").stdout
+    assert f"dates, ann: 1 of {totals['ann:']}" in listed
+    assert adjudge(run, "--annotator", "eve").returncode == 2
+    assert "whoever comes" in adjudge(run, "--unassign").stdout

@@ -248,6 +248,7 @@ def test_an_overlap_is_labelled_by_all_and_the_rest_is_divided(tmp_path: Path) -
     run = judged(tmp_path / "run", texts(20), rare_fail)
     ann, bob = (labelling(run, Annotator(name, overlap=6)) for name in ("ann", "bob"))
     assert label_all(ann, most=13) == 13
+    ann.leave()
     assert label_all(bob) == 13
     assert tuple(bob.progress()) == (13, 13)
     assert ann.next() is None

@@ -372,3 +372,46 @@ def test_the_page_is_there_before_its_rows_are_drawn(
     drawn = page.get(f"{address}&wait=1").text
     assert 'id="work"' in drawn and "wait=1" not in drawn.partition("<main")[2]
     assert 'id="work"' in page.get(address).text, "they are drawn once"
+
+
+def test_rows_are_assigned_and_everybody_gets_their_own(page: Page, root: Path) -> None:
+    run = page.run("dates")
+    shown = press(page, f"{run}/label/assign", people="ann\n bob  smith \n", per_row="1")
+    assert shown.count("0 of 3 labelled") == 2 and "annotator=bob+smith" in shown
+    begin = page.get(f"{run}/label").text
+    assert 'name="annotator" value=""' in begin, "a login that nobody named is not offered"
+    seen = {}
+    for who in ("ann", "bob+smith"):
+        address = f"{run}/label?annotator={who}"
+        work = page.data(address)["work"]
+        assert (work["done"], work["total"], work["assigned"]) == (0, 3, True)
+        seen[who] = {work["row"]["identity"], work["ahead"]["row"]["identity"]}
+        press(page, address, do="answer", row=work["row"]["identity"], choice="PASS")
+        assert page.data(address)["work"]["row"] == work["ahead"]["row"], "the row that was ahead"
+    assert len(seen["ann"] | seen["bob+smith"]) == 4
+    assert [(one["annotator"], one["done"]) for one in page.data(f"{run}/trust")["assigned"]] == [
+        ("ann", 1),
+        ("bob smith", 1),
+    ]
+    refused = page.get(f"{run}/label?annotator=eve")
+    assert refused.status == 400 and "assigned to ann, bob smith" in refused.text
+    press(page, f"{run}/label/assign", people="eve", per_row="1")
+    assert page.data(f"{run}/label?annotator=eve")["work"]["total"] == 4, "two are labelled"
+    press(page, f"{run}/label/assign", do="unassign")
+    assert page.data(f"{run}/label?annotator=ann")["work"]["total"] == 6
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"people": ""}, "name everybody"),
+        ({"people": "ann", "per_row": "2"}, "from 1 to 1"),
+        ({"people": "ann", "per_row": "x"}, "from 1 to 1"),
+        ({"people": "ann", "queue": "failed"}, "cannot be assigned"),
+        ({"people": "ann", "count": "0"}, "from 1 to 5000"),
+    ],
+)
+def test_what_cannot_be_assigned_is_said(page: Page, wrong: dict[str, str], said: str) -> None:
+    answer = page.post(f"{page.run('dates')}/label/assign", **wrong)
+    assert answer.status == 400 and said in answer.text
+    assert page.data(f"{page.run('dates')}/label")["assigned"] == []

@@ -33,9 +33,10 @@ from adjudge.domain.json_types import JsonValue
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
+from adjudge.labels.people import Assignment, People
 from adjudge.labels.queue import FIRST, QUEUES, Queue, is_drawn
 from adjudge.labels.scales import keys_of, label_scale
-from adjudge.labels.session import Annotator, Labelling, ShownRow, labelling
+from adjudge.labels.session import Annotator, Labelling, ShownRow, assign_rows, labelling
 from adjudge.labels.store import LabelStore
 from adjudge.messages import Message, join, render
 from adjudge.prompts.render import check_language
@@ -141,6 +142,21 @@ class LabelOptions:
         is_flag=True,
         help="List the rows of which annotators say different things instead.",
     )
+    assign: tuple[str, ...] = option(
+        "--assign",
+        multiple=True,
+        metavar="NAME",
+        help="Assign rows to this person instead of labelling; repeatable.",
+    )
+    per_row: int = option(
+        "--per-row", type=FROM_ONE, default=1, help="With --assign: people who label each row."
+    )
+    unassign: bool = option(
+        "--unassign", is_flag=True, help="Take the assignment back: rows are for whoever comes."
+    )
+    assigned: bool = option(
+        "--assigned", is_flag=True, help="List how far people are with the rows assigned to them."
+    )
     as_json: bool = shared(as_json)
 
 
@@ -157,8 +173,21 @@ def label(options: LabelOptions) -> int:
     check_language(options.language)
     use_language(options.language)
     with reading(options.run):
-        if sum((options.source is not None, options.target is not None, options.conflicts)) > 1:
-            raise UsageError(Message("use only one of --import, --export and --conflicts"))
+        instead = (
+            options.source,
+            options.target,
+            options.conflicts,
+            options.assign,
+            options.unassign,
+            options.assigned,
+        )
+        if sum(map(bool, instead)) > 1:
+            raise UsageError(
+                Message(
+                    "use only one of --import, --export, --conflicts, --assign, --unassign and "
+                    "--assigned"
+                )
+            )
     if options.source is not None:
         return _import(
             options.run,
@@ -183,6 +212,8 @@ def label(options: LabelOptions) -> int:
         )
     if options.conflicts:
         return _list_conflicts(options.run, options.criteria, options.by, as_json=options.as_json)
+    if options.assign or options.unassign or options.assigned:
+        return _assign(options)
     if len(options.annotator) > 1:
         raise UsageError(Message("one annotator labels at a time: give --annotator once"))
     name = (options.annotator or (_login(),))[0].strip()
@@ -196,6 +227,35 @@ def label(options: LabelOptions) -> int:
         by=options.by or "",
     )
     return _label_rows(options.run, who, options.criteria)
+
+
+def _assign(options: LabelOptions) -> int:
+    """Change who labels what, where that is asked for, and say how far everybody is."""
+    with as_usage_error():
+        criteria = None if options.assigned else label_scale(options.run, options.criteria).name
+        assignment = options.assign and Assignment(
+            people=options.assign,
+            per_row=options.per_row,
+            overlap=options.overlap or 0,
+            queue=options.queue,
+            count=options.count,
+            by=options.by or "",
+        )
+    people = People(options.run)
+    if assignment:
+        assign_rows(options.run, assignment, criteria)
+    elif criteria:
+        people.unassign(criteria)
+    found = people.progress()
+    if options.as_json:
+        rows: list[JsonValue] = [one._asdict() for one in found]
+        print_results("assigned", {"people": len(rows)}, rows)
+        return ExitCode.OK
+    for one in found:
+        echo(Message("{criteria}, {annotator}: {done} of {total}", **one._asdict()))
+    if not found:
+        echo(Message("No rows are assigned: they are for whoever comes."))
+    return ExitCode.OK
 
 
 def _login() -> str:
@@ -219,7 +279,10 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
         scale = work.judged.scale
         lines = terminal is not None and (scale.range or len(scale.choices()) > _ONE_KEY)
         keys: Keys = Lines() if terminal is None else WholeLines(terminal) if lines else terminal
-        ending = _Session(work, keys).work()
+        try:
+            ending = _Session(work, keys).work()
+        finally:
+            work.leave()
     echo(ending)
     if work.progress().done and is_drawn(who.queue):
         show_next(f"adjudge calibrate {shlex.quote(str(run))}", Screen(language(), stderr=True))
@@ -227,6 +290,13 @@ def _label_rows(run: Path, who: Annotator, criteria: str | None) -> int:
 
 
 def _intro(work: Labelling, who: Annotator) -> Message:
+    if work.assigned:
+        return Message(
+            "The rows that are assigned to {name}, drawn at random (seed {seed}). You do not see "
+            "what the judge said.",
+            name=who.name,
+            seed=work.draw.seed,
+        )
     if who.queue == "random":
         return Message(
             "Rows in random order (seed {seed}). You do not see what the judge said.",
@@ -276,6 +346,13 @@ class _Session:
         done, total = self._work.progress()
         if done == total:
             return Message("{done} of {total} labelled: that is all.", done=done, total=total)
+        if self._work.waits_for_others():
+            return Message(
+                "{done} of {total} labelled; others are at the rest: the same command shows what "
+                "they leave.",
+                done=done,
+                total=total,
+            )
         return Message(
             "{done} of {total} labelled, and the rest was skipped: the same command shows those "
             "rows again.",

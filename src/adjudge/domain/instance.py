@@ -81,8 +81,7 @@ class Instance:
         """Equal for instances that show the same: what the caller calls them is left out, the order
         of the fields is not.
         """
-        said = "".join([_measured(name, value) for name, value in self.fields.items()])
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        return identity_of(self.fields)
 
     @property
     def input(self) -> JsonDict:
@@ -149,6 +148,12 @@ class PairwiseInstance(Instance):
         given = {} if responses is None else {"response": responses}
         numbered = {} if given else {"systems": tuple(_numbered(named))}
         super().__init__({**_together(named), **given}, id, {**numbered, **(metadata or {})})
+
+
+def identity_of(fields: GivenFields) -> str:
+    """``Instance.identity`` of fields that one was made of, as a ledger keeps them."""
+    said = "".join([_measured(name, value) for name, value in fields.items()])
+    return hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _measured(name: str, value: str | Sequence[str]) -> str:

@@ -136,6 +136,11 @@ class Label:
         """Whether the row was drawn at random, with a chance that is known."""
         return self.design != "chosen"
 
+    @property
+    def is_done(self) -> bool:
+        """Whether its annotator is done with the row."""
+        return self.state in ("given", "unsure")
+
     def to_dict(self) -> JsonDict:
         """This label as a JSON-ready dict."""
         return {entry.name: getattr(self, entry.name) for entry in fields(self)}

@@ -34,6 +34,7 @@ from adjudge.exporters.shapes import (
     ImprovementShape,
     LeaderboardShape,
     ModelShape,
+    PersonShape,
     PlanShape,
     PluginShape,
     RankingShape,
@@ -182,6 +183,14 @@ class Conflicts(Envelope):
     guideline: Annotated[Sequence[GuidelineShape], "what it should say more clearly"]
 
 
+class Assigned(Envelope):
+    """What ``adjudge label --assigned --json`` prints."""
+
+    kind: Literal["assigned"]
+    summary: Count
+    results: Sequence[PersonShape]
+
+
 class Calibrations(Envelope):
     """What ``adjudge calibrate --json`` prints."""
 
@@ -299,6 +308,7 @@ DOCUMENTS: tuple[type, ...] = (
         Catalogue,
         Findings,
         Conflicts,
+        Assigned,
     ),
     *(Calibrations, Cascades, Leaderboards, PlansDocument, Imports, Bench, PublishedDocument),
     *(Attacks, Drifts, Traffic, Improvements),

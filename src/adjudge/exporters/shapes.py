@@ -436,6 +436,15 @@ class ConflictShape(TypedDict):
     labels: Sequence[Label]
 
 
+class PersonShape(TypedDict):
+    """How far somebody is with the rows that are assigned to them."""
+
+    criteria: str
+    annotator: str
+    done: int
+    total: int
+
+
 class GuidelineShape(TypedDict):
     """What a guideline should say more clearly."""
 

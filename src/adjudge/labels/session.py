@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise, takewhile
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import NamedTuple
 from adjudge.domain.instance import STEPS, GivenFields
 from adjudge.domain.label import Answer, Kind, Label, State
 from adjudge.errors import RunError, SetupError
-from adjudge.labels.held_rows import HeldRows
+from adjudge.labels.people import Assignment, People
 from adjudge.labels.queue import FIRST, Queue, QueuedRow, RowIndex, is_drawn, listed_rows, row_index
 from adjudge.labels.scales import JudgedScale, label_scale
 from adjudge.labels.store import Draw, LabelStore
@@ -25,7 +25,8 @@ from adjudge.ledger.records import records, row_checksum
 from adjudge.runs.folder import reading
 
 _NOTHING = Answer()
-_DONE: tuple[State, ...] = ("given", "unsure")
+AHEAD = 2
+"""Rows that are held for an annotator: the one before them, and the next."""
 _OF_LATE = 20
 """Labels by which the pace is told."""
 _BREAK = 600.0
@@ -69,6 +70,25 @@ class LabelProgress(NamedTuple):
     total: int
 
 
+class DrawnRows(NamedTuple):
+    """The rows of a queue."""
+
+    draw: Draw
+    """The permutation that they are taken from."""
+    rows: Sequence[QueuedRow]
+    of: int
+    """Rows of the run, each text once."""
+    drawn_by: str | None = None
+    """What their chances follow, where they have chances of their own."""
+
+
+class AssignedRows(NamedTuple):
+    """What one annotator was given."""
+
+    assignment: Assignment
+    rows: Collection[str]
+
+
 class Labelling:
     """One annotator's way through the rows.
 
@@ -80,22 +100,22 @@ class Labelling:
         store: LabelStore,
         judged: JudgedScale,
         who: Annotator,
-        draw: Draw,
-        plan: Sequence[QueuedRow],
-        rows: int,
-        drawn_by: str | None = None,
-        held: HeldRows | None = None,
+        drawn: DrawnRows,
+        assigned: AssignedRows | None = None,
     ) -> None:
         self.judged = judged
-        self.rows = rows
+        self.rows = drawn.of
         """Of the run, each text once."""
+        self.draw = drawn.draw
+        self.queue = who.queue
+        """Of an assignment, its own."""
+        self.assigned = assigned
+        """None where rows are for whoever comes."""
         self._store = store
         self._who = who
-        self.draw = draw
-        """The permutation that rows are taken from."""
-        self._drawn_by = drawn_by
-        self._held = held or HeldRows()
-        self._plan = {row.identity: row for row in plan}
+        self._drawn_by = drawn.drawn_by
+        self._people = People(store.folder)
+        self._plan = {row.identity: row for row in drawn.rows}
         self._passed: set[str] = set()
         """Skipped in this session."""
         self._again: str | None = None
@@ -103,8 +123,8 @@ class Labelling:
         self._known: tuple[object, list[Label]] | None = None
         """The labels there are, and until which."""
         self._began = time.time()
-        self._read: tuple[object, GivenFields] | None = None
-        """The row that was read last, and its texts."""
+        self._read: dict[str, tuple[object, GivenFields]] = {}
+        """The rows that were read last, and their texts."""
 
     def progress(self) -> LabelProgress:
         """Rows that are labelled, of those that are this annotator's to label."""
@@ -114,44 +134,46 @@ class Labelling:
 
     def pace(self) -> float | None:
         """Seconds that this annotator took for a row of late; None until a few are labelled."""
-        return seconds_per_row(
-            label.at for label in self.labels(self._who.name) if label.state in _DONE
-        )
+        return seconds_per_row(label.at for label in self.labels(self._who.name) if label.is_done)
 
     def next(self) -> ShownRow | None:
         """The row to label now; None when there are no more.
 
         What was skipped in earlier sessions comes last.
         """
-        open_rows = self._left()
+        return next(iter(self.upcoming(1)), None)
+
+    def upcoming(self, count: int = AHEAD) -> list[ShownRow]:
+        """The row to label now and those after it, as far as there are any."""
+        own, others = self._labelled()
         if self._who.queue == "random":
-            self._take_over(open_rows[0] if open_rows else None)
-        if self._again in open_rows and self._choose([self._again]):
-            return self._shown(self._plan[self._again])
+            self._take_over(own | others)
         skipped = {label.row for label in self.labels(self._who.name) if label.state == "skipped"}
-        open_rows.sort(key=lambda identity: identity in skipped)
-        found = self._choose(open_rows)
-        return self._shown(self._plan[found]) if found else None
+        left = sorted(
+            (one for one in self._open(own, others) if one not in self._passed),
+            key=lambda one: (one != self._again, one in skipped),
+        )
+        return [self._shown(self._plan[one]) for one in self._choose(left)[:count]]
 
     def waits_for_others(self) -> bool:
         """Whether there are rows left to label, all of which others have before them."""
-        return bool(self._left()) and self.next() is None
+        left = self._open(*self._labelled())
+        return any(one not in self._passed for one in left) and self.next() is None
 
-    def _left(self) -> list[str]:
-        """Rows to label that were not skipped in this session."""
-        return [
-            identity for identity in self._open(*self._labelled()) if identity not in self._passed
-        ]
+    def leave(self) -> None:
+        """Let others have the rows that were held for this annotator."""
+        self._people.release(self.judged.name, self._who.name)
 
-    def _choose(self, rows: Sequence[str]) -> str | None:
-        """The first; of rows that are divided among annotators the first that nobody else has."""
+    def _choose(self, rows: Sequence[str]) -> list[str]:
+        """The first ones; of rows that are divided among annotators those that nobody else has."""
+        if self.assigned or self._who.overlap is None:
+            return [*rows[:AHEAD]]
         shared = set(islice(self._plan, self._who.overlap))
-        if rows and rows[0] in shared:
-            return rows[0]
-        divided = [row for row in rows if row not in shared]
-        return self._held.take(self._who.name, divided) or next(
-            (row for row in rows if row in shared), None
-        )
+        first = [*takewhile(shared.__contains__, rows)][:AHEAD]
+        if missing := AHEAD - len(first):
+            divided = [row for row in rows if row not in shared]
+            first += self._people.take(self.judged.name, self._who.name, divided, missing)
+        return first or [row for row in rows if row in shared]
 
     def answer(
         self,
@@ -205,6 +227,7 @@ class Labelling:
         )
         if label is not None:
             row = self._plan.get(label.row)
+            self._choose([label.row])  # before others can have it
             self._store.withdraw(label, judge_visible=row is not None and row.number in seen)
             self._passed.discard(label.row)
             self._again = label.row
@@ -259,11 +282,12 @@ class Labelling:
             if one.row == shown.queued.identity and one.state == "given"
         ]
 
-    def _take_over(self, until: str | None) -> None:
-        """Rows that come before ``until`` in the random order and were labelled when they were
-        drawn with a chance of their own: they are in the random sample now, and asked no more.
+    def _take_over(self, labelled: Container[str]) -> None:
+        """Rows that were labelled when they were drawn with a chance of their own: where all rows
+        before them in the random order are labelled, they are in the random sample now, and asked
+        no more.
         """
-        before = set(takewhile(lambda identity: identity != until, self._plan))
+        before = set(takewhile(labelled.__contains__, self._plan))
         drawn = [
             replace(label, design="random", drawn_under=None, drawn_by=None, chance=None)
             for label in self.labels()
@@ -285,18 +309,20 @@ class Labelling:
             return {
                 one.row
                 for one in self.labels(self._who.name)
-                if one.state in _DONE and one.at >= self._began
+                if one.is_done and one.at >= self._began
             }, set()
         wanted = [
             label
             for label in self.labels()
-            if label.state in _DONE and (label.is_random or not is_drawn(self._who.queue))
+            if label.is_done and (label.is_random or not is_drawn(self._who.queue))
         ]
         own = {label.row for label in wanted if label.annotator == self._who.name}
         return own, {label.row for label in wanted if label.annotator != self._who.name}
 
     def _open(self, own: set[str], others: set[str]) -> list[str]:
         """Rows that are left to this annotator."""
+        if self.assigned:
+            return [one for one in self._plan if one in self.assigned.rows and one not in own]
         shared = len(self._plan) if self._who.overlap is None else self._who.overlap
         return [
             one
@@ -334,11 +360,11 @@ class Labelling:
         )
 
     def _fields(self, row: QueuedRow) -> GivenFields:
-        """Read once while its row is the one that is shown: a trajectory is long."""
+        """Read once while its row is shown, or the next: a trajectory is long."""
         with reading(self._store.folder) as ledger:
-            known = row_checksum(ledger, row.judge, row.number)
-            if self._read and self._read[0] == (row, known):
-                return self._read[1]
+            known = row, row_checksum(ledger, row.judge, row.number)
+            if (kept := self._read.get(row.identity)) and kept[0] == known:
+                return kept[1]
             found = next(records(ledger, judge=row.judge, index=row.number, trajectory=False), None)
         if found is None or found.identity != row.identity:
             raise RunError(
@@ -346,7 +372,9 @@ class Labelling:
                 "is kept",
                 folder=self._store.folder,
             )
-        self._read = (row, known), found.fields
+        self._read[row.identity] = known, found.fields
+        if len(self._read) > AHEAD:
+            self._read.pop(next(iter(self._read)))
         return found.fields
 
 
@@ -354,13 +382,54 @@ def labelling(
     folder: str | Path,
     who: Annotator,
     criteria: str | None = None,
-    held: HeldRows | None = None,
+    draw: Callable[[LabelStore, JudgedScale, Annotator], DrawnRows] | None = None,
 ) -> Labelling:
-    """One annotator's session. The rows are drawn when the first annotator begins. ``held``: what
-    those who label at the same time have before them.
+    """One annotator's session. The rows are drawn when the first annotator begins; of rows that
+    were assigned to people, those of the annotator. ``draw``: instead of ``draw_rows``.
     """
     judged = label_scale(folder, criteria)
-    store = LabelStore(folder)
+    store, people = LabelStore(folder), People(folder)
+    assignment = people.assignment(judged.name) if is_drawn(who.queue) else None
+    if assignment:
+        who = _assigned_to(assignment, who, judged.name)
+    plan = (draw or draw_rows)(store, judged, who)
+    assigned = None
+    if assignment:
+        identities = [row.identity for row in plan.rows]
+        mine = people.rows_of(judged.name, assignment, who.name, identities, plan.draw.seed)
+        assigned = AssignedRows(assignment, mine)
+    return Labelling(store, judged, who, plan, assigned)
+
+
+def assign_rows(folder: str | Path, assignment: Assignment, criteria: str | None = None) -> None:
+    """Draw rows, and say who labels which. Labels that were given already count."""
+    judged, store = label_scale(folder, criteria), LabelStore(folder)
+    plan = draw_rows(store, judged, _assigned_to(assignment, Annotator(assignment.people[0])))
+    identities = [row.identity for row in plan.rows]
+    People(folder).assign(judged.name, assignment, identities, plan.draw.seed)
+
+
+def _assigned_to(assignment: Assignment, who: Annotator, criteria: str = "") -> Annotator:
+    """The annotator, with the queue that the assignment names."""
+    if who.name not in assignment.people:
+        raise SetupError(
+            "the rows of criterion {criteria!r} are assigned to {people}, not to {name!r}: label "
+            "as one of them, or assign the rows again",
+            criteria=criteria,
+            people=", ".join(assignment.people),
+            name=who.name,
+        )
+    return replace(
+        who,
+        queue=assignment.queue,
+        count=assignment.count,
+        by=assignment.by,
+        overlap=None,
+    )
+
+
+def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRows:
+    """The rows of an annotator's queue."""
     queue = who.queue
     if who.by and queue != "random-stratified":
         raise SetupError("--by goes with --queue random-stratified: leave one of them out")
@@ -371,25 +440,19 @@ def labelling(
             queue=queue,
             criteria=judged.name,
         )
-    draw, drawn_by = store.draw(judged.name, who.seed), None
+    draw = store.draw(judged.name, who.seed)
     if queue == "listed":
-        plan = listed_rows(folder, judged, *who.listed)
-        return Labelling(store, judged, who, draw, plan, len(plan), held=held)
-    with row_index(folder, judged, draw.seed, queue=queue, by=who.by) as index:
+        rows = listed_rows(store.folder, judged, *who.listed)
+        return DrawnRows(draw, rows, len(rows))
+    with row_index(store.folder, judged, draw.seed, queue=queue, by=who.by) as index:
         if queue == "conflicts":
-            plan = index.rows(
-                one.row
-                for one in islice(
-                    (one for one in store.conflicts(judged.name) if one.is_open), who.count
-                )
-            )
-        elif queue in WEIGHTED:
+            found = (one.row for one in store.conflicts(judged.name) if one.is_open)
+            return DrawnRows(draw, index.rows(islice(found, who.count)), index.count())
+        if queue in WEIGHTED:
             weighting = _weighting(store, judged.name, index, queue, who.by)
-            plan, drawn_by = index.draw(weighting, who.count), str(weighting)
-        else:
-            plan = index.plan(queue, who.count)
-        rows = index.count()
-    return Labelling(store, judged, who, draw, plan, rows, drawn_by, held)
+            rows = index.draw(weighting, who.count)
+            return DrawnRows(draw, rows, index.count(), str(weighting))
+        return DrawnRows(draw, index.plan(queue, who.count), index.count())
 
 
 def _weighting(

@@ -255,7 +255,7 @@ class LabelStore:
             raise RunError("{folder} is not a folder", folder=self.folder)
         refuse_links(self.folder, LABEL_FILES)
         with (
-            _reported(self.path),
+            reported(self.path),
             locked(self.folder / LABELS_LOCK),
             self._connected() as connection,
         ):
@@ -266,7 +266,7 @@ class LabelStore:
     @contextmanager
     def _connected(self, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
         refuse_links(self.folder, LABEL_FILES)
-        with _reported(self.path), connect(self.path, writable=writable) as connection:
+        with reported(self.path), connect(self.path, writable=writable) as connection:
             refuse_strange_schema(connection, self.path, ("labels", "draws"))
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version > _VERSION:
@@ -379,8 +379,8 @@ def _label(row: Sequence[object]) -> Label:
 
 
 @contextmanager
-def _reported(path: Path) -> Iterator[None]:
-    """What happened to the file, and what to do."""
+def reported(path: Path) -> Iterator[None]:
+    """What happened to a file of labels, and what to do."""
     try:
         yield
     except sqlite3.Error as error:

@@ -45,7 +45,12 @@ _ENDINGS = ("", "-wal", "-shm", "-journal")
 NOTES = "criteria-notes.jsonl"
 """What annotators said of the criteria themselves, beside the labels."""
 LABELS_LOCK = "labels.lock"
-LABEL_FILES = (*(LABELS + ending for ending in _ENDINGS), NOTES, LABELS_LOCK)
+PEOPLE = "people.sqlite"
+"""Who labels which rows."""
+LABEL_FILES = (
+    *(name + ending for name in (LABELS, PEOPLE) for ending in _ENDINGS),
+    *(NOTES, LABELS_LOCK),
+)
 _NAMES = (FILE, *(f"ledger.{state}" for state in ("new", "recovered", "mended", "damaged")))
 OWN = tuple(name + ending for name in _NAMES for ending in _ENDINGS)
 """The files of a ledger, while it is made, and what ``runs recover`` makes of it."""

@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import Label
+from adjudge.labels.people import People
 from adjudge.labels.session import seconds_per_row
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records
@@ -47,6 +49,11 @@ def annotator_figures(place: RunPlace) -> list[AnnotatorFigures]:
     ]
 
 
+def assigned_rows(place: RunPlace) -> list[JsonDict]:
+    """How far everybody is with the rows that are theirs."""
+    return [one._asdict() for one in People(place.folder).progress()]
+
+
 def _figures(
     who: str, criteria: str, own: Sequence[Label], others: Said, judged: Said
 ) -> AnnotatorFigures:
@@ -56,7 +63,7 @@ def _figures(
         criteria,
         states["given"],
         states["unsure"],
-        seconds_per_row(one.at for one in own if one.state in ("given", "unsure")),
+        seconds_per_row(one.at for one in own if one.is_done),
         _agreeing(own, others),
         _agreeing(own, judged),
     )

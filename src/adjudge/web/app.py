@@ -17,6 +17,7 @@ from adjudge.service.run_index import NoSuchRun
 from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (
+    assign,
     benchmarks,
     compare_several,
     copies,
@@ -55,6 +56,7 @@ _PAGES = (
     row_more,
     steps,
     label,
+    assign,
     trust,
     watch,
     jobs,

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
+from functools import partial
 
 from adjudge.errors import AdjudgeError
-from adjudge.labels.held_rows import HeldRows
-from adjudge.labels.session import Annotator, Labelling, ShownRow, labelling
-from adjudge.web.library import RunPlace
+from adjudge.labels.people import People
+from adjudge.labels.queue import Queue, is_drawn
+from adjudge.labels.scales import JudgedScale
+from adjudge.labels.session import (
+    Annotator,
+    DrawnRows,
+    Labelling,
+    ShownRow,
+    draw_rows,
+    labelling,
+)
+from adjudge.labels.store import LabelStore
+from adjudge.ledger.file import FILE
+from adjudge.web.library import RunPlace, file_version
 
 _MOST = 50
 """Sessions that are kept; an older one is begun anew when it is needed, which loses nothing."""
@@ -19,7 +32,8 @@ class LabelSessions:
     def __init__(self) -> None:
         self._open: dict[tuple[str, str | None, Annotator], Labelling] = {}
         self._seen: dict[str, set[int]] = {}
-        self._held: dict[tuple[str, str | None], HeldRows] = {}
+        self._drawn: dict[tuple[str, str, Queue, int, str], tuple[Hashable, DrawnRows]] = {}
+        """The rows of a queue, and of which ledger: the same for all annotators."""
         self._last: dict[tuple[str, str | None, Annotator], ShownRow] = {}
         self.lock = threading.RLock()
         """Two tabs may answer at once."""
@@ -28,12 +42,25 @@ class LabelSessions:
         """The session, begun where there is none."""
         with self.lock:
             key = (place.id, criteria, who)
-            if key not in self._open or _is_over(self._open[key], who):
+            if key not in self._open or _is_over(self._open[key], place, who):
                 if len(self._open) >= _MOST:
                     self._open.pop(next(iter(self._open)))
-                held = self._held.setdefault((place.id, criteria), HeldRows())
-                self._open[key] = labelling(place.folder, who, criteria, held)
+                draw = partial(self._draw, place)
+                self._open[key] = labelling(place.folder, who, criteria, draw)
             return self._open[key]
+
+    def _draw(
+        self, place: RunPlace, store: LabelStore, judged: JudgedScale, who: Annotator
+    ) -> DrawnRows:
+        if who.queue in ("conflicts", "listed"):
+            return draw_rows(store, judged, who)
+        key = (place.id, judged.name, who.queue, who.count, who.by)
+        version = file_version(place.folder / FILE)
+        if self._drawn.get(key, (None,))[0] != version:
+            if len(self._drawn) >= _MOST:
+                self._drawn.pop(next(iter(self._drawn)))
+            self._drawn[key] = version, draw_rows(store, judged, who)
+        return self._drawn[key][1]
 
     def is_open(self, place: RunPlace, criteria: str | None, who: Annotator) -> bool:
         """Whether its rows are drawn already."""
@@ -66,11 +93,15 @@ class LabelSessions:
         return row in self._seen.get(place.id, ())
 
 
-def _is_over(work: Labelling, who: Annotator) -> bool:
-    """Whether to begin anew: new conflicts may have come, or the run folder was replaced by
-    another.
+def _is_over(work: Labelling, place: RunPlace, who: Annotator) -> bool:
+    """Whether to begin anew: rows were assigned to others, new conflicts may have come, or the run
+    folder was replaced by another.
     """
     try:
+        if is_drawn(who.queue):
+            assigned = People(place.folder).assignment(work.judged.name)
+            if assigned != (work.assigned and work.assigned.assignment):
+                return True
         return work.next() is None and who.queue == "conflicts"
     except AdjudgeError:
         return True

@@ -226,7 +226,7 @@ def run_version(folder: Path) -> Hashable:
     """
     beside = (folder / NOTES, folder.parent / CHANGES, folder.parent.parent / CHANGES)
     return (
-        *((*_stamp(folder / name), *_log_version(folder / name)) for name in (FILE, LABELS)),
+        *(file_version(folder / name) for name in (FILE, LABELS)),
         *map(_stamp, beside),
     )
 
@@ -245,6 +245,11 @@ def _log_version(database: Path) -> tuple[object, ...]:
             return time, size, index.read(_INDEX_HEADER)
     except OSError:
         return time, size
+
+
+def file_version(path: Path) -> Hashable:
+    """Changes with whatever is written to a database."""
+    return (*_stamp(path), *_log_version(path))
 
 
 def _stamp(path: Path) -> tuple[int, int]:

@@ -128,7 +128,7 @@ def _by_row(place: RunPlace, judge: str) -> dict[int, PeopleSaid]:
 def _labels(place: RunPlace, criteria: str | None = None) -> dict[tuple[str, str], list[Label]]:
     found: dict[tuple[str, str], list[Label]] = {}
     for one in LabelStore(place.folder).current(criteria):
-        if one.state in ("given", "unsure"):
+        if one.is_done:
             found.setdefault((one.criteria, one.row), []).append(one)
     return found
 

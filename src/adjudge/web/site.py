@@ -89,6 +89,7 @@ def assets() -> Mapping[str, Asset]:
         "page.css",
         "page.js",
         "steps.js",
+        "label.js",
         "playground.css",
         "playground.js",
         "vendor/htmx.min.js",

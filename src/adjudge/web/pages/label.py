@@ -6,8 +6,8 @@ from __future__ import annotations
 
 import getpass
 from collections import Counter
-from collections.abc import Sequence, Set
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence, Set
+from typing import NamedTuple, get_args
 from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -22,13 +22,14 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
 from adjudge.labels.criteria_notes import add_note
-from adjudge.labels.queue import FIRST, QUEUES, is_drawn
+from adjudge.labels.queue import FIRST, QUEUES, ChosenQueue, Queue, is_drawn
 from adjudge.labels.scales import keys_of, label_scales, read_fields
 from adjudge.labels.session import Annotator, Labelling, ShownRow
 from adjudge.messages import Message
 from adjudge.results.trajectories import steps_in
 from adjudge.trust.labels_so_far import labels_so_far
 from adjudge.view.steps import StepsFrame, steps_html
+from adjudge.web.annotators import assigned_rows
 from adjudge.web.forms import form_of, rows_in, whole
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import LONGEST, quoted_in, text_data
@@ -48,21 +49,30 @@ class _Desk(NamedTuple):
     who: Annotator
 
 
-def show(request: Request) -> Response:
-    """The next row; first, who labels and by which criteria."""
+def labelled_run(request: Request) -> RunPlace:
+    """The run that an address names, where the page may write."""
     site = site_of(request)
-    place, asked = site.library.find(request.path_params["run"]), request.query_params
+    place = site.library.find(request.path_params["run"])
     if site.read_only:
         raise HTTPException(
             403, Message("the page was started with --read-only: nothing can be labelled")
         )
+    return place
+
+
+def show(request: Request) -> Response:
+    """The next row; first, who labels and by which criteria."""
+    site, place, asked = site_of(request), labelled_run(request), request.query_params
     names = [one.name for one in label_scales(place.folder)]
+    assigned = assigned_rows(place)
     data: JsonDict = {
         "run": {"id": place.id, "name": place.name},
         "criteria_names": names,
         "queues": [*QUEUES, *(["listed"] if asked.get("rows") else [])],
-        "asked": {**_defaults(request, names), **_without_wait(asked)},
+        "asked": {**_defaults(request, assigned, names), **_without_wait(asked)},
         "work": None,
+        "assigned": assigned,
+        "drawn_queues": [one for one in QUEUES if is_drawn(one)],
     }
     if asked.get("annotator"):
         desk = _desk(place, asked, names)
@@ -71,8 +81,7 @@ def show(request: Request) -> Response:
             shown = {"title": place.name, "run": data["run"], "at": "label"}
             return site.answer_first(request, shown)
         work = site.sessions.work(*desk)
-        data |= _work_data(site, desk, work, whole=asked.get("whole") == "1")
-        data |= _steps_data(site, request, work)
+        data |= _work_data(request, desk, work)
     answer = site.answer(request, "label.html.jinja", data)
     if asked.get("annotator"):
         answer.set_cookie(
@@ -92,12 +101,7 @@ async def keep(request: Request) -> Response:
 
 
 def _keep(request: Request, given: dict[str, str]) -> Response:
-    site = site_of(request)
-    place, asked = site.library.find(request.path_params["run"]), request.query_params
-    if site.read_only:
-        raise HTTPException(
-            403, Message("the page was started with --read-only: nothing can be labelled")
-        )
+    site, place, asked = site_of(request), labelled_run(request), request.query_params
     desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
     with site.sessions.lock:
         work = site.sessions.work(*desk)
@@ -105,8 +109,7 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
         data = {
             "run": {"id": place.id, "name": place.name},
             "asked": dict(asked),
-            **_work_data(site, desk, work, said),
-            **_steps_data(site, request, work),
+            **_work_data(request, desk, work, said),
         }
     return site.answer(request, "label_part.html.jinja", data)
 
@@ -147,28 +150,24 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> Mes
     return Message("Kept.")
 
 
-def _work_data(
-    site: Site, desk: _Desk, work: Labelling, said: str = "", *, whole: bool = False
-) -> JsonDict:
+def _work_data(request: Request, desk: _Desk, work: Labelling, said: str = "") -> JsonDict:
+    site = site_of(request)
     done, total = work.progress()
-    shown = work.next()
-    others = _others(work, shown) if shown and desk.who.queue == "conflicts" else []
-    quotes = set(quoted_in([one["note"] for one in others]))
-    row = None if shown is None else _row_data(shown, work.judged.scale, quotes, whole=whole)
-    seen = shown is not None and site.sessions.has_seen(desk.place, shown.queued.number)
+    shown, ahead = (*work.upcoming(), None, None)[:2]
+    whole = request.method == "GET" and request.query_params.get("whole") == "1"
     last = site.sessions.last(*desk)
     return {
         "work": {
             "done": done,
             "total": total,
-            "row": row,
+            **_row_part(request, desk, work, shown, whole=whole),
+            "ahead": _row_part(request, desk, work, ahead) if ahead else None,
             "said": said,
-            "seen": seen,
-            "queue": desk.who.queue,
-            "counts": is_drawn(desk.who.queue),
+            "queue": work.queue,
+            "assigned": work.assigned is not None,
+            "counts": is_drawn(work.queue),
             "pace": work.pace(),
-            "so_far": _so_far(work) if desk.who.queue == "random" else None,
-            "said_by_others": others,
+            "so_far": _so_far(work) if work.queue == "random" else None,
             "last": {
                 "row": last.queued.number + 1,
                 "judge": last.queued.judge,
@@ -180,6 +179,26 @@ def _work_data(
             "guideline": _guideline(work.judged.scale),
             "summary": _summary(work, desk.who.name) if shown is None else None,
         }
+    }
+
+
+def _row_part(
+    request: Request,
+    desk: _Desk,
+    work: Labelling,
+    shown: ShownRow | None,
+    *,
+    whole: bool = False,
+) -> JsonDict:
+    """What is shown of a row; nothing of none."""
+    others = _others(work, shown) if shown and work.queue == "conflicts" else []
+    quotes = set(quoted_in([one["note"] for one in others]))
+    sessions = site_of(request).sessions
+    return {
+        "row": shown and _row_data(shown, work.judged.scale, quotes, whole=whole),
+        "seen": shown is not None and sessions.has_seen(desk.place, shown.queued.number),
+        "said_by_others": others,
+        "steps": shown and _steps_data(request, shown),
     }
 
 
@@ -261,23 +280,25 @@ def _row_data(
 
 
 def show_steps(request: Request) -> Response:
-    """Further steps of the row that is labelled now."""
+    """Further steps of the row that is labelled now, or of the next."""
     site, asked = site_of(request), request.query_params
     place = site.library.find(request.path_params["run"])
     desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
     with site.sessions.lock:
-        data = _steps_data(site, request, site.sessions.work(*desk))
-    return site.answer(request, "label_steps.html.jinja", data)
+        rows = site.sessions.work(*desk).upcoming()
+    found = (one for one in rows if asked.get("of", "") in ("", one.queued.identity))
+    shown = next(found, None)
+    steps = _steps_data(request, shown) if shown else None
+    return site.answer(request, "label_steps.html.jinja", {"steps": steps})
 
 
-def _steps_data(site: Site, request: Request, work: Labelling) -> JsonDict:
+def _steps_data(request: Request, shown: ShownRow) -> JsonDict | None:
     """Of a trajectory: a stretch of its steps, by its texts alone; nothing a judge said is in
     it.
     """
-    shown, asked = work.next(), request.query_params
-    kept = steps_in(shown.fields) if shown else None
-    if shown is None or kept is None:
-        return {"steps": None}
+    asked, kept = request.query_params, steps_in(shown.fields)
+    if kept is None:
+        return None
     is_this = asked.get("of", "") in ("", shown.queued.identity)
     first = (whole(asked.get("from", "")) or 0) if is_this else 0
     steps = kept.window(first, WINDOW)
@@ -291,12 +312,10 @@ def _steps_data(site: Site, request: Request, work: Labelling) -> JsonDict:
         left=max(0, len(kept) - first - len(steps)),
     )
     return {
-        "steps": {
-            "count": len(kept),
-            "first": first + 1,
-            "failed": len(kept.counts.errors),
-            "drawn": steps_html(steps, frame, site.language_of(request)),
-        }
+        "count": len(kept),
+        "first": first + 1,
+        "failed": len(kept.counts.errors),
+        "drawn": steps_html(steps, frame, site_of(request).language_of(request)),
     }
 
 
@@ -334,7 +353,6 @@ def _guideline(scale: LabelScale) -> JsonDict:
 
 def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
     name, criteria = asked.get("annotator", "").strip(), asked.get("criteria") or names[0]
-    queue, count = asked.get("queue") or "random", asked.get("count") or str(FIRST)
     if not name or len(name) > _LONGEST_NAME or not name.isprintable():
         raise SetupError("say who labels: a name of at most 100 characters")
     if criteria not in names:
@@ -343,11 +361,31 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
             criteria=criteria,
             names=", ".join(names),
         )
-    if queue not in (*QUEUES, "listed"):
+    queue, count, overlap, by = queue_in(asked)
+    numbers = sorted(row - 1 for row in rows_in(asked.getlist("rows")) or ())
+    listed = (asked.get("judge", ""), tuple(numbers)) if queue == "listed" else ("", ())
+    who = Annotator(name, queue=queue, count=count, overlap=overlap, by=by, listed=listed)
+    return _Desk(place, criteria, who)
+
+
+class AskedQueue(NamedTuple):
+    """Which rows a form asks for."""
+
+    queue: Queue
+    rows: int
+    overlap: int | None
+    by: str
+
+
+def queue_in(asked: Mapping[str, str]) -> AskedQueue:
+    """What a form says of it."""
+    named, count = asked.get("queue") or "random", asked.get("count") or str(FIRST)
+    queue = next((one for one in (*QUEUES, *get_args(ChosenQueue)) if one == named), None)
+    if queue is None:
         raise SetupError(
             "the queue must be one of {queues}, not {queue!r}",
             queues=", ".join(QUEUES),
-            queue=queue,
+            queue=named,
         )
     rows = whole(count) or 0
     if not 1 <= rows <= _MOST_ROWS:
@@ -365,23 +403,22 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
             overlap=overlap,
         )
     by = asked.get("by", "").strip() if queue == "random-stratified" else ""
-    numbers = sorted(row - 1 for row in rows_in(asked.getlist("rows")) or ())
-    listed = (asked.get("judge", ""), tuple(numbers)) if queue == "listed" else ("", ())
-    who = Annotator(name, queue=queue, count=rows, overlap=shared, by=by, listed=listed)
-    return _Desk(place, criteria, who)
+    return AskedQueue(queue, rows, shared, by)
 
 
 def _without_wait(asked: QueryParams) -> dict[str, str]:
     return {name: value for name, value in asked.items() if name != "wait"}
 
 
-def _defaults(request: Request, names: list[str]) -> dict[str, str]:
+def _defaults(request: Request, assigned: Sequence[JsonDict], names: list[str]) -> dict[str, str]:
     try:
         known = bytes.fromhex(request.cookies.get(ANNOTATOR_COOKIE, "")).decode()
     except ValueError:
         known = ""
+    people = [one["annotator"] for one in assigned]
+    name = known or _login()
     return {
-        "annotator": known or _login(),
+        "annotator": name if name in people or not people else "",
         "criteria": names[0],
         "queue": "random",
         "count": str(FIRST),

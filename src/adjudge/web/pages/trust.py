@@ -30,7 +30,7 @@ from adjudge.view.calibrated import (
     value_text,
 )
 from adjudge.view.terms import figure_title, option_title
-from adjudge.web.annotators import annotator_figures
+from adjudge.web.annotators import annotator_figures, assigned_rows
 from adjudge.web.library import RunPlace, is_large
 from adjudge.web.people import reliability_of
 from adjudge.web.site import site_of
@@ -46,7 +46,8 @@ def show(request: Request) -> Response:
         run = {"id": place.id, "name": place.name}
         return site.answer_first(request, {"title": place.name, "run": run})
     found = site.library.kept(place, "trust", lambda: _report(place))
-    data = {"run": {"id": place.id, "name": place.name}, **found}
+    run = {"id": place.id, "name": place.name}
+    data = {"run": run, **found, "assigned": assigned_rows(place)}
     return site.answer(request, "trust.html.jinja", data)
 
 

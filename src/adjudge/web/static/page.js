@@ -119,7 +119,7 @@ document.addEventListener("keydown", (event) => {
   const button = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key || one.dataset.letter === key);
   if (button && !button.disabled) {
     event.preventDefault();
-    if (button.closest("#work") && isLoading && !button.dataset.focus) return; // meant for the row that is still to come
+    if (button.closest("#work.loading") && !button.dataset.focus) return; // meant for the row that is still to come
     button.dataset.focus ? button.focus() : button.click();
   } else if (event.target.closest("dialog")) {
     return;
@@ -164,18 +164,6 @@ document.addEventListener("htmx:before:request", (event) => {
   };
 });
 fetchAhead();
-
-// From a label until the next row is there, keys and clicks do nothing: they could only hit the row before.
-let isLoading = false;
-const work = document.querySelector("#work");
-document.addEventListener("htmx:before:request", () => {
-  isLoading = work !== null;
-  work?.classList.add("loading");
-});
-for (const name of ["htmx:finally:request", "htmx:error", "htmx:after:swap"]) document.addEventListener(name, () => {
-  isLoading = false;
-  work?.classList.remove("loading");
-});
 
 // The list beside a row is as wide as it was made last.
 const list = document.querySelector(".split > #list");

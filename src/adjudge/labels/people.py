@@ -1,0 +1,301 @@
+"""Who labels which rows of a run, and which rows people have before them: a small file beside the
+labels, so that every server and every terminal knows it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from adjudge.aio.files import locked
+from adjudge.domain.frozen import json_text
+from adjudge.domain.label import Label
+from adjudge.errors import RunError, SetupError
+from adjudge.labels.queue import FIRST, QUEUES, Queue, is_drawn
+from adjudge.labels.store import LabelStore, reported
+from adjudge.ledger.file import (
+    LABEL_FILES,
+    LABELS_LOCK,
+    PEOPLE,
+    connect,
+    execute_file,
+    refuse_links,
+    refuse_strange_schema,
+)
+
+KEPT_FOR = 600.0
+"""Seconds after which a row that was left lying goes to somebody else."""
+_VERSION = 1
+_LONGEST_NAME = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """Who labels the rows that are drawn for a criterion."""
+
+    people: tuple[str, ...]
+    per_row: int = 1
+    """How many of them label each row."""
+    overlap: int = 0
+    """Rows, the first of the queue, that all of them label."""
+    queue: Queue = "random"
+    count: int = FIRST
+    by: str = ""
+    """The column that rows are drawn apart by, in the queue random-stratified."""
+
+    def __post_init__(self) -> None:
+        for name in self.people:
+            if name != name.strip() or not 1 <= len(name) <= _LONGEST_NAME:
+                raise SetupError(
+                    "{name!r} is not a name to assign rows to: write one of at most {most} "
+                    "characters",
+                    name=name,
+                    most=_LONGEST_NAME,
+                )
+        if not self.people or len(set(self.people)) < len(self.people):
+            raise SetupError("name everybody who labels, each once")
+        if not 1 <= self.per_row <= len(self.people):
+            raise SetupError(
+                "the number of people for each row must be from 1 to {people}, as many as are "
+                "named, not {per_row}",
+                per_row=self.per_row,
+                people=len(self.people),
+            )
+        if not is_drawn(self.queue):
+            raise SetupError(
+                "rows of the queue {queue} cannot be assigned, they are for whoever looks for "
+                "faults; use {drawn}",
+                queue=self.queue,
+                drawn=", ".join(one for one in QUEUES if is_drawn(one)),
+            )
+
+
+class PersonProgress(NamedTuple):
+    """How far somebody is with the rows that are theirs."""
+
+    criteria: str
+    annotator: str
+    done: int
+    total: int
+
+
+class People:
+    """Of one run folder. The file is made when it is first needed."""
+
+    def __init__(self, folder: str | Path) -> None:
+        self._folder = Path(folder)
+        self._path = self._folder / PEOPLE
+
+    def take(self, criteria: str, annotator: str, rows: Iterable[str], count: int = 1) -> list[str]:
+        """Hold ``count`` rows: those that the annotator has already, if they are among ``rows``,
+        then the first that nobody else has. Fewer where others have the rest.
+        """
+        now = time.time()
+        with self._writing() as connection:
+            connection.execute("DELETE FROM held WHERE since < ?", (now - KEPT_FOR,))
+            held = connection.execute(
+                "SELECT annotator, row FROM held WHERE criteria = ?", (criteria,)
+            ).fetchall()
+            own = {row for who, row in held if who == annotator}
+            others = {row for who, row in held if who != annotator}
+            free = [row for row in rows if row not in others]
+            found = sorted(free, key=lambda row: row not in own)[:count]
+            _release(connection, criteria, annotator)
+            connection.executemany(
+                "INSERT INTO held VALUES (?, ?, ?, ?)",
+                [(criteria, annotator, row, now) for row in found],
+            )
+        return found
+
+    def release(self, criteria: str, annotator: str) -> None:
+        """The annotator has gone: what they had before them is free."""
+        if self._path.exists():
+            with self._writing() as connection:
+                _release(connection, criteria, annotator)
+
+    def assignment(self, criteria: str) -> Assignment | None:
+        """Who labels a criterion's rows; None where they are for whoever comes."""
+        with self._reading() as connection:
+            if connection is None:
+                return None
+            found = connection.execute(
+                "SELECT assignment FROM assignments WHERE criteria = ?", (criteria,)
+            ).fetchone()
+        return _assignment(found[0], self._path) if found else None
+
+    def assign(self, criteria: str, assignment: Assignment, rows: Sequence[str], seed: int) -> None:
+        """From now on. Whoever labelled a row keeps it; the others are dealt anew."""
+        with self._writing() as connection:
+            connection.execute("DELETE FROM assigned WHERE criteria = ?", (criteria,))
+            connection.execute(
+                "INSERT OR REPLACE INTO assignments VALUES (?, ?)",
+                (criteria, json_text(asdict(assignment))),
+            )
+            self._deal(connection, criteria, assignment, rows, seed)
+
+    def unassign(self, criteria: str) -> None:
+        """Rows are for whoever comes again. Labels stay."""
+        if self._path.exists():
+            with self._writing() as connection:
+                for table in ("assigned", "assignments"):
+                    connection.execute(f"DELETE FROM {table} WHERE criteria = ?", (criteria,))  # noqa: S608 - names of ours
+
+    def rows_of(
+        self,
+        criteria: str,
+        assignment: Assignment,
+        annotator: str,
+        rows: Sequence[str],
+        seed: int,
+    ) -> set[str]:
+        """Those of one person among ``rows``, which the queue holds by now: what came since the
+        assignment is dealt first, so that no row is left out of the sample.
+        """
+        with self._writing() as connection:
+            self._deal(connection, criteria, assignment, rows, seed)
+            found = connection.execute(
+                "SELECT row FROM assigned WHERE criteria = ? AND annotator = ?",
+                (criteria, annotator),
+            )
+            return {row for (row,) in found}
+
+    def progress(self) -> list[PersonProgress]:
+        """Everybody who is assigned rows, in the order in which they were named."""
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            rows = connection.execute("SELECT criteria, annotator, row FROM assigned").fetchall()
+            known = connection.execute("SELECT * FROM assignments ORDER BY criteria").fetchall()
+        done = {(one.criteria, one.annotator, one.row) for one in self._labels()}
+        totals = Counter(one[:2] for one in rows)
+        labelled = Counter(
+            (criteria, who) for criteria, who, row in rows if (criteria, who, row) in done
+        )
+        return [
+            PersonProgress(criteria, who, labelled[criteria, who], totals[criteria, who])
+            for criteria, text in known
+            for who in _assignment(text, self._path).people
+        ]
+
+    def _deal(
+        self,
+        connection: sqlite3.Connection,
+        criteria: str,
+        assignment: Assignment,
+        rows: Sequence[str],
+        seed: int,
+    ) -> None:
+        """Give rows that nobody has yet to people; those that left the queue unlabelled are
+        nobody's any more.
+        """
+        query = "SELECT row, annotator FROM assigned WHERE criteria = ?"
+        known = connection.execute(query, (criteria,)).fetchall()
+        wanted, dealt = set(rows), {row for row, _ in known}
+        if wanted == dealt:
+            return
+        done: dict[str, set[str]] = {}
+        for one in self._labels(criteria):
+            done.setdefault(one.row, set()).add(one.annotator)
+        connection.executemany(
+            "DELETE FROM assigned WHERE criteria = ? AND row = ?",
+            [(criteria, row) for row in dealt - wanted - done.keys()],
+        )
+        before = (who for row in wanted - dealt for who in done.get(row, ()))
+        load = Counter((*(who for _, who in known), *before))
+        new = [
+            (criteria, row, who)
+            for place, row in enumerate(rows)
+            if row not in dealt
+            for who in _choose(assignment, place, row, done.get(row, ()), load, seed)
+        ]
+        connection.executemany("INSERT INTO assigned VALUES (?, ?, ?)", new)
+
+    def _labels(self, criteria: str | None = None) -> Iterator[Label]:
+        """What people are done with, of rows that were drawn."""
+        return (
+            one
+            for one in LabelStore(self._folder).current(criteria)
+            if one.is_done and one.is_random and one.kind != "model"
+        )
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        refuse_links(self._folder, LABEL_FILES)
+        if not self._path.exists():
+            yield None
+            return
+        with reported(self._path), connect(self._path, writable=False) as connection:
+            yield connection if self._is_made(connection) else None
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        refuse_links(self._folder, LABEL_FILES)
+        with reported(self._path), connect(self._path, lasting=False) as connection:
+            if not self._is_made(connection):
+                with locked(self._folder / LABELS_LOCK):
+                    self._make(connection)
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+
+    def _make(self, connection: sqlite3.Connection) -> None:
+        if not self._is_made(connection):  # somebody else may have made it meanwhile
+            connection.execute("BEGIN IMMEDIATE")
+            execute_file(connection, "people.sql")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+            connection.execute("COMMIT")
+
+    def _is_made(self, connection: sqlite3.Connection) -> bool:
+        refuse_strange_schema(connection, self._path, ("held", "assignments", "assigned"))
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version > _VERSION:
+            raise RunError(
+                "{path} was written by a newer adjudge: install that one", path=self._path
+            )
+        return bool(version)
+
+
+def _release(connection: sqlite3.Connection, criteria: str, annotator: str) -> None:
+    connection.execute(
+        "DELETE FROM held WHERE criteria = ? AND annotator = ?", (criteria, annotator)
+    )
+
+
+def _choose(
+    assignment: Assignment,
+    place: int,
+    row: str,
+    done: Collection[str],
+    load: Counter[str],
+    seed: int,
+) -> list[str]:
+    """Who labels a row: whoever has, and then those with the fewest rows; which of these, a hash
+    says, so that everybody shares rows with everybody, and nothing depends on a verdict.
+    """
+    others = sorted(
+        (who for who in assignment.people if who not in done),
+        key=lambda who: (load[who], hashlib.sha256(f"{seed} {row} {who}".encode()).digest()),
+    )
+    if place >= assignment.overlap:
+        others = others[: max(0, assignment.per_row - len(done))]
+    load.update(others)
+    return [*(who for who in assignment.people if who in done), *others]
+
+
+def _assignment(text: str, path: Path) -> Assignment:
+    try:
+        found = json.loads(text)
+        return Assignment(**{**found, "people": tuple(found["people"])})
+    except (TypeError, ValueError, KeyError, SetupError) as error:
+        raise RunError(
+            "{path} does not say who labels what: move it away, and assign the rows again",
+            path=path.name,
+        ) from error

@@ -1,0 +1,45 @@
+"""``/run/ID/label/assign``: who labels which rows."""
+
+from __future__ import annotations
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.labels.people import Assignment, People
+from adjudge.labels.scales import label_scale
+from adjudge.labels.session import assign_rows
+from adjudge.web.annotators import assigned_rows
+from adjudge.web.forms import form_of, whole
+from adjudge.web.pages.label import labelled_run, queue_in
+from adjudge.web.site import site_of
+
+
+async def keep(request: Request) -> Response:
+    given = await form_of(request)
+    return await run_in_threadpool(_keep, request, given)
+
+
+def _keep(request: Request, given: dict[str, str]) -> Response:
+    place = labelled_run(request)
+    criteria = label_scale(place.folder, given.get("criteria") or None).name
+    if given.get("do") == "unassign":
+        People(place.folder).unassign(criteria)
+    else:
+        names = (" ".join(one.split()) for one in given.get("people", "").splitlines())
+        queue, count, overlap, by = queue_in(given)
+        assignment = Assignment(
+            people=tuple(filter(None, names)),
+            per_row=whole(given.get("per_row", "1")) or 0,
+            overlap=overlap or 0,
+            queue=queue,
+            count=count,
+            by=by,
+        )
+        assign_rows(place.folder, assignment, criteria)
+    data = {"run": {"id": place.id, "name": place.name}, "assigned": assigned_rows(place)}
+    return site_of(request).answer(request, "assigned_part.html.jinja", data)
+
+
+ROUTES = (Route("/run/{run}/label/assign", keep, methods=["POST"]),)

@@ -1,0 +1,200 @@
+"""Rows that are assigned to people, and rows that people have before them."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from adjudge.domain.label import Answer
+from adjudge.errors import RunError, SetupError
+from adjudge.labels.people import KEPT_FOR, Assignment, People
+from adjudge.labels.scales import label_scale
+from adjudge.labels.session import Annotator, Labelling, assign_rows, draw_rows, labelling
+from adjudge.labels.store import LabelStore
+from adjudge.ledger.file import LABEL_FILES
+from adjudge.trust.calibration import calibrate_run
+from support.labels import identity, judged
+
+THREE = ("ann", "bob", "vera")
+ANN = Annotator("ann", count=40)
+
+
+def texts(count: int) -> list[str]:
+    return [f"text number {number:04}." for number in range(count)]
+
+
+def third_fails(prompt: str) -> str:
+    return "FAIL" if int(prompt.partition("text number ")[2][:4]) % 3 == 0 else "PASS"
+
+
+def rows_of(run: Path, name: str) -> list[str]:
+    """Label everything that is somebody's, and say what it was."""
+    work, found = labelling(run, Annotator(name)), []
+    while shown := work.next():
+        found.append(str(shown.queued.id))
+        work.answer(shown, Answer(option="PASS"))
+    done, total = work.progress()
+    assert done == total
+    return found
+
+
+def test_each_row_is_labelled_by_so_many_people_and_each_has_as_many(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", texts(40), third_fails)
+    assign_rows(run, Assignment(people=THREE, per_row=2, overlap=4, count=40))
+    shares = {name: rows_of(run, name) for name in THREE}
+    times = Counter(row for rows in shares.values() for row in rows)
+    assert sorted(times.values()) == [2] * 36 + [3] * 4
+    assert {len(rows) for rows in shares.values()} == {28}
+    pairs = Counter(
+        frozenset(name for name in THREE if row in shares[name]) for row in times if times[row] == 2
+    )
+    assert len(pairs) == 3, "everybody shares rows with everybody"
+
+
+def test_who_gets_a_row_does_not_depend_on_what_the_judge_says(tmp_path: Path) -> None:
+    found = []
+    for name, verdict in (("one", third_fails), ("other", lambda _: "PASS")):
+        run = judged(tmp_path / name, texts(40), verdict)
+        assign_rows(run, Assignment(people=THREE, count=40))
+        found.append({who: rows_of(run, who) for who in THREE})
+    assert found[0] == found[1]
+
+
+def test_the_labels_of_one_of_them_correct_the_number_as_a_random_sample_does(
+    tmp_path: Path,
+) -> None:
+    """Whoever never comes leaves a smaller sample behind, not another one: over many seeds the mean
+    of what one person's labels come to is the truth.
+    """
+    run = judged(tmp_path / "run", texts(60), third_fails)
+    truth = {identity(text): number % 4 != 0 for number, text in enumerate(texts(60))}
+    means = []
+    for seed in range(40):
+        for name in LABEL_FILES:
+            (run / name).unlink(missing_ok=True)
+        LabelStore(run).draw("dates", seed)
+        assign_rows(run, Assignment(people=THREE, count=60))
+        mine = labelling(run, Annotator("bob")).assigned
+        assert mine and len(mine.rows) == 20
+        means.append(sum(truth[row] for row in mine.rows) / 20)
+    assert sum(means) / len(means) == pytest.approx(0.75, abs=0.03)
+    rows_of(run, "bob")
+    (found,) = calibrate_run(run)
+    assert found.to_dict()["labels"]["n"] == 20
+
+
+def test_a_row_drawn_with_a_chance_of_its_own_counts_as_random_when_all_before_it_are_labelled(
+    tmp_path: Path,
+) -> None:
+    """Else the sample would hold a row for its doubt, beside others that nobody labelled yet."""
+    run = judged(tmp_path / "run", texts(40), third_fails)
+    order = [one.identity for one in draw_rows(LabelStore(run), label_scale(run, None), ANN).rows]
+    work = labelling(run, Annotator("carol", queue="random-stratified", count=12))
+    while shown := work.next():
+        work.answer(shown, Answer(option="PASS"))
+    assign_rows(run, Assignment(people=("ann", "bob"), count=40))
+    rows_of(run, "ann")
+    labels = {one.row: one.design for one in LabelStore(run).current()}
+    missing = next(place for place, row in enumerate(order) if row not in labels)
+    designs = [
+        {labels[row] for row in part if row in labels}
+        for part in (order[:missing], order[missing:])
+    ]
+    assert designs == [{"random"}, {"random", "random_weighted"}]
+    rows_of(run, "bob")
+    labelling(run, Annotator("bob")).next()
+    assert {one.design for one in LabelStore(run).current()} == {"random"}
+
+
+def test_new_rows_are_dealt_too_and_nobody_loses_theirs(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", texts(20), third_fails)
+    assign_rows(run, Assignment(people=THREE, count=45))
+    before = {one.annotator: one.total for one in People(run).progress()}
+    mine = set(rows_of(run, "ann"))
+    judged(run, texts(45), third_fails)
+    added = rows_of(run, "ann")
+    assert mine.isdisjoint(added)
+    assert not {int(row[1:]) for row in added} & set(range(20))
+    totals = {one.annotator: one.total for one in People(run).progress()}
+    assert sum(before.values()) == 20 and sum(totals.values()) == 45
+    assert set(totals.values()) == {15}
+
+
+def test_who_leaves_passes_the_rows_on_that_are_not_labelled(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", texts(30), third_fails)
+    assign_rows(run, Assignment(people=("ann", "bob"), count=30))
+    done = rows_of(run, "bob")[:15]
+    assign_rows(run, Assignment(people=("ann", "vera"), count=30))
+    left = [*rows_of(run, "ann"), *rows_of(run, "vera")]
+    assert sorted([*done, *left]) == sorted(f"r{number}" for number in range(30))
+
+
+def test_who_is_not_named_is_refused_with_the_names(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", texts(9), third_fails)
+    assign_rows(run, Assignment(people=THREE))
+    with pytest.raises(SetupError, match="assigned to ann, bob, vera, not to 'Ann'"):
+        labelling(run, Annotator("Ann"))
+    assert labelling(run, Annotator("Ann", queue="suspicious")).progress().total == 0
+    People(run).unassign("dates")
+    assert labelling(run, Annotator("Ann")).progress() == (0, 9)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"people": ()}, "name everybody"),
+        ({"people": ("ann", "ann")}, "each once"),
+        ({"people": ("ann", " bob")}, "' bob' is not a name"),
+        ({"people": ("ann",), "per_row": 2}, "from 1 to 1, as many as are named, not 2"),
+        ({"people": ("ann",), "queue": "failed"}, "the queue failed cannot be assigned"),
+    ],
+)
+def test_what_cannot_be_assigned_is_said(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(SetupError, match=said):
+        Assignment(**wrong)  # type: ignore[arg-type]
+
+
+def test_rows_before_somebody_are_known_to_all_and_free_after_a_while(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each object opens the file for itself, as another process does."""
+    run = judged(tmp_path / "run", texts(5), third_fails)
+    ann, bob = (labelling(run, Annotator(name, overlap=0)) for name in ("ann", "bob"))
+    held = [shown.queued.identity for shown in ann.upcoming()]
+    assert len(held) == 2
+    mine = [shown.queued.identity for shown in bob.upcoming()]
+    assert len(mine) == 2 and not {*held} & {*mine}
+    assert [shown.queued.identity for shown in ann.upcoming()] == held
+    ann.leave()
+    assert People(run).take("dates", "vera", held, 2) == held
+    monkeypatch.setattr("adjudge.labels.people.time.time", lambda: 2**40)
+    assert People(run).take("dates", "zoe", held, 2) == held
+    assert KEPT_FOR < 2**20
+
+
+def test_many_at_once_never_have_the_same_row(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", texts(24), third_fails)
+    works = [labelling(run, Annotator(f"p{number}", overlap=0)) for number in range(4)]
+
+    def label(work: Labelling) -> None:
+        while shown := work.next():
+            work.answer(shown, Answer(option="PASS"))
+        work.leave()
+
+    threads = [threading.Thread(target=label, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    times = Counter(one.row for one in LabelStore(run).history())
+    assert set(times.values()) == {1} and len(times) >= 22
+
+
+def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    run = judged(tmp_path / "run", texts(3), third_fails)
+    (run / "people.sqlite").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(RunError, match="symbolic link"):
+        People(run).take("dates", "ann", ["r"])
