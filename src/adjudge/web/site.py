@@ -111,6 +111,8 @@ class Site:
     """Where the page was started: data and criteria are looked for below it, and nowhere else."""
     models: tuple[str, ...] = ()
     """Models that were named on the command line."""
+    is_leaving: Callable[[], bool] = lambda: False
+    """Whether the server is about to end: nothing that is followed goes on."""
 
     @cached_property
     def trials(self) -> Trials:
