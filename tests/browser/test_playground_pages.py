@@ -292,9 +292,8 @@ def test_two_wordings_are_compared_by_keys_alone(
     assert page.locator(".agreement tbody th").all_inner_texts() == ["year (1)", "year (2)"]
     assert "Cannot tell" in page.locator("#trial .outcome").nth(1).inner_text()
     page.get_by_role("button", name="Edit this one: year (2)").press("Enter")
-    page.wait_for_function(
-        "document.querySelector('#case [name=description]').value.includes('name')"
-    )
+    asked = page.locator("#case [name=description]")
+    playwright.expect(asked).to_have_value("Does the response name a year?")
     page.reload()
     page.wait_for_selector(".beside .other")
     assert page.locator(".beside summary").inner_text() == "year (2)"
@@ -307,15 +306,12 @@ def test_a_russian_table_comes_in_and_goes_out(
 ) -> None:
     page = opened(browser, server, troubles, START, language="ru")
     table = "response;label\r\nПостроена в 1889;Yes\r\n"
-    for name, encoding in (
-        ("ansi.csv", "cp1251"),
-        ("unicode.csv", "utf-16"),
-        ("bom.csv", "utf-8-sig"),
-    ):
-        (tmp_path / name).write_text(table, encoding=encoding, newline="")
+    for encoding in ("cp1251", "utf-16", "utf-8-sig"):
+        file = tmp_path / f"{encoding}.csv"
+        file.write_text(table, encoding=encoding, newline="")
         before = page.locator(".instance").count()
         tool(page, "Загрузить")
-        page.locator("#file").set_input_files(tmp_path / name)
+        page.locator("#file").set_input_files(file)
         page.wait_for_selector(f"#instance-{before + 1}")
         text = page.locator(f"#instance-{before + 1} [name='row.text:response']")
         assert text.input_value() == "Построена в 1889"
@@ -344,9 +340,8 @@ def test_each_of_two_tabs_keeps_its_own_draft(
     other.wait_for_selector("#instance-3", state="detached")
     one.reload()
     one.locator("#restored").wait_for()
-    one.wait_for_function(
-        "document.querySelector(\"[name='row.text:response']\").value.startsWith('Typed')"
-    )
+    text = one.locator("#case [name='row.text:response']").first
+    playwright.expect(text).to_have_value("Typed in the first tab.")
     assert troubles == []
 
 
