@@ -278,6 +278,90 @@ def test_files_are_taken_away_and_brought_in(
     assert troubles == []
 
 
+def test_two_wordings_are_compared_by_keys_alone(
+    browser: Browser, server: Server, troubles: list[str]
+) -> None:
+    page = opened(browser, server, troubles, START)
+    page.locator("#keep-wording").press("Enter")
+    page.wait_for_selector(".beside .other")
+    page.locator("#case [name=description]").fill("Does the response state the year of an event?")
+    page.keyboard.press("Control+Enter")
+    at_its_end(page)
+    page.locator("#instance-1 .got .verdict").nth(1).wait_for()
+    assert page.locator("#instance-1 .got .by").all_inner_texts() == ["year (1)", "year (2)"]
+    assert page.locator(".agreement tbody th").all_inner_texts() == ["year (1)", "year (2)"]
+    assert "Cannot tell" in page.locator("#trial .outcome").nth(1).inner_text()
+    page.get_by_role("button", name="Edit this one: year (2)").press("Enter")
+    asked = page.locator("#case [name=description]")
+    playwright.expect(asked).to_have_value("Does the response name a year?")
+    page.reload()
+    page.wait_for_selector(".beside .other")
+    assert page.locator(".beside summary").inner_text() == "year (2)"
+    assert serious_issues(page) == []
+    assert troubles == []
+
+
+def test_a_russian_table_comes_in_and_goes_out(
+    browser: Browser, server: Server, troubles: list[str], tmp_path: Path
+) -> None:
+    page = opened(browser, server, troubles, START, language="ru")
+    table = "response;label\r\nПостроена в 1889;Yes\r\n"
+    for encoding in ("cp1251", "utf-16", "utf-8-sig"):
+        file = tmp_path / f"{encoding}.csv"
+        file.write_text(table, encoding=encoding, newline="")
+        before = page.locator(".instance").count()
+        tool(page, "Загрузить")
+        page.locator("#file").set_input_files(file)
+        page.wait_for_selector(f"#instance-{before + 1}")
+        text = page.locator(f"#instance-{before + 1} [name='row.text:response']")
+        assert text.input_value() == "Построена в 1889"
+        assert page.locator("#case .note").count() == (encoding == "cp1251")
+    tool(page, "Выгрузить")
+    page.get_by_role("button", name="CSV").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Скачать").click()
+    taken = Path(download.value.path()).read_bytes()
+    assert taken.startswith("\ufeffid;response;label\n".encode())
+    assert "Построена в 1889;Yes".encode() in taken
+    assert troubles == []
+
+
+def test_each_of_two_tabs_keeps_its_own_draft(
+    browser: Browser, server: Server, troubles: list[str]
+) -> None:
+    one = opened(browser, server, troubles, START)
+    other = one.context.new_page()
+    other.goto(server.address(START))
+    other.wait_for_selector("#findings p")
+    one.locator("[name='row.text:response']").first.fill("Typed in the first tab.")
+    other.locator("#add-row").click()
+    other.wait_for_selector("#instance-3")
+    other.locator("#undo").click()
+    other.wait_for_selector("#instance-3", state="detached")
+    one.reload()
+    one.locator("#restored").wait_for()
+    text = one.locator("#case [name='row.text:response']").first
+    playwright.expect(text).to_have_value("Typed in the first tab.")
+    assert troubles == []
+
+
+def test_a_server_that_ends_in_the_middle_of_a_trial_is_said_to_have(
+    browser: Browser, home: Path, model: FakeProvider, troubles: list[str]
+) -> None:
+    model.faults = lambda record, attempt: HANGS if record == 8 else None
+    with served(home / "runs", home=home, models=[MODEL]) as leaving:
+        page = opened(browser, leaving, troubles, START)
+        page.locator("[name='row.text:response']").nth(1).fill("REC-00008-N never comes.")
+        page.locator(".settings > summary").click()
+        page.locator(f"[name=model][value='{MODEL}']").check()
+        page.locator("[name=model][value^=local]").uncheck()
+        page.get_by_role("button", name="Judge these").click()
+        page.wait_for_selector("#trial[data-events]")
+    page.locator("#unheard").wait_for()
+    model.faults = never
+    page.context.close()
+
+
 def test_both_columns_and_the_judge_button_stay_in_view(
     browser: Browser, server: Server, troubles: list[str]
 ) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from adjudge.web.guard import LANGUAGE_COOKIE
 from support.fake_provider import KEY, FakeProvider
 from support.page import Answer, Page, served
 
@@ -50,7 +51,9 @@ def verdict(body: dict[str, Any]) -> str:
     )
 
 
-def sent(page: Page, path: str, form: Form, *, wants: str = "application/json") -> Answer:
+def sent(
+    page: Page, path: str, form: Form, *, wants: str = "application/json", language: str = "en"
+) -> Answer:
     headers = {
         "origin": f"http://127.0.0.1:{page.access.port}",
         "x_adjudge_token": page.access.form_token,
@@ -59,7 +62,7 @@ def sent(page: Page, path: str, form: Form, *, wants: str = "application/json") 
         page.access.place + path,
         "POST",
         urlencode(form),
-        cookie=page.cookie,
+        cookie=f"{page.cookie}; {LANGUAGE_COOKIE}={language}",
         accept=wants,
         **headers,
     )

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,18 @@ from support.fake_provider import FakeProvider
 from support.labels import compared, label
 from support.labels import judged as aspect
 from support.page import Page, served
-from support.playground import MODEL, OTHER, ROWS, Form, direct, judged, pairwise, sent, verdict
+from support.playground import (
+    MODEL,
+    OTHER,
+    ROWS,
+    Form,
+    direct,
+    judged,
+    pairwise,
+    playground,
+    sent,
+    verdict,
+)
 
 
 def test_votes_come_with_agreement_kappa_and_a_confusion_table(play: Page) -> None:
@@ -186,6 +198,41 @@ def test_a_trial_can_be_stopped(play: Page, model_server: FakeProvider) -> None:
         model_server.latency = 0.0
     assert stopped["trial"]["error"] == "stopped"
     assert stopped["trial"]["done"] < 150
+
+
+def test_who_judges_the_same_twice_at_once_pays_once(
+    play: Page, model_server: FakeProvider
+) -> None:
+    before, form = len(model_server.requests), direct([("Pressed twice.", "")], ("model", MODEL))
+    model_server.latency = 0.5
+    try:
+        with ThreadPoolExecutor(2) as both:
+            answers = list(both.map(lambda _: sent(play, "/playground/judge", form).json(), "ab"))
+            trial = answers[0]["trial"]["id"]
+            other = direct([("Another text.", "")], ("model", MODEL), ("trial", trial))
+            sent(play, "/playground/judge", other)
+    finally:
+        model_server.latency = 0.0
+    assert answers[1]["trial"]["id"] == trial
+    assert "event: ended" in play.get(f"/playground/trial/{trial}/events").text
+    assert len(model_server.requests) - before == 2
+    assert sent(play, "/playground/judge", form).json()["trial"]["id"] != trial
+
+
+def test_who_follows_a_trial_does_not_keep_the_server_from_ending(
+    tmp_path: Path, model_server: FakeProvider, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model_server.latency = 2.0
+    try:
+        with playground(tmp_path) as page, ThreadPoolExecutor(1) as follower:
+            form = direct([("It is waited for.", "")], ("model", MODEL))
+            trial = sent(page, "/playground/judge", form).json()["trial"]["id"]
+            told = follower.submit(page.get, f"/playground/trial/{trial}/events")
+            page.server.stop()
+            assert "event: ended" not in told.result().text
+    finally:
+        model_server.latency = 0.0
+    assert "Traceback" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize("path", ["/playground", "/playground/trial/x", "/playground/case/x"])

@@ -293,6 +293,45 @@ def test_instances_come_in_as_csv_as_they_went_out(play: Page) -> None:
     assert back["draft"]["responses"] == 3
 
 
+def test_a_table_of_a_russian_spreadsheet_goes_out_and_comes_back(play: Page) -> None:
+    form = direct([("В 1889; или позже", "Yes")])
+    answer = sent(play, "/playground/export?as=csv", form, language="ru")
+    (file,) = answer.json()["files"]
+    assert file["text"] == 'id;response;label\n1;"В 1889; или позже";Yes\n'
+    back = [*direct([]), ("brought", file["text"]), ("brought_as", "windows-1251")]
+    shown = sent(play, "/playground/import", back).json()
+    assert shown["draft"]["rows"][0]["texts"] == {"response": ["В 1889; или позже"]}
+    assert "was read as windows-1251" in shown["problem"]
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("id;response;label\n1;a;Yes;more\n", "line 2: the row has 4 cells, 3 columns expected"),
+        ("response,label\nfine,Yes\n'so,No,more\n", "line 3: the row has 3 cells"),
+        ('response;label\n"never closed;Yes\n', "line 2: the quote that is opened here"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named_and_nothing_comes_in(
+    play: Page, text: str, wrong: str
+) -> None:
+    shown = sent(play, "/playground/import", [*direct(ROWS), ("brought", text)]).json()
+    assert shown["problem"].startswith(f"what was brought in, {wrong}")
+    assert len(shown["draft"]["rows"]) == 3
+
+
+def test_a_file_that_is_no_table_is_named_without_the_place_where_it_lay(play: Page) -> None:
+    text = "question,score\na,1,2\n"
+    shown = sent(play, "/playground/import", [*direct(ROWS), ("brought", text)]).json()
+    assert shown["problem"].startswith("what was brought in, line 2")
+
+
+def test_texts_that_are_too_large_to_be_sent_are_for_a_run(play: Page) -> None:
+    answer = sent(play, "/playground/judge", direct([("слово " * 140_000, "")]))
+    assert answer.status == 422
+    assert "judge it in a run" in answer.json()["message"]
+
+
 def test_an_instance_is_duplicated_behind_itself(play: Page) -> None:
     draft = sent(play, "/playground/edit?do=copy_row:0", direct(ROWS)).json()["draft"]
     texts = [row["texts"]["response"][0] for row in draft["rows"]]

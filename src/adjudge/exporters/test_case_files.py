@@ -36,9 +36,12 @@ _INDENT = "    "
 Files = dict[str, str]
 
 
-def files_of(case: TestCase, name: str, kind: str) -> Files:
-    """What is taken away; ``kind`` is one of ``EXPORTS``."""
-    return EXPORTS[kind](case, re.sub(r"[^\w.-]+", "-", name).strip("-.") or "test-case")
+def files_of(case: TestCase, name: str, kind: str, delimiter: str = ",") -> Files:
+    """What is taken away; ``kind`` is one of ``EXPORTS``. ``delimiter``: of a CSV file, since
+    spreadsheets want a semicolon where numbers have a decimal comma.
+    """
+    called = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "test-case"
+    return _csv(case, called, delimiter) if kind == "csv" else EXPORTS[kind](case, called)
 
 
 def _criteria(case: TestCase, name: str) -> Files:
@@ -112,12 +115,12 @@ def _record(row: ExpectedRow, number: int, case: TestCase) -> JsonDict:
     return {"id": row.id or str(number), **fields, LABEL_COLUMN: row.expected or None}
 
 
-def _csv(case: TestCase, name: str) -> Files:
+def _csv(case: TestCase, name: str, delimiter: str = ",") -> Files:
     """The instances as a table; of compared responses, a column each."""
     rows = [dict(_cells(_record(row, number, case))) for number, row in enumerate(case.rows, 1)]
     columns = list(dict.fromkeys(column for row in rows for column in row))
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
+    writer = csv.writer(file, lineterminator="\n", delimiter=delimiter)
     writer.writerow([cell(column) for column in columns])
     writer.writerows([cell(row.get(column)) for column in columns] for row in rows)
     return {f"{name}.csv": file.getvalue()}

@@ -157,6 +157,12 @@ class TestCase:
             self.criteria.to_evaluate_field,
         )
 
+    @property
+    def asked(self) -> TestCase:
+        """What models are asked: without what is expected, and what people call it."""
+        rows = tuple(ExpectedRow(fields=row.fields) for row in self.rows)
+        return replace(self, rows=rows, note="", agreement=None)
+
     def by_criterion(self) -> dict[str, TestCase]:
         """A test case for each criterion by its label, the edited one first, equal ones once. Of
         the others, something is expected of those of its name alone: they are wordings of it.

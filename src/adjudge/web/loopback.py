@@ -45,6 +45,11 @@ class Listening:
         threading.Thread(target=_tell, args=(self._server, ready), daemon=True).start()
         asyncio.run(self._server.serve(sockets=[self._socket]))
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it was told to end, and waits for answers under way."""
+        return self._server is not None and self._server.should_exit
+
     def stop(self) -> None:
         """End ``serve``, from another thread."""
         if self._server is not None:

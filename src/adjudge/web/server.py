@@ -49,6 +49,7 @@ class PageServer:
             spending=Spending(max_usd, prices),
             home=(home or Path.cwd()).resolve(),
             models=tuple(models),
+            is_leaving=lambda: self._listening.is_stopping,
         )
 
     def serve(self, ready: Callable[[str], None]) -> None:

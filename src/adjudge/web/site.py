@@ -116,6 +116,8 @@ class Site:
     """Models that were named on the command line."""
     answered: float = 0.0
     """When somebody was last answered, by the clock that only goes on."""
+    is_leaving: Callable[[], bool] = lambda: False
+    """Whether the server is about to end: nothing that is followed goes on."""
 
     @cached_property
     def trials(self) -> Trials:

@@ -71,13 +71,26 @@ def posted(answer: Posted) -> Callable[[Request], Awaitable[Response]]:
 
     async def handle(request: Request) -> Response:
         refuse_reading_only(request)
-        form = await fields_of(request, LARGEST_FORM, MOST_FIELDS)
         try:
+            form = await _form_of(request)
             return await run_in_threadpool(answer, request, form)
         except AdjudgeError as error:
             return said(request, str(error), status=422)
 
     return handle
+
+
+async def _form_of(request: Request) -> Form:
+    try:
+        return await fields_of(request, LARGEST_FORM, MOST_FIELDS)
+    except HTTPException as error:
+        if error.status_code != 413:
+            raise
+        raise SetupError(
+            "these texts are more than the playground takes ({most} MB as they are sent): put them "
+            "into a data file, and judge it in a run",
+            most=LARGEST_FORM // 1_000_000,
+        ) from None
 
 
 def said(
@@ -258,7 +271,8 @@ def check(request: Request, form: Form) -> Response:
 def _findings(draft: Draft) -> list[JsonDict]:
     """Of all criteria; those beside the edited one are named."""
     fields = {name for row in draft.rows for name, texts in row.texts.items() if any(texts)}
-    entries = [("", draft.entry()), *zip(draft.labels()[1:], draft.entries_beside(), strict=True)]
+    case = TestCase(entry=draft.entry(), beside=draft.entries_beside())
+    entries = [("", case.entry), *zip(draft.labels()[1:], case.beside, strict=True)]
     return [
         {
             "severity": one.severity,
@@ -316,9 +330,12 @@ def judge(request: Request, form: Form) -> Response:
     site = site_of(request)
     draft = Draft.of_form(form)
     case = draft.case_of()
+    models = models_of(site, case)
+    if (earlier := site.trials.get(draft.trial)) and earlier.case.asked != case.asked:
+        earlier.stop()
     trial = site.trials.start(
         case,
-        models_of(site, case),
+        models,
         written=[draft.rows[place].written for place in draft.filled()],
     )
     trial.wait(_LOOK)
@@ -352,13 +369,16 @@ def stop(request: Request, form: Form) -> Response:
 async def follow(request: Request) -> Response:
     """Server-sent events: ``changed`` when there is something new, ``ended`` at the end."""
     refuse_reading_only(request)
-    trial = site_of(request).trials.find(request.path_params["trial"])
-    return StreamingResponse(_events(trial), media_type="text/event-stream")
+    site = site_of(request)
+    trial = site.trials.find(request.path_params["trial"])
+    return StreamingResponse(_events(trial, site.is_leaving), media_type="text/event-stream")
 
 
-async def _events(trial: Trial) -> AsyncIterator[str]:
+async def _events(trial: Trial, is_leaving: Callable[[], bool]) -> AsyncIterator[str]:
     told = -1
     while not trial.ended:
+        if is_leaving():
+            return
         if trial.changes != told:
             told = trial.changes
             yield f"event: changed\ndata: {trial.cast}\n\n"

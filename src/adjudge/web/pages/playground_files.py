@@ -17,6 +17,7 @@ from starlette.routing import Route
 
 from adjudge.aio.files import write_new
 from adjudge.catalog.criteria_file import as_file
+from adjudge.data.sources.row import BadRow
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.exporters.test_case_files import EXPORTS, files_of
 from adjudge.importers.case_in import case_in
@@ -35,7 +36,7 @@ from adjudge.web.pages.playground import (
 )
 from adjudge.web.playground.draft import MOST_ROWS, Draft
 from adjudge.web.playground.edits import with_instances
-from adjudge.web.playground.instances_csv import instances_in
+from adjudge.web.playground.instances_csv import BROUGHT, instances_in
 from adjudge.web.playground.shown import agreement_of
 from adjudge.web.playground.store import (
     ANOTHER_NAME,
@@ -47,7 +48,6 @@ from adjudge.web.playground.store import (
 )
 from adjudge.web.site import site_of
 
-_BROUGHT = Message("what was brought in")
 _NAME = "what was brought in"
 
 
@@ -88,7 +88,8 @@ def export(request: Request, form: Form) -> Response:
             kind=kind,
         )
     name = dict(form).get("save_as", "").strip() or "test-case"
-    files = files_of(Draft.of_form(form).case_of(), name, kind)
+    delimiter = ";" if site_of(request).language_of(request) == "ru" else ","
+    files = files_of(Draft.of_form(form).case_of(), name, kind, delimiter)
     return said(request, "", files=[TextFile(*each) for each in files.items()])
 
 
@@ -97,15 +98,24 @@ def bring_in(request: Request, form: Form) -> Response:
     its place.
     """
     site, draft, text = site_of(request), Draft.of_form(form), dict(form).get("brought", "")
-    problem = ""
     try:
         if rows := instances_in(text, draft):
             draft = with_instances(draft, rows)
         else:
             draft = Draft.of_case(_known(_brought(text), site.known_models()))
+        problem = _encoding_note(dict(form).get("brought_as", ""))
     except AdjudgeError as error:
         problem = str(error)
     return form_answer(request, draft, problem)
+
+
+def _encoding_note(encoding: str) -> str:
+    """What the browser took a file for that is not UTF-8."""
+    if not encoding:
+        return ""
+    return Message(
+        "The file is not UTF-8 and was read as {encoding}: check its letters.", encoding=encoding
+    )
 
 
 def _known(case: TestCase, models: Sequence[str]) -> TestCase:
@@ -118,7 +128,7 @@ def _brought(text: str) -> TestCase:
     if not text.strip():
         raise SetupError("choose a file, or paste its text")
     if "test_case:" in text and not text.lstrip().startswith("{"):
-        return parse_case(text, _BROUGHT)
+        return parse_case(text, BROUGHT)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / _NAME
         path.write_text(text, encoding="utf-8")
@@ -136,8 +146,10 @@ def _call(value: object, path: Path) -> Any:
         case Message():
             values = {name: _call(each, path) for name, each in value.values.items()}
             return Message.make(value.template, value.plural, value.context, values)
+        case BadRow():
+            return join(": ", (_call(value.where, path), _call(value.reason, path)))
         case Path() | str() if str(value) in (str(path), path.name):
-            return _BROUGHT
+            return BROUGHT
     return value.replace(str(path), _NAME) if isinstance(value, str) else value
 
 

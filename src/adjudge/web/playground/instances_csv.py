@@ -4,32 +4,44 @@ expected, ``response_1``, ``response_2``, … responses that are compared.
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from adjudge.data.cells import text_of
+from adjudge.data.sources.delimited import DELIMITERS, delimited_rows, find_dialect
+from adjudge.data.sources.row import BadRow, Origin, Row
+from adjudge.data.sources.text import PeekableText
 from adjudge.errors import SetupError
 from adjudge.exporters.test_case_files import LABEL_COLUMN
+from adjudge.messages import Message, join
 from adjudge.web.playground.draft import Draft, TextsDraft
 
-_DELIMITERS = ",;\t"
+BROUGHT = Message("what was brought in")
+_JSON = ("{", "[")
 
 
 def instances_in(text: str, draft: Draft) -> list[TextsDraft]:
     """Those of a text with a column for what is judged; none where it has no such column."""
-    lines = text.lstrip("\ufeff")
-    delimiter = max(_DELIMITERS, key=lines.partition("\n")[0].count)
-    try:
-        table = list(csv.DictReader(io.StringIO(lines), delimiter=delimiter, restkey=""))
-    except csv.Error as error:
-        raise SetupError("the CSV file cannot be read: {reason}", reason=str(error)) from None
-    columns = list(table[0]) if table else []
+    if text.lstrip("\ufeff \r\n").startswith(_JSON):
+        return []
+    peeked = PeekableText(io.StringIO(text, newline=""), Origin(BROUGHT, unit="line"), "utf-8")
+    rows = list(delimited_rows(peeked))
+    table = [one.cells for one in rows if isinstance(one, Row) and isinstance(one.cells, Mapping)]
+    filled = [cells for cells in table if cells]
+    columns = list(filled[0]) if filled else _header(peeked)
     judged = _judged(columns, draft)
     if not judged:
         return []
-    others = [name for name in columns if name and name not in (*judged, "id", LABEL_COLUMN)]
-    return [_instance(row, draft.judged, judged, others) for row in table]
+    if bad := next((row for row in rows if isinstance(row, BadRow)), None):
+        raise SetupError(join(": ", (bad.where, bad.reason)))
+    others = [name for name in columns if name not in (*judged, "id", LABEL_COLUMN)]
+    return [_instance(cells, draft.judged, judged, others) for cells in filled]
+
+
+def _header(text: PeekableText) -> list[str]:
+    """The names of the columns where no row can be read."""
+    lines = io.StringIO(text.head, newline="")
+    return next(find_dialect(text.head, DELIMITERS, text).cells(lines, strict=False), [])
 
 
 def _judged(columns: list[str], draft: Draft) -> list[str]:
@@ -42,10 +54,10 @@ def _judged(columns: list[str], draft: Draft) -> list[str]:
 
 
 def _instance(
-    row: Mapping[str, str | None], field: str, judged: list[str], others: list[str]
+    row: Mapping[str, object], field: str, judged: Sequence[str], others: Sequence[str]
 ) -> TextsDraft:
     def cell(name: str) -> str:
-        return text_of(row.get(name) or "")
+        return text_of(str(row.get(name, "")))
 
     texts = {name: (cell(name),) for name in others}
     return TextsDraft(

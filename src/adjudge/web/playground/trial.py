@@ -241,6 +241,15 @@ class Trial:
         """The rows whose verdict is not the expected one."""
         return [row for row, hit in self.edited.hits(self.edited.verdicts).items() if not hit]
 
+    def asks(self, other: Trial) -> bool:
+        """Whether both ask the same models the same, for the same instances of a form or a run."""
+        return (self.case.asked, self.models, self.written, self.source) == (
+            other.case.asked,
+            other.models,
+            other.written,
+            other.source,
+        )
+
     def change(self) -> str:
         """Better, worse, or cannot tell, where rows of a run are tried that people labelled."""
         one = self.edited
@@ -347,11 +356,18 @@ class Trials:
             case, tuple(models), room, written=written, before=before or {}, source=source
         )
         with self._lock:
+            if same := self._running(trial):
+                room.settle(0.0)
+                return same
             while len(self._kept) >= MOST_KEPT:
                 self._kept.pop(next(iter(self._kept))).stop()
             self._kept[trial.id] = trial
-        trial.start()
+            trial.start()
         return trial
+
+    def _running(self, trial: Trial) -> Trial | None:
+        """The one that asks the same at this moment: nothing is asked twice."""
+        return next((one for one in self._kept.values() if not one.ended and one.asks(trial)), None)
 
     def get(self, id: str) -> Trial | None:
         return self._kept.get(id)

@@ -12,13 +12,15 @@ function follow() {
   source.trial = trial.dataset.trial;
   const look = () => document.querySelector("#trial")?.dispatchEvent(new CustomEvent("changed"));
   source.addEventListener("changed", look);
+  source.addEventListener("error", look); // a server that has ended is said to have
   source.addEventListener("ended", () => { source.close(); source = null; look(); });
 }
 
 function download(button) {
   const text = document.querySelector(button.dataset.download).textContent;
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
+  const mark = button.dataset.name.endsWith(".csv") ? "\ufeff" : ""; // by which Excel knows UTF-8
+  link.href = URL.createObjectURL(new Blob([mark, text], { type: "text/plain" }));
   link.download = button.dataset.name;
   link.click();
   URL.revokeObjectURL(link.href);
@@ -57,12 +59,19 @@ function fill(text, trial = trialOf()) {
   restorer.dispatchEvent(new CustomEvent("send"));
 }
 
+// A tab keeps its own draft over a reload; the latest of all tabs is there for the next one that is opened.
+let kept = null;
+function forgetDraft() {
+  sessionStorage.removeItem(draft);
+  if (localStorage.getItem(draft) === kept) localStorage.removeItem(draft);
+}
+
 function keepDraft() {
   const now = typed();
   document.querySelector("#undo").disabled = !undone.length;
   try {
-    if (now === opened || now === saved) localStorage.removeItem(draft);
-    else localStorage.setItem(draft, now);
+    if (now === opened || now === saved) forgetDraft();
+    else for (const one of [sessionStorage, localStorage]) one.setItem(draft, kept = now);
     if (trialOf()) sessionStorage.setItem(results, trialOf());
     else sessionStorage.removeItem(results);
     unkept = false;
@@ -73,11 +82,11 @@ let asked = false;
 
 addEventListener("beforeunload", (event) => { if (unkept) event.preventDefault(); }); // only where nothing could be kept
 addEventListener("load", () => {
-  const kept = localStorage.getItem(draft) ?? opened;
-  const trial = sessionStorage.getItem(results);
-  if (kept === opened && !trial) return;
-  document.querySelector("#restored").hidden = kept === opened;
-  const restore = () => { fill(kept, trial); setTimeout(() => asked || restore(), 50); }; // htmx may not be ready yet
+  kept = sessionStorage.getItem(draft) ?? localStorage.getItem(draft);
+  const trial = sessionStorage.getItem(results), back = kept ?? opened;
+  if (back === opened && !trial) return;
+  document.querySelector("#restored").hidden = back === opened;
+  const restore = () => { fill(back, trial); setTimeout(() => asked || restore(), 50); }; // htmx may not be ready yet
   restore();
 });
 form.addEventListener("input", (event) => {
@@ -112,7 +121,7 @@ document.addEventListener("click", (event) => {
     while (before === now) before = undone.pop();
     if (before) fill(before);
   }
-  if (event.target.closest("#afresh")) { localStorage.removeItem(draft); sessionStorage.removeItem(results); unkept = false; location.reload(); }
+  if (event.target.closest("#afresh")) { forgetDraft(); sessionStorage.removeItem(results); unkept = false; location.reload(); }
 });
 
 document.addEventListener("htmx:after:swap", (event) => {
@@ -161,11 +170,27 @@ document.addEventListener("change", (event) => {
   if (event.target.name === "row.expected") document.querySelector("#trial")?.dispatchEvent(new CustomEvent("changed"));
 });
 
+// A file is UTF-8 or has a mark of UTF-16; else it is what Windows writes, by its Russian words or without any.
+function decode(bytes) {
+  const name = bytes[0] === 0xff && bytes[1] === 0xfe ? "utf-16le" : bytes[0] === 0xfe && bytes[1] === 0xff ? "utf-16be" : "utf-8";
+  try {
+    return [new TextDecoder(name, { fatal: true }).decode(bytes), ""];
+  } catch {
+    const western = new TextDecoder("windows-1252").decode(bytes);
+    if (!/[\xc0-\xff\xa8\xb8]{3}/.test(western)) return [western, "windows-1252"];
+    return [new TextDecoder("windows-1251").decode(bytes), "windows-1251"];
+  }
+}
+
 document.addEventListener("change", async (event) => {
   if (event.target.id !== "file" || !event.target.files.length) return;
-  document.querySelector("#brought").value = await event.target.files[0].text();
+  const [text, encoding] = decode(new Uint8Array(await event.target.files[0].arrayBuffer()));
+  event.target.value = ""; // the same file may be brought in again
+  document.querySelector("#brought").value = text;
+  document.querySelector("#brought-as").value = encoding;
   document.querySelector("#bring").click();
 });
+document.querySelector("#brought").addEventListener("input", () => { document.querySelector("#brought-as").value = ""; });
 
 document.addEventListener("select", (event) => {
   if (!event.target.matches("textarea[data-text]")) return;
