@@ -18,6 +18,7 @@ from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (
     benchmarks,
+    compare_row,
     compare_several,
     copies,
     criteria,
@@ -59,6 +60,7 @@ _PAGES = (
     watch,
     jobs,
     start,
+    compare_row,
     compare_several,
     copies,
     benchmarks,

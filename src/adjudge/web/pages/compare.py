@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -75,6 +75,7 @@ def show(request: Request) -> Response:
         if held_back
         else [plain(one) for one in _page(site, one, two, found, tab, first)],
         "differences": [] if held_back else [plain(one) for one in found.differences],
+        "axis": axis_share(found.differences),
         "worth": found.worth,
         "scores": [] if held_back else [plain(one) for one in found.scores],
     }
@@ -93,7 +94,7 @@ def _page(
 
 def _further(one: RunPlace, two: RunPlace, tab: str, first: int) -> list[_Rows]:
     with run_diff(one.folder, two.folder) as found:
-        tabs = _Tabs({**_labels(one), **_labels(two)}, {tab: first}, SHOWN)
+        tabs = _Tabs({**labels_in(one), **labels_in(two)}, {tab: first}, SHOWN)
         tabs.fill(found)
     return tabs.rows[tab]
 
@@ -191,7 +192,7 @@ class _Rows:
 def _compared(one: RunPlace, two: RunPlace) -> _Compared:
     with run_diff(one.folder, two.folder) as found:
         comparisons = compare_runs(one.folder, two.folder, found)
-        tabs = _Tabs({**_labels(one), **_labels(two)})
+        tabs = _Tabs({**labels_in(one), **labels_in(two)})
         tabs.fill(found)
         return _Compared(
             found.settings,
@@ -226,6 +227,16 @@ def drawn_difference(one: RunComparison) -> DrawnDifference:
         one.answered_by,
         one.labels if one.corrected else 0,
     )
+
+
+def axis_share(differences: Iterable[DrawnDifference]) -> float:
+    """How much of the largest possible change the axes show: as little as holds every interval."""
+    reached = [
+        max(abs(end) for end in (one.value, one.lower, one.upper) if end is not None) / one.reach
+        for one in differences
+        if one.reach and one.value is not None
+    ]
+    return next((share for share in (0.1, 0.2, 0.5) if max(reached, default=0) <= share), 1.0)
 
 
 def _scores(
@@ -332,7 +343,7 @@ class _Tabs:
             self.rows[tab].append(_Rows(*both))
 
 
-def _labels(place: RunPlace) -> Labels:
+def labels_in(place: RunPlace) -> Labels:
     """(criteria, row) → the option that people chose; rows on which they differ are left out."""
     found: dict[tuple[str, str], set[str]] = {}
     for label in LabelStore(place.folder).current():
