@@ -16,6 +16,7 @@ from adjudge.errors import SetupError
 from adjudge.labels.store import LabelStore
 from adjudge.results.compared import comparison_lines
 from adjudge.runs.diff import JudgedRow, JudgmentSummary, Pair, RunDiff, run_diff
+from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import RunComparison, compare_runs
 from adjudge.web.forms import whole
 from adjudge.web.library import RunPlace
@@ -136,6 +137,8 @@ class DrawnDifference:
     """Whose answers they are, where several targets answered."""
     labels: int = 0
     """Rows whose labels corrected it."""
+    open_rows: int = 0
+    """Rows without a number that could change what the interval says."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +229,16 @@ def drawn_difference(one: RunComparison) -> DrawnDifference:
         str(one.outcome.value),
         one.answered_by,
         one.labels if one.corrected else 0,
+        one.without if _is_left_open(one) else 0,
     )
+
+
+def _is_left_open(one: RunComparison) -> bool:
+    """Whether the interval would decide, were there no rows without a number."""
+    lower, upper = one.shown.lower, one.shown.upper
+    is_apart = lower is not None and upper is not None and (lower > 0 or upper < 0)
+    is_by_chance = one.adjusted is not None and one.adjusted > 1 - one.level
+    return is_apart and not is_by_chance and one.outcome is ComparisonOutcome.CANNOT_TELL
 
 
 def axis_share(differences: Iterable[DrawnDifference]) -> float:
