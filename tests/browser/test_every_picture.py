@@ -173,7 +173,7 @@ def counted(named: dict[str, int]) -> list[str]:
     """What the parts of a stacked bar say."""
     total = sum(named.values())
     return [
-        f"{name}: {count} ({100 * count / total:.0f} %)" for name, count in named.items() if count
+        f"{name}: {count} ({100 * count / total:.0f}%)" for name, count in named.items() if count
     ]
 
 

@@ -92,7 +92,7 @@ def test_a_part_of_a_bar_shows_its_rows_and_their_number_is_that_of_the_json(
     )
     total = sum(one["rows"] for one in answers)
     assert drawn == [
-        f"{one['answer']}: {one['rows']} ({100 * one['rows'] / total:.0f} %)" for one in answers
+        f"{one['answer']}: {one['rows']} ({100 * one['rows'] / total:.0f}%)" for one in answers
     ]
     page.locator("svg.distribution a").first.click()
     page.wait_for_url("**verdict=FAIL**")

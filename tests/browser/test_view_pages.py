@@ -11,20 +11,24 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import pytest
 
 from adjudge import AspectCritic, Instance
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.rag import RagEvaluator
 from adjudge.trust.benchmark import FACT
 from adjudge.web.opener import opener
+from support.agent_runs import agent_run
 from support.fake_provider import KEY, FakeProvider
 from support.labels import compared, judged, judged_by_two, label, model
 from support.page import Page as Server
 from support.page import served
+from support.rag import EXAMPLE, varied
 from support.trust import labelled, labels_of, population, run_of
 
 if TYPE_CHECKING:
@@ -53,6 +57,11 @@ PAGES = {
     "several": "{two}?row=8",
     "expression": "{dates}?where=verdict+%3D+fail+and+not+labelled&sort=-agreement",
     "several_runs": "/compare?runs={dates_id}&runs={again_id}&runs={two_id}",
+    "row_of_two": "/compare/row?cell={dates_id}:8:AspectCritic&cell={again_id}:8:AspectCritic",
+    "rag": "{rag}?row=5",
+    "rag_row": "{rag}/row/5",
+    "agents": "{agents}?row=3",
+    "steps": "{agents}/row/3/steps",
     "pictures": "{dates}/pictures",
     "conflicts": "{two}/label?annotator=cleo&queue=conflicts&criteria=kind",
     "listed": "{dates}/label?queue=listed&rows=3,8&judge=AspectCritic",
@@ -72,7 +81,16 @@ PAGES = {
     "error": "/run/nothing",
     "hostile": "{hostile}?row=1",
 }
+RUNS = ("dates", "again", "pairs", "hostile", "two", "rag", "agents")
 Scheme = Literal["light", "dark"]
+LOOKS: list[tuple[int, Scheme, str]] = [
+    (1280, "light", "en"),
+    (390, "dark", "ru"),
+    (2560, "light", "ru"),
+]
+"""Widths, themes and languages; with $ADJUDGE_SCREENSHOTS all of them."""
+if SCREENS:
+    LOOKS = list(product((390, 1280, 2560), get_args(Scheme), ("en", "ru")))
 
 pytestmark = pytest.mark.skipif(
     not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
@@ -95,6 +113,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     run_of(root / "again", ROWS[:100], failed=lambda text: text.startswith(("row 7 ", "row 9 ")))
     compared(root / "pairs", [(f"first {number}", f"second {number}") for number in range(3)])
     judged_by_two(root / "two")
+    RagEvaluator(varied()).evaluate(
+        RagEvaluator(varied()).rows(EXAMPLE).instances, run=root / "rag"
+    )
+    agent_run(root / "agents", (9, 12))
     said = {"criteria": "kind", "note": "see “text”", "design": "chosen"}
     both = (("ann", "Yes"), ("bob", "No"))
     labelled(
@@ -158,7 +180,7 @@ def opened(
 
 
 def address(server: Server, path: str) -> str:
-    runs = {name: server.run(name) for name in ("dates", "again", "pairs", "hostile", "two")}
+    runs = {name: server.run(name) for name in RUNS}
     return path.format(
         **runs, **{f"{name}_id": run.removeprefix("/run/") for name, run in runs.items()}
     )
@@ -172,10 +194,7 @@ def test_axe_is_what_was_published() -> None:
 
 
 @pytest.mark.parametrize("name", PAGES)
-@pytest.mark.parametrize(
-    ("width", "scheme", "language"),
-    [(1280, "light", "en"), (390, "dark", "ru"), (2560, "light", "ru")],
-)
+@pytest.mark.parametrize(("width", "scheme", "language"), LOOKS)
 def test_every_page_opens_without_a_word_and_fits(
     browser: Browser,
     server: Server,
@@ -212,6 +231,32 @@ def serious_by_axe(page: Page) -> list[tuple[str, str]]:
         for one in found
         if one["impact"] in ("serious", "critical")
     ]
+
+
+@pytest.mark.parametrize("name", ["run", "rag", "trust", "compare", "several_runs", "benchmarks"])
+def test_at_twice_the_size_nothing_leaves_the_page(
+    browser: Browser, server: Server, troubles: list[str], name: str
+) -> None:
+    page = opened(browser, server, troubles, PAGES[name], width=640)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+    shot(page, f"{name}_twice")
+    page.context.close()
+
+
+def test_empty_folder_and_dialogs_are_read_by_all(
+    browser: Browser, troubles: list[str], tmp_path: Path
+) -> None:
+    with served(tmp_path, home=tmp_path) as own:
+        page = opened_at(browser, own, troubles, "/")
+        assert serious_by_axe(page) == []
+        shot(page, "empty")
+        for key, dialog in (("?", "#help"), ("/", "#switch")):
+            page.keyboard.press(key)
+            page.wait_for_selector(f"{dialog}[open]")
+            assert serious_by_axe(page) == []
+            shot(page, dialog[1:])
+            page.keyboard.press("Escape")
+    assert troubles == []
 
 
 def test_j_and_k_move_and_the_page_never_reloads(

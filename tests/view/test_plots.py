@@ -63,8 +63,8 @@ def test_parts_lead_where_they_are_told_and_say_what_they_are() -> None:
     )
     links = list(drawn.iter("a"))
     assert [(link.attrib["href"], link.attrib["aria-label"]) for link in links] == [
-        ("?a=1&x", "a: 3 (75 %)"),
-        ("?c", "c: 1 (25 %)"),
+        ("?a=1&x", "a: 3 (75%)"),
+        ("?c", "c: 1 (25%)"),
     ]
     assert [part.attrib["class"] for part in drawn.iter("rect")] == ["step s0", "step p2"]
     assert not [one for one in drawn.iter() if "style" in one.attrib], "the page forbids styles"

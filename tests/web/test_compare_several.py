@@ -11,10 +11,12 @@ import pytest
 
 from adjudge import AspectCritic, DirectJudge, Instance, MultiCriteria
 from adjudge.domain.criteria import yes_no_criteria
+from adjudge.domain.label import Label
 from adjudge.runs.diff import run_diff
 from adjudge.trust.comparison import compare_several
+from adjudge.web.pages import compare_several as compare_several_page
 from support.agent_runs import agent_run
-from support.labels import model
+from support.labels import identity, model
 from support.page import Page, served
 from support.trust import labelled, labels_of, population, run_of
 
@@ -105,6 +107,48 @@ def test_the_grid_holds_the_rows_on_which_they_differ(page: Page) -> None:
     assert page.data(link)["chosen"]["verdict"] == "No"
     assert page.get(f"{address}&tab=nothing").status == 400
     assert page.get(f"{address}&criteria=nothing").status == 400
+
+
+def test_rows_behind_those_that_are_kept_are_read_again(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = f"{_address(page, *NAMES)}&tab=differ&criteria=kind"
+    whole = page.data(address)
+    monkeypatch.setattr(compare_several_page, "SHOWN", 6)
+    monkeypatch.setattr(compare_several_page, "_HELD", 12)
+    with served(page.server.site.library.root) as own:
+        pages = [own.data(f"{address}&from={first}")["rows"] for first in range(0, 60, 6)]
+        assert "from=24" in own.get(f"{address}&from=18").text
+    assert [row for rows in pages for row in rows] == whole["rows"]
+    assert whole["count"] > 18
+
+
+def test_labels_stand_in_the_grid_and_a_row_says_which_words_differ(tmp_path: Path) -> None:
+    texts = {name: f"It opens at {hour}." for name, hour in zip(NAMES, "899", strict=True)}
+    for name, text in texts.items():
+        critic = AspectCritic(
+            "Early?", model(lambda p: "FAIL" if "at 9." in p else "PASS"), name="early"
+        )
+        critic.evaluate([Instance({"response": text}, "r0")], run=tmp_path / name)
+    said = Label(row=identity(texts["second"]), criteria="early", annotator="ann", option="FAIL")
+    labelled(tmp_path / "second", [said])
+    with served(tmp_path) as page:
+        address = f"{_address(page, *NAMES)}&anyway=1"
+        (row,) = page.data(address)["rows"]
+        assert row["label"] == "FAIL"
+        shown = page.get(address).text
+        signs = re.findall(r'<span class="(?:good|bad)">([✓✗])', shown[shown.index("grid") :])
+        assert signs == ["✗", "✓", "✓"]
+        link = re.findall(r'href="[^"]*(/compare/row[^"]+)"', shown)[0].replace("&amp;", "&")
+        runs = page.data(link)["runs"]
+        assert [one["verdict"] for one in runs] == ["PASS", "FAIL", "FAIL"]
+        assert runs[0]["texts"] == []
+        assert ["new", "9."] in [
+            [kind, text.strip()] for kind, text in runs[1]["texts"][0]["parts"]
+        ]
+        assert "<del>8.</del>" in page.get(link).text.replace(" </del>", "</del>")
+        assert page.get("/compare/row?cell=1").status == 400
+        assert page.get(link.replace("%3A1%3A", "%3A7%3A")).status == 400
 
 
 def test_two_are_the_page_of_two_and_others_are_held_back(page: Page) -> None:

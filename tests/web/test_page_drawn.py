@@ -243,4 +243,4 @@ def test_scores_of_two_runs_stand_against_each_other(tmp_path: Path) -> None:
         assert f'aria-label="{told}"' in shown
     counts = data["counts"]
     assert counts["higher"] == sum(rows for (a, b), rows in expected.items() if b > a) > 0
-    assert f'aria-label="Higher in B: {counts["higher"]}"' in shown
+    assert f'aria-label="Higher in B: {counts["higher"]} (' in shown

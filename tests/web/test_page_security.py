@@ -257,6 +257,7 @@ def test_every_link_stays_where_the_cookie_is_sent(page: Page) -> None:
         "/criteria-file?name=own.yaml",
         "/benchmarks",
         f"/compare?a={id}&b={id}",
+        f"/compare/row?cell={id}:1:AspectCritic&cell={id}:1:AspectCritic",
         "/playground",
         f"/playground?run={id}&row=1&judge=AspectCritic",
         "/nowhere",

@@ -137,7 +137,7 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "count_labels": count_labels,
         "count_rows": count_rows,
         "decided_by": lambda one: Message("decided by {step}", step=one.decided_by),
-        "distribution": distribution,
+        "distribution": partial(distribution, language=language),
         "edges": [render(figure(place / BINS, 1), language) for place in range(BINS + 1)],
         "evidence": partial(shown, language=language),
         "evidence_of": evidence_of,

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from adjudge.messages import Message
 from adjudge.view.plots import Range, picture, piece
 
-_WIDTH, _HEIGHT = 360, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 6, 60, 44
+_WIDTH, _HEIGHT = 360, 302
+_LEFT, _RIGHT, _TOP, _BOTTOM = 40, 6, 42, 44
 _INSIDE = 14
 """From an axis to where values begin."""
 _LONGEST = 46
@@ -84,7 +84,7 @@ def plane(
         *(_text(x(value), _HEIGHT - _BOTTOM + 17, text) for value, text in right.ticks),
         *(_text(_LEFT - 6, y(value) + 4, text, "end") for value, text in up.ticks),
         _text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 8, right.title),
-        _text(4, _TOP - 10, up.title, "start"),
+        Markup('<text class="up" x="4" y="{}">{}</text>').format(_TOP - 12, up.title),
     ]
     if diagonal:
         parts.append(_line("axis", x(right.low), y(up.low), x(right.high), y(up.high)))

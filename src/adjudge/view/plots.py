@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from adjudge.messages import render
+from adjudge.results.numbers import percent
 from adjudge.view.template import environment
 
 _WIDTH, _HEIGHT = 640, 248
@@ -59,6 +61,8 @@ def distribution(
     title: str,
     steps: Sequence[float | None] | None = None,
     links: Sequence[str] | None = None,
+    *,
+    language: str = "en",
 ) -> Markup:
     """One bar in parts, the worst score on the left; an empty one where nothing was scored.
 
@@ -70,11 +74,14 @@ def distribution(
         if steps is not None
         else [place / max(1, len(counts) - 1) for place in range(len(counts))]
     )
-    drawn = [place for place, count in enumerate(counts) if count]
-    body = Markup("").join(
-        _step(counts, labels, place, number, shades[place], links[place] if links else "")
-        for number, place in enumerate(drawn)
-    )
+    total, body, before = sum(counts), Markup(""), 0.0
+    for number, place in enumerate(place for place, count in enumerate(counts) if count):
+        share = counts[place] / total
+        shown = render(percent(share), language)
+        told = f"{labels[place]}: {counts[place]} ({shown})"
+        drawn = _step(step_class(shades[place], place), before, share, told)
+        body += piece(number, told, drawn, link=links[place] if links else "")
+        before += share
     return Markup(
         '<svg class="distribution" role="group" aria-label="{}" width="100%" height="20">{}</svg>'
     ).format(title, body)
@@ -87,26 +94,15 @@ def step_class(shade: float | None, place: int = 0) -> str:
     return f"p{place % 6}" if shade is None else f"s{round(10 * min(max(shade, 0.0), 1.0))}"
 
 
-def _step(
-    counts: Sequence[int],
-    labels: Sequence[str],
-    place: int,
-    number: int,
-    shade: float | None,
-    link: str,
-) -> Markup:
-    before, share = (100 * part / sum(counts) for part in (sum(counts[:place]), counts[place]))
-    told = f"{labels[place]}: {counts[place]} ({share:.0f} %)"
-    is_left = before + share / 2 < 50
-    drawn = Markup(
-        '<rect class="step {}" x="{:.2f}%" y="0" width="{:.2f}%" height="100%"/>'
-        '<text class="told" x="{:.2f}%" y="-6" text-anchor="{}">{}</text>'
+def _step(colour: str, before: float, share: float, told: str) -> Markup:
+    is_left = before + share / 2 < 0.5
+    return Markup(
+        '<rect class="step {}" x="{:.2%}" y="0" width="{:.2%}" height="100%"/>'
+        '<text class="told" x="{:.2%}" y="-6" text-anchor="{}">{}</text>'
     ).format(
-        step_class(shade, place),
-        *(before, share, before if is_left else before + share),
+        *(colour, before, share, before if is_left else before + share),
         *("start" if is_left else "end", told),
     )
-    return piece(number, told, drawn, link=link)
 
 
 def piece(place: int, told: str, drawn: Markup, *, link: str = "") -> Markup:

@@ -19,6 +19,7 @@ from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (
     assign,
     benchmarks,
+    compare_row,
     compare_several,
     copies,
     criteria,
@@ -61,6 +62,7 @@ _PAGES = (
     watch,
     jobs,
     start,
+    compare_row,
     compare_several,
     copies,
     benchmarks,

@@ -225,6 +225,7 @@ def templates(language: str) -> jinja2.Environment:
         state_of=state_of,
         language=language,
         number=lambda value, digits=2: say(figure(value, digits)),
+        signed=lambda value: f"{'+' if value > 0 else ''}{say(figure(value, 3))}",
         share=lambda value: say(percent(float(value))),
         asset=_asset_address,
         cited=cited_html,
@@ -233,7 +234,7 @@ def templates(language: str) -> jinja2.Environment:
         day=_day,
         cost_plot=cost_plot,
         priced_judge=PricedJudge,
-        distribution=distribution,
+        distribution=partial(distribution, language=language),
         counted_rows=counted_rows,
         evidence=evidence_html,
         field_title=field_title,
@@ -329,12 +330,16 @@ def _query(
     return urlencode({name: value for name, value in kept.items() if value not in (None, "")})
 
 
-def _clock(seconds: float) -> str:
+def _clock(seconds: float) -> str | Message:
     """Hours, minutes and seconds, as many as it takes; of the first ten seconds, parts of one."""
     hours, rest = divmod(int(seconds), 3600)
     if hours:
         return f"{hours}:{rest // 60:02}:{rest % 60:02}"
-    return f"{rest // 60}:{rest % 60:02}" if seconds >= 10 else figure(seconds)
+    return (
+        f"{rest // 60}:{rest % 60:02}"
+        if seconds >= 10
+        else Message("{seconds} s", seconds=figure(seconds))
+    )
 
 
 def _day(seconds: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from adjudge.errors import SetupError
 from adjudge.labels.store import LabelStore
 from adjudge.results.compared import comparison_lines
 from adjudge.runs.diff import JudgedRow, JudgmentSummary, Pair, RunDiff, run_diff
+from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import RunComparison, compare_runs
 from adjudge.web.forms import whole
 from adjudge.web.library import RunPlace
@@ -75,6 +76,7 @@ def show(request: Request) -> Response:
         if held_back
         else [plain(one) for one in _page(site, one, two, found, tab, first)],
         "differences": [] if held_back else [plain(one) for one in found.differences],
+        "axis": axis_share(found.differences),
         "worth": found.worth,
         "scores": [] if held_back else [plain(one) for one in found.scores],
     }
@@ -93,7 +95,7 @@ def _page(
 
 def _further(one: RunPlace, two: RunPlace, tab: str, first: int) -> list[_Rows]:
     with run_diff(one.folder, two.folder) as found:
-        tabs = _Tabs({**_labels(one), **_labels(two)}, {tab: first}, SHOWN)
+        tabs = _Tabs({**labels_in(one), **labels_in(two)}, {tab: first}, SHOWN)
         tabs.fill(found)
     return tabs.rows[tab]
 
@@ -135,6 +137,8 @@ class DrawnDifference:
     """Whose answers they are, where several targets answered."""
     labels: int = 0
     """Rows whose labels corrected it."""
+    open_rows: int = 0
+    """Rows without a number that could change what the interval says."""
 
 
 @dataclass(frozen=True)
@@ -191,7 +195,7 @@ class _Rows:
 def _compared(one: RunPlace, two: RunPlace) -> _Compared:
     with run_diff(one.folder, two.folder) as found:
         comparisons = compare_runs(one.folder, two.folder, found)
-        tabs = _Tabs({**_labels(one), **_labels(two)})
+        tabs = _Tabs({**labels_in(one), **labels_in(two)})
         tabs.fill(found)
         return _Compared(
             found.settings,
@@ -225,7 +229,26 @@ def drawn_difference(one: RunComparison) -> DrawnDifference:
         str(one.outcome.value),
         one.answered_by,
         one.labels if one.corrected else 0,
+        one.without if _is_left_open(one) else 0,
     )
+
+
+def _is_left_open(one: RunComparison) -> bool:
+    """Whether the interval would decide, were there no rows without a number."""
+    lower, upper = one.shown.lower, one.shown.upper
+    is_apart = lower is not None and upper is not None and (lower > 0 or upper < 0)
+    is_by_chance = one.adjusted is not None and one.adjusted > 1 - one.level
+    return is_apart and not is_by_chance and one.outcome is ComparisonOutcome.CANNOT_TELL
+
+
+def axis_share(differences: Iterable[DrawnDifference]) -> float:
+    """How much of the largest possible change the axes show: as little as holds every interval."""
+    reached = [
+        max(abs(end) for end in (one.value, one.lower, one.upper) if end is not None) / one.reach
+        for one in differences
+        if one.reach and one.value is not None
+    ]
+    return next((share for share in (0.1, 0.2, 0.5) if max(reached, default=0) <= share), 1.0)
 
 
 def _scores(
@@ -332,7 +355,7 @@ class _Tabs:
             self.rows[tab].append(_Rows(*both))
 
 
-def _labels(place: RunPlace) -> Labels:
+def labels_in(place: RunPlace) -> Labels:
     """(criteria, row) → the option that people chose; rows on which they differ are left out."""
     found: dict[tuple[str, str], set[str]] = {}
     for label in LabelStore(place.folder).current():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import ExitStack, closing
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from string import ascii_uppercase
@@ -29,17 +29,22 @@ from adjudge.web.pages.compare import (
     SHOWN,
     ComparedRow,
     DrawnDifference,
+    Labels,
+    axis_share,
     compared_row,
     drawn_difference,
+    labels_in,
 )
 from adjudge.web.site import site_of
 
 MOST_RUNS = 8
 _HELD = 2_000
-"""Rows of each kind, by each criterion, that are kept."""
+"""Rows of each kind, by each criterion, that are kept; for those behind them the runs are read
+again.
+"""
 _TABLE = (
     "CREATE TABLE cell (base INTEGER, judge TEXT, criteria TEXT, run INTEGER, row INTEGER, "
-    "id TEXT, own_judge TEXT, said TEXT, is_verdict INTEGER, score REAL, status TEXT, "
+    "id TEXT, own_judge TEXT, said TEXT, is_verdict INTEGER, score REAL, status TEXT, label TEXT, "
     "PRIMARY KEY (judge, base, run)) WITHOUT ROWID"
 )
 Kind = tuple[str, str]
@@ -52,6 +57,8 @@ class _GridRow:
 
     criteria: str
     cells: tuple[ComparedRow | None, ...]
+    label: str | None
+    """What people say of it, where they agree."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ def show(request: Request) -> Response:
     if tab not in kinds or criteria not in ("", *found.criteria_of_rows()):
         raise SetupError("there are no such rows: follow a link of the comparison")
     first, kind = whole(asked.get("from", "")) or 0, (criteria, tab)
-    kept = found.rows.get(kind, [])
+    rows = [] if held_back else _page(site.library, places, what, found, kind, first)
     data: JsonDict = {
         "runs": [
             {"id": one.id, "name": one.name, "letter": letter, "alone": _address(places, one)}
@@ -112,14 +119,14 @@ def show(request: Request) -> Response:
         "held_back": held_back,
         "level": found.level,
         "criteria": [] if held_back else _criteria_data(site.library, places, found),
+        "axis": axis_share(one.difference for own in found.against for one in own.values()),
         "asked": {"criteria": criteria, "tab": tab},
         "criteria_of_rows": found.criteria_of_rows(),
         "kinds": {} if held_back else {name: found.counts[criteria, name] for name in kinds},
         "count": found.counts[kind],
-        "held": len(kept),
         "first": first,
         "shown": SHOWN,
-        "rows": [] if held_back else [plain(one) for one in kept[first : first + SHOWN]],
+        "rows": [plain(one) for one in rows],
     }
     return site.answer(request, "compare_several.html.jinja", data)
 
@@ -154,7 +161,32 @@ def _kinds(runs: int) -> Iterator[str]:
     yield "missing"
 
 
-def _several(places: Sequence[RunPlace]) -> _Several:
+def _page(
+    library: Library,
+    places: Sequence[RunPlace],
+    what: str,
+    found: _Several,
+    kind: Kind,
+    first: int,
+) -> list[_GridRow]:
+    """Rows of a kind from ``first`` on."""
+    if first + SHOWN <= _HELD or found.counts[kind] <= _HELD:
+        return found.rows.get(kind, [])[first : first + SHOWN]
+
+    def read() -> list[_GridRow]:
+        grid = _Grid(len(places), kind, first)
+        with _joined(places) as (_, table):
+            grid.read(table)
+        return grid.rows[kind]
+
+    return library.kept(places[0], f"{what} {kind} {first}", read)
+
+
+@contextmanager
+def _joined(
+    places: Sequence[RunPlace],
+) -> Iterator[tuple[Mapping[str, RunDiff], sqlite3.Connection]]:
+    """How each run differs from the base, and the same rows of all of them together."""
     base, *others = places
     with ExitStack() as opened, closing(sqlite3.connect("")) as table:
         table.execute(_TABLE)
@@ -162,10 +194,16 @@ def _several(places: Sequence[RunPlace]) -> _Several:
             str(one.folder): opened.enter_context(run_diff(base.folder, one.folder))
             for one in others
         }
-        comparisons = compare_several(base.folder, diffs)
-        for run, found in enumerate(diffs.values(), 1):
-            _fill(table, run, found)
-        grid = _Grid(len(places))
+        labels = labels_in(base)
+        for run, (one, found) in enumerate(zip(others, diffs.values(), strict=True), 1):
+            _fill(table, run, found, {**labels_in(one), **labels})
+        yield diffs, table
+
+
+def _several(places: Sequence[RunPlace]) -> _Several:
+    grid = _Grid(len(places))
+    with _joined(places) as (diffs, table):
+        comparisons = compare_several(places[0].folder, diffs)
         grid.read(table)
     level = next((one.level for own in comparisons for one in own), 0.95)
     judges = {one.judge for own in comparisons for one in own}
@@ -183,28 +221,33 @@ def _name(one: RunComparison, judges: Collection[str]) -> str:
     return of_system(one.criteria or one.judge, one.answered_by)
 
 
-def _fill(table: sqlite3.Connection, run: int, found: RunDiff) -> None:
+def _fill(table: sqlite3.Connection, run: int, found: RunDiff, labels: Labels) -> None:
     def cells() -> Iterator[tuple[object, ...]]:
         for line in found.lines():
             for pair in found.pairs(line):
-                for number, own in ((0, pair.before), (run, pair.after)):
+                both = (0, pair.before), (run, pair.after)
+                for (number, own), identity in zip(both, pair.identities, strict=True):
                     shown = compared_row(own)
                     place = (pair.before.row, pair.before.judge, pair.before.criteria, number)
                     yield (
                         *place,
                         *(shown.row, shown.id, shown.judge, shown.said),
                         *(shown.is_verdict, shown.score, shown.status),
+                        labels.get((own.criteria, identity)),
                     )
 
-    marks = ",".join("?" * 11)
+    marks = ",".join("?" * 12)
     table.executemany(f"INSERT OR IGNORE INTO cell VALUES ({marks})", cells())  # noqa: S608
 
 
 class _Grid:
-    """Sorts rows by what the runs say of them; a row may be of several kinds."""
+    """Sorts rows by what the runs say of them; a row may be of several kinds. ``only``: keeps a
+    page of one kind, from ``first`` on.
+    """
 
-    def __init__(self, runs: int) -> None:
+    def __init__(self, runs: int, only: Kind | None = None, first: int = 0) -> None:
         self._runs = runs
+        self._only, self._first, self._most = only, first, SHOWN if only else _HELD
         self.counts: Counter[Kind] = Counter()
         self.rows: dict[Kind, list[_GridRow]] = {}
 
@@ -212,11 +255,13 @@ class _Grid:
         ordered = table.execute("SELECT * FROM cell ORDER BY judge, base, run")
         for (_, criteria), cells in groupby(ordered, lambda cell: (cell[:2], cell[2])):
             row: list[ComparedRow | None] = [None] * self._runs
-            for _, _, _, run, number, id, judge, said, is_verdict, score, status in cells:
+            people = None
+            for _, _, _, run, number, id, judge, said, is_verdict, score, status, label in cells:
                 row[run] = ComparedRow(
                     number, id, judge, criteria, said, bool(is_verdict), score, status
                 )
-            found = _GridRow(criteria, tuple(row))
+                people = people or label
+            found = _GridRow(criteria, tuple(row), people)
             for kind in self._kinds_of(row):
                 self._add(found, kind)
 
@@ -224,7 +269,8 @@ class _Grid:
         for key in (("", kind), (row.criteria, kind)):
             self.counts[key] += 1
             kept = self.rows.setdefault(key, [])
-            if len(kept) < _HELD:
+            is_wanted = self._only in (None, key) and self.counts[key] > self._first
+            if is_wanted and len(kept) < self._most:
                 kept.append(row)
 
     def _kinds_of(self, row: Sequence[ComparedRow | None]) -> Iterator[str]:

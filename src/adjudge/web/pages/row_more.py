@@ -73,24 +73,28 @@ def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
     found = _same_row(record, other)
     if found is None:
         return {"name": other.name, "found": None}
-    texts = [
-        {"field": name, "parts": _parts(value, now)}
-        for name, value in record.fields.items()
-        if isinstance(value, str)
-        and isinstance(now := found.fields.get(name), str)
-        and now != value
-    ]
     return {
         "name": other.name,
         "id": other.id,
-        "found": [_said(record), _said(found)],
+        "found": [outcome_of(record), outcome_of(found)],
         "same": (record.status, record.verdict, record.score)
         == (found.status, found.verdict, found.score),
-        "texts": texts,
+        "texts": text_differences(record, found),
     }
 
 
-def _said(record: JudgmentRecord) -> JsonDict:
+def text_differences(before: JudgmentRecord, after: JudgmentRecord) -> list[JsonDict]:
+    """The texts that are not the same, word by word."""
+    return [
+        {"field": name, "parts": _parts(value, now)}
+        for name, value in before.fields.items()
+        if isinstance(value, str)
+        and isinstance(now := after.fields.get(name), str)
+        and now != value
+    ]
+
+
+def outcome_of(record: JudgmentRecord) -> JsonDict:
     return {
         "row": record.row,
         "judge": record.judge,

@@ -74,7 +74,7 @@ def _data(one: Calibration, place: RunPlace) -> JsonDict:
     agreed = one.agreement if one.agreement and one.agreement.count else None
     estimates = [_figure(name, found) for name, found in estimates_of(one)]
     figures = [
-        _figure(figure_title(name), found)
+        {**_figure(figure_title(name), found), "lower_is_better": name in _LOWER_IS_BETTER}
         for name, found in (agreed.figures.items() if agreed else ())
     ]
     return {
@@ -95,6 +95,9 @@ def _data(one: Calibration, place: RunPlace) -> JsonDict:
         "reliability": [] if is_large(place) else reliability_of(place, one.judge, one.criteria),
         "data": one.to_dict(),
     }
+
+
+_LOWER_IS_BETTER = ("Brier", "ECE", "ECE by chance")
 
 
 def _figure(name: str, found: Estimate) -> JsonDict:

@@ -1,0 +1,62 @@
+"""``/compare/row?cell=RUN:ROW:JUDGE&cell=…``: one row in several runs, the base first: what
+each says of it, and the words in which it differs.
+"""
+
+from __future__ import annotations
+
+from string import ascii_uppercase
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from adjudge.domain.record import JudgmentRecord
+from adjudge.errors import SetupError
+from adjudge.web.forms import whole
+from adjudge.web.library import Library, RunPlace
+from adjudge.web.pages.compare import labels_in
+from adjudge.web.pages.compare_several import MOST_RUNS
+from adjudge.web.pages.row import row_record
+from adjudge.web.pages.row_more import outcome_of, text_differences
+from adjudge.web.site import site_of
+
+
+def show(request: Request) -> Response:
+    site, cells = site_of(request), request.query_params.getlist("cell")
+    if not 2 <= len(cells) <= MOST_RUNS:
+        raise SetupError("there is no such row: follow a link of the comparison")
+    found = [_judged(site.library, cell) for cell in cells]
+    for place, record in found:
+        site.sessions.saw(place, record.index)
+    base = found[0][1]
+    data = {
+        "id": base.id or str(base.row),
+        "criterion": base.criterion,
+        "fields": [
+            {"name": name, "text": text}
+            for name, text in base.fields.items()
+            if isinstance(text, str)
+        ],
+        "runs": [
+            {
+                "letter": letter,
+                "id": place.id,
+                "name": place.name,
+                **outcome_of(record),
+                "label": labels_in(place).get((record.criterion, record.identity)),
+                "texts": text_differences(base, record),
+            }
+            for letter, (place, record) in zip(ascii_uppercase, found, strict=False)
+        ],
+    }
+    return site.answer(request, "compare_row.html.jinja", data)
+
+
+def _judged(library: Library, cell: str) -> tuple[RunPlace, JudgmentRecord]:
+    """A judgment, and the run that it is in."""
+    run, row, judge = (*cell.split(":", 2), "", "")[:3]
+    place = library.find(run)
+    return place, row_record(place, judge, whole(row) or 0)
+
+
+ROUTES = (Route("/compare/row", show),)
