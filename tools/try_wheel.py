@@ -41,6 +41,8 @@ FIRST_STEPS = (
     ],
     ["-m", "adjudge", "criteria"],
     ["-m", "adjudge", "doctor"],
+    ["-m", "adjudge", "init", "examples"],
+    ["-m", "adjudge", "run", "examples/eval.yaml", "-m", "scripted", "--run", "runs/examples"],
     ["-m", "adjudge", "init", "rag"],
     ["-m", "adjudge", "run", "eval.yaml", "-m", "scripted"],
     ["-m", "adjudge", "runs", "show", "runs/eval"],

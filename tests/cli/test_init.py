@@ -102,3 +102,12 @@ def test_the_test_file_is_a_test_file() -> None:
     written = {str(path): content for path, content in starters("pytest")}
     assert written.keys() == {"tests/test_answers.py", "data/example.csv"}
     compile(written["tests/test_answers.py"], "test_answers.py", "exec")
+
+
+def test_the_examples_that_the_pages_name_are_written(tmp_path: Path) -> None:
+    done = adjudge("init", "examples", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    for command in done.stdout.split("Now:\n")[1].splitlines():
+        assert (tmp_path / next(word for word in command.split() if "/" in word)).is_file()
+    names = {path.relative_to(ROOT) for path in (ROOT / "examples").rglob("*.yaml")}
+    assert names == {path.relative_to(tmp_path) for path in tmp_path.rglob("*.yaml")}

@@ -12,6 +12,7 @@ from adjudge.cli.output import echo, language
 from adjudge.errors import RunError
 from adjudge.messages import Message, reason_of
 
+_EXAMPLES = "examples"
 _RUN = "adjudge run eval.yaml"
 _NEXT = {
     "chat": (
@@ -36,6 +37,11 @@ _NEXT = {
         "adjudge report runs/eval --to github",
         "git add eval.yaml criteria data .github",
     ),
+    _EXAMPLES: (
+        "adjudge run examples/eval.yaml --dry-run",
+        "adjudge rag --csv examples/rag.csv",
+        "adjudge agent examples/agent/runs.jsonl",
+    ),
 }
 """Kind → the commands to go on with."""
 _PARTS = {"github": ("chat", "github")}
@@ -53,8 +59,8 @@ _PARTS = {"github": ("chat", "github")}
 @click.option("--folder", type=PATH, default=Path(), help="Where to put the files.")
 @click.option("--force", is_flag=True, help="Write what is there already beside it, as FILE.new.")
 def init(kind: str, folder: Path, force: bool) -> int:
-    """Write an eval file with criteria and example rows, tests for pytest, or a GitHub workflow. No
-    file is overwritten.
+    """Write an eval file with criteria and example rows, tests for pytest, a GitHub workflow, or
+    the examples that the documentation names. No file is overwritten.
 
     They run at once on the embedded model; put your own rows and criteria in their place.
     """
@@ -69,9 +75,18 @@ def init(kind: str, folder: Path, force: bool) -> int:
 
 def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, bytes]]:
     """(path, content) of the files of a kind."""
+    if kind == _EXAMPLES:
+        yield from _files(_examples(), PurePosixPath(_EXAMPLES))
+        return
     place = Path(__file__).parent / "starters"
     for part in _PARTS.get(kind, (kind,)):
         yield from _files((place if language == "en" else place / language) / part, PurePosixPath())
+
+
+def _examples() -> Path:
+    """The folder of a wheel, or of the checkout that the package is used from."""
+    packed = Path(__file__).parent / "starters" / _EXAMPLES
+    return packed if packed.is_dir() else Path(__file__).parents[3] / _EXAMPLES
 
 
 def _files(place: Path, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, bytes]]:

@@ -60,6 +60,7 @@ class JudgedRun:
 
     def must_hold(self) -> None:
         """Fail the test unless every gate of the file holds."""
+        __tracebackhide__ = True
         self._decide(self.outcome.report().gates)
 
     def not_worse_than(
@@ -84,6 +85,7 @@ class JudgedRun:
         return found
 
     def _decide(self, gates: Sequence[GateResult]) -> None:
+        __tracebackhide__ = True
         if not gates:
             raise SetupError(
                 "{path} has no gates: add gates with fail_under", path=self.outcome.run.file.path
