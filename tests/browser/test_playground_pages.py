@@ -284,6 +284,12 @@ def test_two_wordings_are_compared_by_keys_alone(
     page = opened(browser, server, troubles, START)
     page.locator("#keep-wording").press("Enter")
     page.wait_for_selector(".beside .other")
+    page.locator("#case [name=name]").press("Enter")
+    page.locator("[name=beside_name]").fill("conciseness")
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="Remove: conciseness").press("Enter")
+    page.locator(".beside .other").nth(1).wait_for(state="detached")
+    assert page.locator("#trial").count() == 0  # Enter in a field judges nothing
     page.locator("#case [name=description]").fill("Does the response state the year of an event?")
     page.keyboard.press("Control+Enter")
     at_its_end(page)

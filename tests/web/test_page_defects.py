@@ -22,7 +22,7 @@ from adjudge import DirectJudge, Instance
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.ledger.browse import LOOKED_AT
 from adjudge.web.playground.shown import trial_data
-from adjudge.web.playground.trial import ExpectedAgreement, Trial
+from adjudge.web.playground.trial import CriterionTrial, ExpectedAgreement
 from support.labels import compared, judged, model
 from support.page import Page, served
 from support.playground import MODEL, direct, sent
@@ -67,14 +67,14 @@ def test_a_trial_that_ends_while_it_is_drawn_is_drawn_again(
     trial = play.server.site.trials.find(started)
     assert trial.wait(20)
     trial.ended = False
-    drawn = Trial.compared
+    drawn = CriterionTrial.compared
 
-    def ends_meanwhile(self: Trial, rows: Container[int]) -> ExpectedAgreement | None:
+    def ends_meanwhile(self: CriterionTrial, rows: Container[int]) -> ExpectedAgreement | None:
         found = drawn(self, rows)
-        self.ended = True
+        trial.ended = True
         return found
 
-    monkeypatch.setattr(Trial, "compared", ends_meanwhile)
+    monkeypatch.setattr(CriterionTrial, "compared", ends_meanwhile)
     first = trial_data(trial, 1.0)["trial"]
     assert isinstance(first, dict)
     assert first["ended"] is False

@@ -75,7 +75,7 @@ def trial_data(trial: Trial, left: float, draft: Draft | None = None) -> JsonDic
         "left": left,
         "compared": plain(trial.edited.compared(places)),
         "before": plain(trial.compared_before()),
-        "change": trial.change(),
+        "change": trial.change() if ended else "",
         "criteria": [_criterion(trial, label, places, ended=ended) for label in trial.criteria],
         "moves": _moves(trial),
         "shades": _shades(trial.case.criteria),

@@ -253,7 +253,7 @@ class Trial:
     def change(self) -> str:
         """Better, worse, or cannot tell, where rows of a run are tried that people labelled."""
         one = self.edited
-        return changed_by(one.hits(one.verdicts), one.hits(self.before)) if self.ended else ""
+        return changed_by(one.hits(one.verdicts), one.hits(self.before))
 
     def change_from(self, other: CriterionTrial, rows: Container[int]) -> str:
         """The same of the edited wording beside another one, on these rows; of several others,

@@ -165,6 +165,14 @@ document.addEventListener("keydown", (event) => {
   document.querySelector(button).click();
 });
 
+// Enter in a field adds what is named there; it judges nothing, which may cost.
+const adds = { beside_name: "#add-beside", new_field: "#add-field" };
+form.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.ctrlKey || event.metaKey || event.target.tagName !== "INPUT") return;
+  event.preventDefault();
+  if (adds[event.target.name]) document.querySelector(adds[event.target.name]).click();
+});
+
 // What is expected may be said after the verdict: agreement follows at once.
 document.addEventListener("change", (event) => {
   if (event.target.name === "row.expected") document.querySelector("#trial")?.dispatchEvent(new CustomEvent("changed"));
