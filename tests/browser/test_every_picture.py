@@ -134,7 +134,9 @@ def rag(root: Path, tmp_path_factory: pytest.TempPathFactory) -> RagRun:
     report = report_of(evaluator, results, source="rag.csv")
     folder = tmp_path_factory.mktemp("reports")
     page = write_reports(report, judgments_of(evaluator, results), folder)[2]
-    return RagRun(page, report.sections[0].rag.histogram)
+    summary = report.sections[0].rag
+    assert summary
+    return RagRun(page, summary.histogram)
 
 
 @pytest.fixture(scope="module")
