@@ -294,6 +294,7 @@ READERS: dict[str, Callable[[Path], object]] = {
     "docs/engines.md": load_eval,
     "docs/eval-file.md": load_eval,
     "docs/follow.md": lambda path: load_eval(path, data=path),
+    "docs/ru/follow.md": lambda path: load_eval(path, data=path),
     "docs/models.md": load_eval,
     "docs/plugins.md": read_criteria,
     "docs/rag.md": read_dimensions,

@@ -448,7 +448,7 @@ def test_sentences_are_in_the_language_of_the_project(suite: Suite) -> None:
         ]
     )
     done.stdout.fnmatch_lines(
-        ["test_one_answer.py::test_nobody_knows: не решено: *голосов 0 из 1*", "оценки лежат в *"]
+        ["test_one_answer.py::test_nobody_knows: не решено: *голосов 0 из 1*", "суждения лежат в *"]
     )
     assert " votes" not in done.stdout.str().replace(", votes=1", "")
 

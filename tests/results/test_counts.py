@@ -27,8 +27,9 @@ from adjudge.results.counts import (
         (count_votes(12), "12 votes", "12 голосов"),
         (count_votes(21), "21 votes", "21 голос"),
         (count_replies(22), "22 replies", "22 ответа"),
-        (count_judgments(111), "111 judgments", "111 оценок"),
+        (count_judgments(111), "111 judgments", "111 суждений"),
         (count_rows(101), "101 rows", "101 строка"),
+        (count_tokens(1234567), "1,234,567 tokens", "1\u00a0234\u00a0567 токенов"),
         (count_failed_calls(1), "1 failed call", "1 неудачный вызов"),
     ],
 )

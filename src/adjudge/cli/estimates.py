@@ -7,7 +7,7 @@ from pathlib import Path
 
 from adjudge.cli.execute import RunDisplay, skipped_rows
 from adjudge.cli.json_text import print_results
-from adjudge.cli.output import echo, language
+from adjudge.cli.output import echo
 from adjudge.domain.json_types import JsonDict
 from adjudge.engine.estimate import CostEstimate
 from adjudge.gateway.prices import PriceTable
@@ -160,4 +160,4 @@ def _span(low: int, high: int) -> str:
 
 
 def _thousands(count: int) -> str:
-    return f"{count:,}".replace(",", "\u00a0") if language() == "ru" else f"{count:,}"
+    return Message("{count:,}", count=count)

@@ -451,8 +451,10 @@ def _done(outcome: RunOutcome) -> Message:
     if total is None:
         return count_rows(done) if each == 1 else count_judgments(done)
     if each == 1:
-        return plural("{done} of {count} row", "{done} of {count} rows", total, done=done)
-    return plural("{done} of {count} judgment", "{done} of {count} judgments", total, done=done)
+        return plural("{done:,} of {count:,} row", "{done:,} of {count:,} rows", total, done=done)
+    return plural(
+        "{done:,} of {count:,} judgment", "{done:,} of {count:,} judgments", total, done=done
+    )
 
 
 def follow_run(run: EvalRun, budget: Budget | None, *, quiet: bool) -> int:

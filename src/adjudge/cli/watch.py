@@ -92,17 +92,13 @@ class Watch:
             self._bar.update(self._task, completed=completed, note=self.note())
         elif self._lines and time.monotonic() - self._said > _SECONDS_A_LINE and self.total != 1:
             self._said = time.monotonic()
-            done = (
-                f"{completed} {render(Message('of'), self.language)} {self.total}"
+            values = {"done": completed, "total": self.total, "note": self.note()}
+            line = (
+                Message("judged {done:,} of {total:,}; {note}", **values)
                 if self.total
-                else str(completed)
+                else Message("judged {done:,}; {note}", **values)
             )
-            click.echo(
-                render(
-                    Message("judged {done}; {note}", done=done, note=self.note()), self.language
-                ),
-                err=True,
-            )
+            click.echo(render(line, self.language), err=True)
 
     def _money(self) -> tuple[float, bool]:
         """What it cost so far in dollars, and whether the price of some of it is not known."""

@@ -117,7 +117,7 @@ def describe_difference(gate: GateResult) -> Message:
 
 def _points(gate: GateResult) -> Message:
     """ "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
-    shared = plural("{count} shared row", "{count} shared rows", gate.rows - gate.missing)
+    shared = plural("{count:,} shared row", "{count:,} shared rows", gate.rows - gate.missing)
     if not gate.same_judge:
         shared = Message("{shared}, by another judge", shared=shared)
     if gate.value is None or not gate.sure:

@@ -6,48 +6,48 @@ from adjudge.messages import Message, plural
 
 
 def count_batches(count: int) -> Message:
-    return plural("{count} batch", "{count} batches", count)
+    return plural("{count:,} batch", "{count:,} batches", count)
 
 
 def count_calls(count: int) -> Message:
-    return plural("{count} call", "{count} calls", count)
+    return plural("{count:,} call", "{count:,} calls", count)
 
 
 def count_failed_calls(count: int) -> Message:
-    return plural("{count} failed call", "{count} failed calls", count)
+    return plural("{count:,} failed call", "{count:,} failed calls", count)
 
 
 def count_judgments(count: int) -> Message:
-    return plural("{count} judgment", "{count} judgments", count)
+    return plural("{count:,} judgment", "{count:,} judgments", count)
 
 
 def count_labels(count: int) -> Message:
-    return plural("{count} label", "{count} labels", count)
+    return plural("{count:,} label", "{count:,} labels", count)
 
 
 def count_replies(count: int) -> Message:
-    return plural("{count} reply", "{count} replies", count)
+    return plural("{count:,} reply", "{count:,} replies", count)
 
 
 def count_requests(count: int) -> Message:
-    return plural("{count} request", "{count} requests", count)
+    return plural("{count:,} request", "{count:,} requests", count)
 
 
 def count_retries(count: int) -> Message:
-    return plural("{count} retry", "{count} retries", count)
+    return plural("{count:,} retry", "{count:,} retries", count)
 
 
 def count_rows(count: int) -> Message:
-    return plural("{count} row", "{count} rows", count)
+    return plural("{count:,} row", "{count:,} rows", count)
 
 
 def count_tasks(count: int) -> Message:
-    return plural("{count} task", "{count} tasks", count)
+    return plural("{count:,} task", "{count:,} tasks", count)
 
 
 def count_tokens(count: int) -> Message:
-    return plural("{count} token", "{count} tokens", count)
+    return plural("{count:,} token", "{count:,} tokens", count)
 
 
 def count_votes(count: int) -> Message:
-    return plural("{count} vote", "{count} votes", count)
+    return plural("{count:,} vote", "{count:,} votes", count)

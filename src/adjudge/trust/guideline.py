@@ -55,7 +55,7 @@ class GuidelineProblem:
                 one=self.options[0],
                 two=self.options[1],
                 rows=self.rows,
-                of=plural("{count} row", "{count} rows", self.of),
+                of=plural("{count:,} row", "{count:,} rows", self.of),
             )
         return Message(
             "{criteria}: where it is {slice}, annotators differ on {rows} of {of}, more than "
@@ -63,7 +63,7 @@ class GuidelineProblem:
             criteria=self.criteria,
             slice=self.slice,
             rows=self.rows,
-            of=plural("{count} row", "{count} rows", self.of),
+            of=plural("{count:,} row", "{count:,} rows", self.of),
             p=float(self.p_value or 0.0),
         )
 

@@ -130,7 +130,7 @@ def _counts(report: Report) -> Iterator[Message]:
         attempted[one.judge, one.criteria] += one.summary.attempted
     rows = max(attempted.values(), default=0)
     yield (
-        plural("{count} row judged", "{count} rows judged", rows)
+        plural("{count:,} row judged", "{count:,} rows judged", rows)
         if len(attempted) < 2
         else Message(
             "{rows} judged by {number} criteria", rows=count_rows(rows), number=len(attempted)
