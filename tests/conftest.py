@@ -30,6 +30,7 @@ settings.load_profile("repeatable")
 wait_for_no_disk()
 os.environ["LC_ALL"] = "C.UTF-8"  # errors are in the language of whoever runs the tests
 gc.disable()  # until all tests are collected
+gc.set_threshold(50_000, 20, 20)  # what holds much memory is let go behind every module
 
 
 def pytest_xdist_auto_num_workers() -> int:

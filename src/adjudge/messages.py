@@ -42,9 +42,12 @@ class Message(str):
 
     @classmethod
     def make(cls, template: str, plural: str, context: str, values: Values) -> Self:
-        values = {name: _value_of(value) for name, value in values.items()}
-        many = plural and values["count"] != 1
-        message = super().__new__(cls, _fill(plural if many else template, values))
+        values = {
+            name: _said_by(value) if isinstance(value, BaseException) else value
+            for name, value in values.items()
+        }
+        said = plural if plural and values["count"] != 1 else template
+        message = super().__new__(cls, said.format_map(values) if values else said)
         message.template, message.plural, message.context = template, plural, context
         message.values = values
         return message
@@ -55,7 +58,8 @@ class Message(str):
         catalogue = read_catalogue(language)
         values = {name: _localize(value, language) for name, value in self.values.items()}
         found = catalogue.look_up(self.template, self.context, values.get("count"))
-        return _fill(found or self._pick(), values)
+        said = found or self._pick()
+        return said.format_map(values) if values else said
 
     def _pick(self) -> str:
         return self.plural if self.plural and self.values["count"] != 1 else self.template
@@ -338,15 +342,9 @@ class _SpacedNumber(int):
 _DECIMAL_COMMA = frozenset({"ru"})
 
 
-def _value_of(value: object) -> object:
+def _said_by(error: BaseException) -> str:
     """An error stands for what it says: it would keep its traceback alive."""
-    if isinstance(value, BaseException):
-        return getattr(value, "full_message", None) or getattr(value, "message", None) or str(value)
-    return value
-
-
-def _fill(template: str, values: Values) -> str:
-    return template.format_map(values) if values else template
+    return getattr(error, "full_message", None) or getattr(error, "message", None) or str(error)
 
 
 def _localize(value: object, language: str) -> object:

@@ -240,6 +240,18 @@ def test_the_prices_that_held_are_those_that_are_shown_and_counted(
         assert "$0.00" not in shown
 
 
+@pytest.mark.usefixtures("write")
+def test_prices_that_held_and_are_gone_are_named(
+    tmp_path: Path, run: Callable[..., CompletedProcess[str]]
+) -> None:
+    (tmp_path / "prices.yaml").write_text("openai/gpt-4o-mini: {input: 1000, output: 1000}\n")
+    run("--prices", "prices.yaml")
+    (tmp_path / "prices.yaml").unlink()
+    said = run().stderr
+    assert "runs/eval was counted by the prices of" in said
+    assert "prices.yaml, which cannot be read: it goes on by those of 20" in said
+
+
 def test_a_run_without_a_judgment_is_compared_with_nothing(
     tmp_path: Path,
     provider: FakeProvider,

@@ -91,7 +91,8 @@ def stops(tally: Tally, remaining: int, name: str, min_valid: int) -> set[tuple[
     """Where asking ends, by every way that the samples can go on: what they said, and how many are
     not asked for.
     """
-    ended, waiting = set(), {(tally, remaining)}
+    ended: set[tuple[Tally, int]] = set()
+    waiting = {(tally, remaining)}
     while waiting:
         tally, remaining = waiting.pop()
         more = needed(tally, remaining, name, min_valid)

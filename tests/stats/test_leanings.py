@@ -89,7 +89,7 @@ def test_a_judge_that_likes_length_is_seen_and_few_rows_say_nothing() -> None:
     assert fair.p_value is not None and fair.p_value > 0.05
     assert (
         verbosity_slope([0.0, 1.0], [10, 20]).per_doubling.reason
-        == "fewer than three rows with a length"
+        == "fewer than three labelled answers with a text: label more rows"
     )
 
 

@@ -9,6 +9,7 @@ from typing import get_args
 
 import click
 
+from adjudge.aio.files import writing
 from adjudge.cli.inputs import check_criteria
 from adjudge.cli.json_text import print_results
 from adjudge.cli.kept import FACT
@@ -28,11 +29,11 @@ from adjudge.domain.label import DESIGNS, Design, Label
 from adjudge.domain.light import light_dataclass
 from adjudge.drift.anchors import read_anchors
 from adjudge.drift.history import drift_report, looks_of
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.judges.learnt import Learnt
 from adjudge.labels.files import LabelDefaults, read_labels, run_rows
 from adjudge.labels.scales import label_scales
-from adjudge.messages import Message, reason_of
+from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.folder import reading, run_info
 from adjudge.stats.agreement import Missing
@@ -322,12 +323,8 @@ def _write(path: Path, learnt: Learnt, nothing: str) -> None:
         raise SetupError(
             "{nothing}: there is nothing to write to {path}", nothing=nothing, path=path
         )
-    try:
+    with writing(path):
         learnt.write(path)
-    except OSError as error:
-        raise RunError(
-            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
-        ) from error
     echo(
         Message("written to {path}: name it under 'calibration' in the eval file", path=path),
         err=True,

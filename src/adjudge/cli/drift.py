@@ -44,7 +44,7 @@ from adjudge.errors import RunError
 from adjudge.exporters.files import text_file
 from adjudge.exporters.page_files import check_page, envelope, pages_of, write_page
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message, reason_of
+from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.judge_changes import keep_changes
@@ -81,13 +81,8 @@ def init(run: Path, output: Path, count: int, seed: int) -> int:
     found = anchors_from(run, count, seed)
     beside = os.path.relpath(run.absolute().parent, output.absolute().parent)
     found = replace(found, runs=Path(beside).as_posix())
-    try:
-        with text_file(output) as file:
-            file.writelines(found.to_lines())
-    except OSError as error:
-        raise RunError(
-            "{path} cannot be written: {reason}", path=output, reason=reason_of(error)
-        ) from error
+    with writing(output), text_file(output) as file:
+        file.writelines(found.to_lines())
     echo(
         Message(
             "{path}: anchors: {anchors}, questions: {questions}. Look again with: adjudge drift "

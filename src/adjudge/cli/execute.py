@@ -541,20 +541,14 @@ def show_end(
     outcome: RunOutcome,
     report: Report,
     files: Sequence[Path | ObjectFile] = (),
-    earlier: Path | None = None,
 ) -> None:
     """The last that a command prints of what it judged."""
-    folder = outcome.run.folder
-    if folder and not earlier:
-        from adjudge.runs.continued import earlier_run  # not loaded where nothing is kept
-
-        earlier = earlier_run(folder)
     ending = RunEnding(
         report=report,
         stopped=outcome.stopped,
-        folder=folder,
+        folder=outcome.run.folder,
         files=files,
-        earlier=earlier,
+        earlier=outcome.earlier,
         asked=outcome.asked,
     )
     show_ending(ending, Screen(language()), Screen(language(), stderr=True))

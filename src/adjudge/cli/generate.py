@@ -11,6 +11,7 @@ import click
 from click import UsageError
 
 from adjudge.aio.event_loop import stopping_told
+from adjudge.aio.files import writing
 from adjudge.cli.chosen import choose_language, current_project, model_entries, price_table
 from adjudge.cli.estimates import show_estimate
 from adjudge.cli.execute import check_resumed, resumable, say_stopping
@@ -36,14 +37,14 @@ from adjudge.cli.output_schema import schema_from
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.engine.run import Run
-from adjudge.errors import NoValidCandidate, RunError
+from adjudge.errors import NoValidCandidate
 from adjudge.exporters.files import text_file
 from adjudge.exporters.table import check_writable
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.judges.qualitative import QualitativeCriteria
 from adjudge.judges.quantitative import QuantitativeCriteria
-from adjudge.messages import Message, reason_of
+from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.known import KnownVotes
@@ -301,10 +302,5 @@ def _write(selection: Selection, path: Path | None, as_json: bool) -> None:
     if path is None:
         return
     text = json.dumps(found, ensure_ascii=False, allow_nan=False, indent=2)
-    try:
-        with text_file(path) as file:  # half a character, as JSON writes it
-            file.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")
-    except OSError as error:
-        raise RunError(
-            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
-        ) from error
+    with writing(path), text_file(path) as file:  # half a character, as JSON writes it
+        file.write(text.encode("utf-8", "backslashreplace").decode("utf-8") + "\n")

@@ -257,7 +257,7 @@ def _judged(
 
 def _model(wanted: ImproveOptions) -> OpenModel:
     (entry,) = model_entries([wanted.writer], wanted.at, wanted.max_concurrency)
-    return open_entry(entry, cache=not wanted.no_cache)
+    return open_entry(entry, cache=not wanted.no_cache, prices=price_table(wanted.prices))
 
 
 def _proposal(

@@ -98,7 +98,7 @@ class LazyCommands(HelpfulGroup):
         **extra: Any,
     ) -> click.Context:
         """With the language that was typed, for what goes wrong before it is read."""
-        extra.setdefault("obj", output_of(args))
+        extra["obj"] = extra.get("obj") or output_of(args)
         return super().make_context(info_name, args, parent, **extra)
 
     def resolve_command(

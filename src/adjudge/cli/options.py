@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, fields
 from functools import wraps
 from inspect import cleandoc, get_annotations
@@ -86,19 +86,18 @@ class Command(_WithLanguage):
         read = {name: value for name, value in ctx.params.items() if name not in written}
         try:
             refuse_overwriting(
-                [path for name in written for path in _paths(ctx.params[name])],
-                [path for name in read for path in _paths(read[name], texts=name == "named")],
+                _paths(ctx.params[name] for name in written),
+                [*_paths(read.values()), *map(Path, read.get("named", ()))],
             )
         except SetupError as error:
             raise click.UsageError(str(error)) from error
         return super().invoke(ctx)
 
 
-def _paths(value: object, *, texts: bool = False) -> Iterator[Path]:
-    """The paths among what was typed. ``texts``: a text may be one, too."""
-    for one in value if isinstance(value, tuple) else (value,):
-        if isinstance(one, Path) or (texts and isinstance(one, str)):
-            yield Path(one)
+def _paths(values: Iterable[object]) -> list[Path]:
+    """The paths among what was typed."""
+    typed = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [one for several in typed for one in several if isinstance(one, Path)]
 
 
 class CommandGroup(_WithLanguage, HelpfulGroup):

@@ -8,12 +8,12 @@ from pathlib import Path
 import click
 from click import UsageError
 
+from adjudge.aio.files import writing
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, argument, as_json, command, confidence_of_intervals
 from adjudge.cli.output import language
-from adjudge.errors import RunError
 from adjudge.exporters.files import text_file
-from adjudge.messages import Message, reason_of
+from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import DRAWS
@@ -87,10 +87,5 @@ def rank(
 
 
 def _write(path: Path, text: str) -> None:
-    try:
-        with text_file(path, is_page=path.suffix.lower() == ".html") as file:
-            file.write(text)
-    except OSError as error:
-        raise RunError(
-            "{path} cannot be written: {reason}", path=path, reason=reason_of(error)
-        ) from error
+    with writing(path), text_file(path, is_page=path.suffix.lower() == ".html") as file:
+        file.write(text)

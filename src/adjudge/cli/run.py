@@ -61,7 +61,7 @@ from adjudge.results.outcome import RunOutcome
 from adjudge.runs.continued import EARLIER, ContinuedRun, data_fact, find_place
 from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
-from adjudge.runs.folder import prices_of, reading
+from adjudge.runs.folder import kept_prices, prices_of, reading
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.rows_again import may_be_reused
 from adjudge.runs.variables import use_env_file
@@ -366,8 +366,20 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
     place = _find_place(made, wanted, data)
     if prices.path is None and holds_run(place.folder):
         with reading(place.folder) as ledger:
-            prices = prices_of(read_meta(ledger))
+            kept = read_meta(ledger)
+        prices = prices_of(kept)
         made = make(prices=prices) if prices.path else made
+        if prices.path is None and (gone := kept_prices(kept)):
+            echo(
+                Message(
+                    "{folder} was counted by the prices of {file}, which cannot be read: it goes "
+                    "on by those of {dated}; give others with --prices FILE",
+                    folder=place.folder,
+                    file=gone,
+                    dated=prices.dated,
+                ),
+                err=True,
+            )
     facts = {**facts_to_keep(file, prices), **data}
     facts |= {EARLIER: place.earlier.name} if place.earlier else {}
     return replace(made, folder=place.folder, facts=facts), place
@@ -449,7 +461,7 @@ def _tell(
         print_run(report, place.folder, written, votes=True)
         warn(report)
     else:
-        show_end(outcome, report, written, place.earlier)
+        show_end(outcome, report, written)
 
 
 def _compare(before: Path | ObjectFile | None, after: Path) -> None:

@@ -127,7 +127,7 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
         folder=folder,
         unfinished=unfinished,
         limit=str(info.facts.get("ended") or ""),
-        earlier=earlier_run(folder),
+        earlier=earlier_run(folder, info.facts),
     )
     show_ending(ending, screen, screen)
     screen.show("")

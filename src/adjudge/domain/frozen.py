@@ -62,7 +62,7 @@ def plain(value: object) -> JsonValue:
 
 def some_of(value: object, *names: str) -> JsonDict:
     """These attributes of ``value`` by their names, as JSON-ready data."""
-    return {name: plain(getattr(value, name)) for name in names}
+    return cast(JsonDict, plain({name: getattr(value, name) for name in names}))
 
 
 def nonempty(**values: V) -> dict[str, V]:

@@ -19,11 +19,11 @@ from adjudge.judges.settings import (
     ModelPanel,
     OnFailure,
     OnTooFew,
+    aliases_of,
     at_least,
     check_picklable,
     check_samples,
     check_temperature,
-    is_alias,
     one_of,
     provenance,
     take_aliases,
@@ -182,10 +182,6 @@ class ConfiguredJudge(ABC):
 
     def recorded_settings(self) -> dict[str, object]:
         """What is set, but for the models, which are recorded by themselves."""
-        own = fields(self)  # type: ignore[arg-type]
-        names = [entry.name for entry in own if not is_alias(entry)]
-        return {
-            name: getattr(self, name)
-            for name in names
-            if name[0] != "_" and name not in _NO_SETTINGS
-        }
+        unset = {*_NO_SETTINGS, *aliases_of(type(self))}
+        names = [entry.name for entry in fields(self)]  # type: ignore[arg-type]
+        return {name: getattr(self, name) for name in names if name[0] != "_" and name not in unset}

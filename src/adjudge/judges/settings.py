@@ -8,7 +8,7 @@ import json
 import math
 import pickle
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeGuard, TypeVar
 
@@ -111,29 +111,31 @@ def alias(name: str) -> Any:
     return field(default=None, kw_only=True, repr=False, compare=False, metadata={_ALIAS_OF: name})
 
 
-def is_alias(entry: Field[Any]) -> bool:
-    return _ALIAS_OF in entry.metadata
+@cache
+def aliases_of(judge: type[DataclassInstance]) -> dict[str, str]:
+    """Other name → the name of the field."""
+    return {
+        entry.name: entry.metadata[_ALIAS_OF]
+        for entry in fields(judge)
+        if _ALIAS_OF in entry.metadata
+    }
 
 
 def take_aliases(judge: DataclassInstance) -> None:
     """Set what was given by another name. That is said once, so that copies with another value can
     be made by either name.
     """
-    known = {entry.name: entry for entry in fields(judge)}
-    for other in filter(is_alias, known.values()):
-        if (given := getattr(judge, other.name)) is None:
+    for other, name in aliases_of(type(judge)).items():
+        if (given := getattr(judge, other)) is None:
             continue
-        name = other.metadata[_ALIAS_OF]
-        if getattr(judge, name) not in (known[name].default, given):
+        if getattr(judge, name) not in (judge.__dataclass_fields__[name].default, given):
             raise SetupError(
-                "{name} and {other} are two names of one setting: give one",
-                name=name,
-                other=other.name,
+                "{name} and {other} are two names of one setting: give one", name=name, other=other
             )
-        if other.name == "votes":
+        if other == "votes":
             check_votes("votes", given)
         object.__setattr__(judge, name, given)
-        object.__setattr__(judge, other.name, None)
+        object.__setattr__(judge, other, None)
 
 
 OnFailure = Literal["abstain", "raise", "random"]

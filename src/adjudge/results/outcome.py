@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.message import Usage
 from adjudge.errors import RunStopped, SetupError
-from adjudge.ledger.file import holds_labels, holds_run, used_in
+from adjudge.ledger.file import holds_labels, holds_run, read_meta, used_in
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import Bar, GateResult, exit_code, worst
 from adjudge.results.paired_gate import compared_with_baseline, paired_gates
@@ -47,6 +46,8 @@ class RunOutcome:
     """Votes that were asked for by this process."""
     halted: RunStopped | None = None
     """What is raised when all of it is told, where it is kept: it says how to resume it."""
+    earlier: Path | None = field(init=False, repr=False, default=None)
+    """The run before the eval file was changed, once this one is reported."""
     gates: RunGates = field(init=False, repr=False)
     _tally: ReportTally = field(init=False, repr=False)
     _made: Report | None = field(init=False, repr=False, default=None)
@@ -118,8 +119,14 @@ class RunOutcome:
         """What it comes to so far; with what people's labels say, where its folder holds some."""
         made, folder = self._seen_so_far(), self.run.folder
         if folder is not None and holds_run(folder):
+            from adjudge.ledger.batches import batches_in  # not loaded where nothing is kept
+            from adjudge.runs.continued import earlier_run
+            from adjudge.runs.folder import reading
+
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
-            used, paid = _payments(folder)
+            with reading(folder) as ledger:
+                used, paid = used_in(ledger), payment_notes(batches_in(ledger))
+                self.earlier = earlier_run(folder, read_meta(ledger))
             made = replace(
                 made,
                 gates=(*made.gates, *self._paired(folder)),
@@ -174,12 +181,3 @@ class RunOutcome:
             gate.code for gate in (*report.gates, *paired)
         ]
         return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])
-
-
-def _payments(folder: Path) -> tuple[dict[str, Usage], tuple[str, ...]]:
-    """What the run took, each answer once however many rows share it, and what to know of that."""
-    from adjudge.ledger.batches import batches_in  # not loaded by those who judge
-    from adjudge.runs.folder import reading
-
-    with reading(folder) as ledger:
-        return used_in(ledger), payment_notes(batches_in(ledger))

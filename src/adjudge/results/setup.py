@@ -241,10 +241,9 @@ class Setup:
                 [bar.judge, bar.name, bar.least, *(["most"] if bar.most else [])]
                 for bar in self.bars
             ],
-            **some_of(self, "max_failed", "confidence"),
-            **nonempty(sequential=self.sequential),
-            **some_of(self, "against", "margin", "cluster", "id"),
+            **some_of(self, "max_failed", "confidence", "against", "margin", "cluster", "id"),
             **some_of(self, "data", "modes", "columns", "notes"),
+            **nonempty(sequential=self.sequential),
             "baseline": self.baseline.kept(),
         }
 

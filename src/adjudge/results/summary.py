@@ -205,11 +205,11 @@ class Tally:
         if not one.scored:
             self._add_unscored(one)
             return
-        if one.verdict is not None:
-            self._options[one.verdict] += 1
-            self._points[one.verdict] = one.score
+        if (verdict := one.verdict) is not None:
+            self._options[verdict] += 1
+            self._points[verdict] = one.score
             if one.detail.kind in ("aspect", "check"):
-                self._passes.append(one.verdict == "PASS")
+                self._passes.append(verdict == "PASS")
         if one.score is None:
             self._without_number += 1
         else:

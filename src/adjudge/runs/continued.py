@@ -46,7 +46,6 @@ def find_place(run: EvalRun, data: JsonObject) -> ContinuedRun:
     """
     first = run.folder
     assert first is not None  # of a file, which has one by default
-    configuration = {"judges": run.configuration()}
     before: tuple[Path, JsonObject] | None = None
     for folder in sorted(_folders(first), key=last_written, reverse=True):
         facts = _facts(folder)
@@ -54,7 +53,7 @@ def find_place(run: EvalRun, data: JsonObject) -> ContinuedRun:
             continue
         known = object_in(facts.get("configuration"))
         same_rows = facts.get("ended") != "complete" or facts.get(_DATA) in (None, data.get(_DATA))
-        if is_same_configuration(known, configuration) and (same_rows or not data):
+        if is_same_configuration(known, {"judges": run.configuration}) and (same_rows or not data):
             return ContinuedRun(folder)
         if before is None and _has_judgments(folder):
             before = (folder, known)
@@ -62,7 +61,8 @@ def find_place(run: EvalRun, data: JsonObject) -> ContinuedRun:
     if before is None:
         return ContinuedRun(free)
     earlier, known = before
-    return ContinuedRun(free, earlier, None if judge_changes(known, configuration) else earlier)
+    changed = judge_changes(known, {"judges": run.configuration})
+    return ContinuedRun(free, earlier, None if changed else earlier)
 
 
 def data_fact(file: EvalFile) -> JsonDict:
@@ -83,11 +83,10 @@ def data_fact(file: EvalFile) -> JsonDict:
     return {_DATA: text_hash(repr((read, how, file.target, file.repeat, code)))}
 
 
-def earlier_run(folder: Path) -> Path | None:
-    """The run before the eval file was changed, beside it; None where there is none."""
-    if not holds_run(folder):
-        return None
-    facts = _facts(folder)
+def earlier_run(folder: Path, facts: JsonObject) -> Path | None:
+    """The run before the eval file was changed, beside it; None where there is none. ``facts``:
+    what the folder keeps.
+    """
     name = str(facts.get(EARLIER) or facts.get("forked_from") or "")
     found = folder.with_name(Path(name).name) if name else None
     return found if found and found != folder and holds_run(found) else None

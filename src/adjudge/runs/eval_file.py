@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, get_args
 
@@ -547,10 +548,11 @@ class EvalFile:
     given: GivenFields = field(default_factory=dict)
     """Fields for every row that lacks its own."""
 
-    @property
+    @cached_property
     def source(self) -> Path | ObjectFile:
         """The rows; ``-`` stays what it is."""
-        return Path(STDIN) if self.data.path == STDIN else self._located(self.data.path)
+        path = self.data.path
+        return Path(STDIN) if path == STDIN else location_of(path, self.path.parent)
 
     @property
     def local_source(self) -> Path:
@@ -574,10 +576,7 @@ class EvalFile:
     @property
     def output_paths(self) -> tuple[Path | ObjectFile, ...]:
         """What is written at the end."""
-        return tuple(map(self._located, self.outputs))
-
-    def _located(self, text: str) -> Path | ObjectFile:
-        return location_of(text, self.path.parent)
+        return tuple(location_of(one, self.path.parent) for one in self.outputs)
 
     def beside(self, path: str) -> Path:
         """A path of the file, seen from where we are."""
@@ -619,7 +618,8 @@ def parse_eval(
             "&" in content and unfolded_size(place.value) > _MOST_VALUES
         ):  # without anchors nothing unfolds
             raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
-        place = replace(place, value=with_variables(place.value, place, but=("headers",)))
+        if "$" in content:
+            place = replace(place, value=with_variables(place.value, place, but=("headers",)))
         found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
         raise SetupError("{path}: is nested too deep", path=path) from error

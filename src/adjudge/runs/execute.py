@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
@@ -232,6 +232,7 @@ class EvalRun:
         ]
         return sum(found[1:], start=found[0])
 
+    @cached_property
     def configuration(self) -> dict[str, JsonObject]:
         """Label → what decides the verdicts of that judge."""
         return {ready.label: ready.judge.configuration(ready.criteria) for ready in self.judges}
@@ -316,7 +317,7 @@ class EvalRun:
         listen(RowsReadable())
         await outbox.drained()
         limits = None if budget == Budget() else budget
-        judges = self.configuration() if run or limits else {}
+        judges = self.configuration if run or limits else {}
         async with (
             open_run(run, judges, limits, self.prices) as under_way,
             _stopped_gently(listen, kept=run is not None),

@@ -239,11 +239,18 @@ def prices_of(facts: JsonObject) -> PriceTable:
     """The prices that held for a run; where it keeps none, or their file cannot be read,
     today's.
     """
-    match facts:
-        case {"resume": {"options": {"prices": str(path)}}} if Path(path).is_file():
-            with suppress(SetupError):
-                return PriceTable.load(path)
+    if file := kept_prices(facts):
+        with suppress(SetupError):
+            return PriceTable.load(file)
     return PriceTable.load()
+
+
+def kept_prices(facts: JsonObject) -> Path | None:
+    """The file that the prices of a run stood in, where it keeps one."""
+    match facts:
+        case {"resume": {"options": {"prices": str(path)}}}:
+            return Path(path)
+    return None
 
 
 def spent_in(folder: str | Path, *, by_votes: bool = False) -> Spent:

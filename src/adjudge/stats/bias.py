@@ -235,7 +235,12 @@ def verbosity_slope(
     method, count = Message("regression, HC3"), len(points)
     if count < 3:
         return Slope(
-            undefined(method, count, Message("fewer than three rows with a length"), level=level),
+            undefined(
+                method,
+                count,
+                Message("fewer than three labelled answers with a text: label more rows"),
+                level=level,
+            ),
             None,
         )
     if min(x for x, _ in points) == max(x for x, _ in points):
