@@ -83,7 +83,7 @@ def test_the_labels_of_one_of_them_correct_the_number_as_a_random_sample_does(
     assert sum(means) / len(means) == pytest.approx(0.75, abs=0.03)
     rows_of(run, "bob")
     (found,) = calibrate_run(run)
-    assert found.to_dict()["labels"]["n"] == 20
+    assert found.count == 20
 
 
 def test_a_row_drawn_with_a_chance_of_its_own_counts_as_random_when_all_before_it_are_labelled(

@@ -178,10 +178,10 @@ def test_a_regular_expression_finds_what_python_finds(page: Page) -> None:
         assert set(_ids(page, run, where, "&sort=-verdict")) == wanted, where
         assert set(_ids(page, run, where, "&sort=best")) == wanted, where
     assert {one["id"] for one in every} - ids("row 1") != set()
-    wanted = quote("response ~ /^row 1/")
-    lines = page.get(f"{run}/rows.jsonl?where={wanted}&people=agree").text.splitlines()
+    beginning = quote("response ~ /^row 1/")
+    lines = page.get(f"{run}/rows.jsonl?where={beginning}&people=agree").text.splitlines()
     assert {json.loads(line)["id"] for line in lines} <= ids("^row 1")
-    assert len(lines) == page.data(f"{run}?where={wanted}")["people"]["agree"]
+    assert len(lines) == page.data(f"{run}?where={beginning}")["people"]["agree"]
     both = _ids(page, page.run("two"), "id ~ /^r(0|21)$/ and verdict ~ /no/")
     assert sorted(both) == ["r0", "r21"], "a row of several criteria is one line"
 
