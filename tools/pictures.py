@@ -112,6 +112,7 @@ def shoot_pages(browser: Browser, folder: Path, out: Path) -> None:
     with viewing(folder) as first:
         page = browser.new_page()
         page.goto(first)
+        page.wait_for_load_state("networkidle")
         home = page.url.rstrip("/")
         rows = page.locator("a[href*='/run/']").evaluate_all(
             "links => links.map(l => [l.textContent.trim(), l.href])"

@@ -152,7 +152,7 @@ def page(server: Server) -> Iterator[Page]:
 def show(page: Page, server: Server, path: str) -> Any:
     """Opens a page; says its data."""
     page.goto(server.address(path), wait_until="load")
-    page.wait_for_function("!document.querySelector('[hx-trigger=load]')")
+    playwright.expect(page.locator("[hx-trigger=load]")).to_have_count(0)
     return server.data(path)
 
 

@@ -245,6 +245,6 @@ def test_steps_lie_on_an_axis_of_time_where_the_trace_has_times(page: Page, root
 
 
 def test_a_time_axis_says_how_many_steps_it_leaves_out(page: Page) -> None:
-    left_out = "Drawn are 150 of 4998 steps"
+    left_out = "Drawn are 120 of 4998 steps"
     assert left_out in text(page, f"{page.run('long')}/row/1/steps")
     assert "Drawn are" not in text(page, f"{page.run('agents')}/row/1/steps")

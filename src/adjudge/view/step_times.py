@@ -13,7 +13,7 @@ from adjudge.results.numbers import figure
 from adjudge.results.trajectories import StepTime
 
 _MOST_ACTORS = 8
-_MOST_BARS = 150
+_MOST_BARS = 120
 """Of longer trajectories the failed steps and the longest ones are drawn."""
 
 
