@@ -78,7 +78,7 @@ def test_a_few_rows_are_shown_one_by_one_with_the_rate(rows: Path) -> None:
     assert re.search(r"^r0 +[✓✗] (PASS|FAIL)", text, re.M)
     assert "12 rows judged.\n" in text
     assert re.search(r"^It ends in Y\. +\d+% pass +\d+%–\d+% +12 +PASS \d+, FAIL \d+", text, re.M)
-    assert re.search(r"^Cost  \$0 · 12 calls · \d+ tokens", text, re.M)
+    assert re.search(r"^Cost  \$0 · 12 calls · [\d,]+ tokens", text, re.M)
     assert "Run   kept\nNext  adjudge view kept\n      adjudge label kept\n" in text
     assert "\x1b[1;32m✓ PASS" in shown
     assert "\x1b[1;31m✗ FAIL" in shown

@@ -291,7 +291,7 @@ class _Drawing:
         said = []
         if calls:
             named = ", ".join(f"{name[:200]} {count}" for name, count in calls.most_common())
-            count = plural("{count:,} call", "{count:,} calls", calls.total())
+            count = plural("{count} call", "{count} calls", calls.total())
             said.append(f"{count.render(self.language)}: {named}")
         said += [f"{name} {count}" for name, count in others.most_common()]
         return f"steps {steps[0].number}–{steps[-1].number}\n{'; '.join(said)}"
