@@ -153,7 +153,7 @@ class Asking:
         self.processor: list[float] = []
         """Milliseconds of each request."""
         self._connection = http.client.HTTPConnection(
-            parts.hostname or "", parts.port or 0, timeout=120
+            parts.hostname or "", parts.port or 0, timeout=600
         )
         self._headers = {"X-Adjudge-Token": parts.query.removeprefix("token=")}
 

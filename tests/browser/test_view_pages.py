@@ -288,6 +288,7 @@ def test_rows_are_labelled_by_keys_alone(
             titles.append(page.locator("#work h2").inner_text())
             page.keyboard.press(key)
             page.wait_for_selector(f"#work :text('{number} of 5 labelled')")
+            page.wait_for_timeout(200)  # nobody reads a row faster, and keys do nothing until then
         assert len(set(titles)) == 3
         assert sorted((label.option or "", label.state) for label in store.current()) == [
             ("", "unsure"),
@@ -302,6 +303,7 @@ def test_rows_are_labelled_by_keys_alone(
         page.keyboard.press("Escape")
         page.keyboard.press("1")
         page.wait_for_selector("#work :text('3 of 5 labelled')")
+        page.wait_for_timeout(200)
         assert [label.note for label in store.current() if label.note] == ["1 and 2 are typed here"]
         page.keyboard.press("Space")
         page.wait_for_selector("#work :text('Skipped')")
@@ -327,6 +329,7 @@ def test_keys_work_on_a_russian_layout_and_press_what_has_the_focus(
         page.keyboard.press("Space")
         page.wait_for_selector("#work :text('1 of 5 labelled')")
         assert [label.state for label in store.current()] == ["given"]
+        page.wait_for_timeout(200)
         page.locator("button[data-key='1']").focus()
         page.keyboard.press("Enter")
         page.wait_for_selector("#work :text('2 of 5 labelled')")

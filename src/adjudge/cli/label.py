@@ -173,21 +173,7 @@ def label(options: LabelOptions) -> int:
     check_language(options.language)
     use_language(options.language)
     with reading(options.run):
-        instead = (
-            options.source,
-            options.target,
-            options.conflicts,
-            options.assign,
-            options.unassign,
-            options.assigned,
-        )
-        if sum(map(bool, instead)) > 1:
-            raise UsageError(
-                Message(
-                    "use only one of --import, --export, --conflicts, --assign, --unassign and "
-                    "--assigned"
-                )
-            )
+        _check_alone(options)
     if options.source is not None:
         return _import(
             options.run,
@@ -227,6 +213,20 @@ def label(options: LabelOptions) -> int:
         by=options.by or "",
     )
     return _label_rows(options.run, who, options.criteria)
+
+
+def _check_alone(options: LabelOptions) -> None:
+    instead = (
+        *(options.source, options.target, options.conflicts),
+        *(options.assign, options.unassign, options.assigned),
+    )
+    if sum(map(bool, instead)) > 1:
+        raise UsageError(
+            Message(
+                "use only one of --import, --export, --conflicts, --assign, --unassign and "
+                "--assigned"
+            )
+        )
 
 
 def _assign(options: LabelOptions) -> int:

@@ -238,20 +238,22 @@ class People:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         refuse_links(self._folder, LABEL_FILES)
-        with reported(self._path), connect(self._path, lasting=False) as connection:
+        with (
+            reported(self._path),
+            locked(self._folder / LABELS_LOCK),
+            connect(self._path, lasting=False) as connection,
+        ):
             if not self._is_made(connection):
-                with locked(self._folder / LABELS_LOCK):
-                    self._make(connection)
+                self._make(connection)
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
 
     def _make(self, connection: sqlite3.Connection) -> None:
-        if not self._is_made(connection):  # somebody else may have made it meanwhile
-            connection.execute("BEGIN IMMEDIATE")
-            execute_file(connection, "people.sql")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
-            connection.execute("COMMIT")
+        connection.execute("BEGIN IMMEDIATE")
+        execute_file(connection, "people.sql")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+        connection.execute("COMMIT")
 
     def _is_made(self, connection: sqlite3.Connection) -> bool:
         refuse_strange_schema(connection, self._path, ("held", "assignments", "assigned"))

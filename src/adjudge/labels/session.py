@@ -92,7 +92,7 @@ class AssignedRows(NamedTuple):
 class Labelling:
     """One annotator's way through the rows.
 
-    Every answer is on the disk before the next row is shown.
+    Every answer is on the disk when it is kept.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Labelling:
     def progress(self) -> LabelProgress:
         """Rows that are labelled, of those that are this annotator's to label."""
         own, others = self._labelled()
-        done = len(own & self._plan.keys())
+        done = len(own.intersection(self.assigned.rows if self.assigned else self._plan))
         return LabelProgress(done, done + len(self._open(own, others)))
 
     def pace(self) -> float | None:
@@ -153,7 +153,10 @@ class Labelling:
             (one for one in self._open(own, others) if one not in self._passed),
             key=lambda one: (one != self._again, one in skipped),
         )
-        return [self._shown(self._plan[one]) for one in self._choose(left)[:count]]
+        chosen = self._choose(left)
+        if self._labelled() != (own, others):  # somebody labelled one of them, and let go of it
+            return self.upcoming(count)
+        return [self._shown(self._plan[one]) for one in chosen[:count]]
 
     def waits_for_others(self) -> bool:
         """Whether there are rows left to label, all of which others have before them."""

@@ -13,18 +13,22 @@ function say(values) {
   if (document.querySelector("#work.loading") || leaves && performance.now() - shownAt < GLANCE) return;
   const row = desk("#now"), next = desk("#ahead").content.firstElementChild;
   answers.push({ row, values: { note: desk("#note").value, fault: desk("#fault")?.value ?? "", row: row.dataset.row, ...values } });
-  if (leaves && next) showRow(next); else hold(true);
+  if (leaves && next) showNext(next); else hold(true);
   if (leaves || values.do === "undo") for (const name of ["#foot", "#revealed"]) desk(name).replaceChildren();
   if (answers.length === 1) send();
 }
 
 function showRow(row) {
   desk("#now").replaceWith(row);
-  shownAt = performance.now();
   hold(false);
   drawTexts();
   const work = document.querySelector("#work");
   if (work.getBoundingClientRect().top < 0) work.scrollIntoView();
+}
+
+function showNext(row) {
+  showRow(row);
+  shownAt = performance.now();
 }
 
 async function send() {
@@ -51,7 +55,7 @@ async function send() {
 function take(now, ahead) {
   const isSame = now.dataset.row && now.dataset.row === desk("#now").dataset.row, next = ahead.content.firstElementChild;
   if (!answers.length && !isSame) showRow(now);
-  if (answers.length && isSame && next) showRow(next);
+  if (answers.length && isSame && next) showNext(next);
   desk("#ahead").replaceWith(ahead);
   if (!answers.length) hold(false);
 }
@@ -67,3 +71,4 @@ document.addEventListener("submit", (event) => {
   say({ do: form.dataset.do, ...Object.fromEntries(new FormData(form)) });
   if (form.dataset.do === "unclear") form.reset();
 });
+addEventListener("beforeunload", (event) => { if (answers.length) event.preventDefault(); });
