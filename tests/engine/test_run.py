@@ -63,6 +63,22 @@ def test_a_finished_run_asks_nothing_again(tmp_path: Path) -> None:
     assert same(first, again)
 
 
+@pytest.mark.parametrize("fork_of", [None, "old"])
+def test_a_new_run_says_at_once_how_it_is_resumed(tmp_path: Path, fork_of: str | None) -> None:
+    """Whoever is killed before the first commit is resumed, and a fork not as what it was forked
+    from.
+    """
+
+    async def kept(folder: str, resume: str, fork_of: str | None = None) -> object:
+        other = fork_of and tmp_path / fork_of
+        run = Run(tmp_path / folder, fork_of=other, facts={"resume": resume})
+        async with opened(run, {}, None):
+            return run_info(tmp_path / folder).facts["resume"]
+
+    asyncio.run(kept("old", "old.yaml"))
+    assert asyncio.run(kept("new", "new.yaml", fork_of)) == "new.yaml"
+
+
 JUDGES: dict[str, Callable[[Any], Any]] = {
     "direct": lambda model: DirectJudge(
         model, self_consistency=2, check_positional_bias=True, generate_feedback=True

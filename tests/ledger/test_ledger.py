@@ -5,6 +5,7 @@ or the clock.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import resource
 import sqlite3
@@ -294,6 +295,21 @@ def test_a_fork_takes_over_what_still_holds(tmp_path: Path) -> None:
     assert asyncio.run(go()) == [replace(vote(), usage=Usage()), None]  # paid for by the old run
     assert run_info(tmp_path / "new").facts["forked_from"] == str(tmp_path / "old")
     assert recall(tmp_path / "old", ballot()) == [vote()]
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_does_not_take_a_new_ledger_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    def fail(_: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(RunError, match=f"cannot be used: .*{os.strerror(code)}"), opened(tmp_path):
+        pass
+    monkeypatch.undo()
+    keep(tmp_path, vote())
+    assert recall(tmp_path, ballot()) == [vote()]
 
 
 def test_there_is_nothing_to_fork_in_an_empty_folder(tmp_path: Path) -> None:

@@ -221,6 +221,19 @@ def test_two_verdicts_that_differ_are_asked_for_again_with_both_named(text: str)
 
 
 @pytest.mark.parametrize(
+    "ending",
+    [
+        *("Verdict: FAIL", "VERDİCT: FAIL", "the fınal anſwer is FAIL", "Вердикт: FAIL"),
+        *("I'd GİVE it a FAIL", "it muſt be FAIL"),
+    ],
+)
+def test_an_explanation_that_ends_with_another_verdict_contradicts_it(ending: str) -> None:
+    """In whatever letters: where capitals are Turkish, or an s is long."""
+    text = json.dumps({"explanation": f"It names 1889. So {ending}.", "selected_option": "PASS"})
+    assert reading(text).reason == "the reply names several verdicts at once"
+
+
+@pytest.mark.parametrize(
     "text",
     [
         '{"selected_option": "PASS"}\n{"selected_option": "UNSURE"}',

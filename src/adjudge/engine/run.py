@@ -344,7 +344,7 @@ async def opened(
     is_new = not (folder / FILE).exists()
     if other and is_new:
         refuse_to_fork(other)
-    ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other)
+    ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other, facts=run.facts)
     try:
         if not is_new and not run.in_batches:
             refuse_under_way(ledger, folder)

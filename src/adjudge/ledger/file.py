@@ -147,7 +147,12 @@ def under_lock(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def open_checked(
-    folder: Path, configuration: JsonObject, fork_of: Path | None, *, lasting: bool = True
+    folder: Path,
+    configuration: JsonObject,
+    fork_of: Path | None,
+    facts: JsonObject,
+    *,
+    lasting: bool = True,
 ) -> Iterator[tuple[sqlite3.Connection, dict[str, str]]]:
     """Make the ledger, or see that the one that is there may be resumed. The caller holds the lock.
 
@@ -158,7 +163,7 @@ def open_checked(
         try:
             is_new = not path.exists()
             if is_new:
-                _make(path, configuration, fork_of)
+                _make(path, {**facts, "configuration": configuration}, fork_of)
             refuse_empty(path)
             connection = held.enter_context(connect(path, lasting=lasting))
             as_made = is_new and fork_of is None  # so there is nothing to check
@@ -223,7 +228,7 @@ def _changes(known: JsonObject, configuration: JsonObject) -> list[SettingChange
     return [change for change in differences(known, configuration) if not is_wording(change)]
 
 
-def _make(path: Path, configuration: JsonObject, fork_of: Path | None) -> None:
+def _make(path: Path, facts: JsonObject, fork_of: Path | None) -> None:
     """A new ledger, there when it is whole: so one that is empty was emptied, and is not taken for
     a new one.
     """
@@ -236,7 +241,7 @@ def _make(path: Path, configuration: JsonObject, fork_of: Path | None) -> None:
         forked = {"forked_from": str(fork_of)} if fork_of else {}
         if fork_of:
             _keep_answers_only(connection)
-        write_meta(connection, {"configuration": configuration, "started": time.time(), **forked})
+        write_meta(connection, {**facts, "started": time.time(), **forked})
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     with new.open("rb+") as file:
         os.fsync(file.fileno())  # all of it, at once

@@ -10,6 +10,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import Any, TypeVar
 
+from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
@@ -129,18 +130,20 @@ class Ledger:
         configuration: JsonObject,
         *,
         fork_of: Path | None = None,
+        facts: JsonObject = NOTHING,
         lasting: bool = True,
     ) -> None:
-        """``lasting``: whether a commit waits until it is on the disk."""
+        """``facts``: what a new one holds from its first moment. ``lasting``: whether a commit
+        waits until it is on the disk.
+        """
         self.path = folder / FILE
-        self._held = ExitStack()
-        try:
+        with ExitStack() as held:
             _check_fork(folder, configuration, fork_of)
-            self._held.enter_context(under_lock(folder))
-            written, self.wordings = self._held.enter_context(
-                open_checked(folder, configuration, fork_of, lasting=lasting)
+            held.enter_context(under_lock(folder))
+            written, self.wordings = held.enter_context(
+                open_checked(folder, configuration, fork_of, facts, lasting=lasting)
             )
-            self._reader = self._held.enter_context(connect(self.path, writable=False))
+            self._reader = held.enter_context(connect(self.path, writable=False))
             ((self._rows_at_start,),) = self._all(
                 "SELECT coalesce(max(number) + 1, 0) FROM judgments", ()
             )
@@ -148,10 +151,8 @@ class Ledger:
             self._numbers = count(newest + 1)
             self._maybe_known = self._known_so_far()
             self._writer = CommitThread(written, lambda error: str(ledger_error(self.path, error)))
-            self._held.callback(self._writer.close)
-        except BaseException:
-            self._held.close()
-            raise
+            held.callback(self._writer.close)
+            self._held = held.pop_all()
 
     def close(self) -> None:
         """Write what waits, and let go of the file."""

@@ -36,10 +36,11 @@ _LAST_WORDS = re.compile(
     re.IGNORECASE,
 )
 _LAST_WORDS_HAVE = re.compile(
-    "verdict|selected|winner|final|вердикт|победитель|give|rate|score|should|must"
+    "verd.{1,2}ct|selected|w.{1,2}nner|f.{1,2}nal|вердикт|победитель|g.{1,2}ve|rate|score|should"
+    "|must"
 )
-"""One of these is in whatever ``_LAST_WORDS`` finds; in small letters they are found ten times as
-quickly.
+"""One of these is in whatever ``_LAST_WORDS`` finds; in small letters, where a Turkish i is another
+one or two, they are found ten times as quickly.
 """
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
