@@ -31,8 +31,8 @@ from adjudge.ledger.columns import (
     Binder,
     Column,
     KnownColumns,
-    find_column,
     read_number,
+    resolve_column,
 )
 from adjudge.messages import Message
 
@@ -196,11 +196,11 @@ class _Reader:
         rows are asked.
         """
         spelled = self._known.spelled(name.text)
-        found = find_column(spelled, self._known, self.binder)
+        found = resolve_column(spelled, self._known, self.binder)
         if found is None:
             self._known = self._known.with_every_field()
             spelled = self._known.spelled(name.text)
-            found = find_column(spelled, self._known, self.binder)
+            found = resolve_column(spelled, self._known, self.binder)
         return name._replace(text=spelled), found
 
     def _bare(self, name: _Token, column: Column) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, is_object, object_in
@@ -158,20 +158,19 @@ def storable(text: str | None) -> str | None:
 
 def message_parts(kept: JsonObject) -> JsonDict:
     """What the messages in ``kept`` are made of, to be kept beside it."""
-    found = [[path, cast(JsonValue, pack(message))] for path, message in _find_messages(kept, [])]
+    found: list[JsonValue] = []
+    left: list[tuple[list[JsonValue], JsonValue]] = [([], kept)]
+    for path, value in left:  # which grows by what is inside
+        if isinstance(value, Message):
+            found.append([path, cast(JsonValue, pack(value))])
+            continue
+        listed = enumerate(value) if isinstance(value, list | tuple) else ()
+        left += [
+            ([*path, name], part)
+            for name, part in (value.items() if is_object(value) else listed)
+            if part and type(part) not in _SCALARS
+        ]
     return {_MESSAGES: found} if found else {}
-
-
-def _find_messages(
-    kept: JsonValue, path: Sequence[str | int]
-) -> Iterator[tuple[Sequence[str | int], Message]]:
-    if isinstance(kept, Message):
-        yield path, kept
-        return
-    listed = enumerate(kept) if isinstance(kept, list | tuple) else ()
-    for name, part in kept.items() if is_object(kept) else listed:
-        if part and type(part) not in _SCALARS:
-            yield from _find_messages(part, [*path, name])
 
 
 def with_messages(given: JsonObject) -> JsonDict:
