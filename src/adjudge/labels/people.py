@@ -53,7 +53,7 @@ class Assignment:
 
     def __post_init__(self) -> None:
         for name in self.people:
-            if name != name.strip() or not 1 <= len(name) <= _LONGEST_NAME:
+            if not is_name(name):
                 raise SetupError(
                     "{name!r} is not a name to assign rows to: write one of at most {most} "
                     "characters",
@@ -76,6 +76,11 @@ class Assignment:
                 queue=self.queue,
                 drawn=", ".join(one for one in QUEUES if is_drawn(one)),
             )
+
+
+def is_name(text: str) -> bool:
+    """Whether a person can be called so."""
+    return text == text.strip() and 1 <= len(text) <= _LONGEST_NAME and text.isprintable()
 
 
 class PersonProgress(NamedTuple):
@@ -132,7 +137,9 @@ class People:
         return _assignment(found[0], self._path) if found else None
 
     def assign(self, criteria: str, assignment: Assignment, rows: Sequence[str], seed: int) -> None:
-        """From now on. Whoever labelled a row keeps it; the others are dealt anew."""
+        """Replace the criterion's assignment: whoever labelled a row keeps it, the others are dealt
+        anew.
+        """
         with self._writing() as connection:
             connection.execute("DELETE FROM assigned WHERE criteria = ?", (criteria,))
             connection.execute(
