@@ -114,7 +114,7 @@ class Labelling:
         self.queue = who.queue
         """Of an assignment, its own."""
         self.assigned = assigned
-        """None where rows are for whoever comes."""
+        """None where rows are not assigned."""
         self._store = store
         self._who = who
         self._drawn_by = drawn.drawn_by

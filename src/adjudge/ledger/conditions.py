@@ -188,7 +188,7 @@ class _Reader:
         if value.kind not in ("word", "quote", "pattern"):
             raise value.wrong(Message("expected a value behind {sign}", sign=sign.text))
         if value.kind == "pattern" and sign.text not in ("~", "!~"):
-            raise value.wrong(Message("a regular expression stands behind ~ or !~"))
+            raise value.wrong(Message("a regular expression can only follow ~ or !~"))
         return self._compared(name, column, sign, value)
 
     def _column(self, name: _Token) -> tuple[_Token, Column | None]:

@@ -87,8 +87,8 @@ async def _form_of(request: Request) -> Form:
         if error.status_code != 413:
             raise
         raise SetupError(
-            "these texts are more than the playground takes ({most} MB as they are sent): put them "
-            "into a data file, and judge it in a run",
+            "the playground takes at most {most} MB: put the texts into a data file and judge it "
+            "in a run",
             most=LARGEST_FORM // 1_000_000,
         ) from None
 
