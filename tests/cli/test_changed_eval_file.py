@@ -248,8 +248,8 @@ def test_prices_that_held_and_are_gone_are_named(
     run("--prices", "prices.yaml")
     (tmp_path / "prices.yaml").unlink()
     said = run().stderr
-    assert "runs/eval was counted by the prices of" in said
-    assert "prices.yaml, which cannot be read: it goes on by those of 20" in said
+    assert "The prices of runs/eval came from" in said
+    assert "prices.yaml, which cannot be read. Those of 20" in said
 
 
 def test_a_run_without_a_judgment_is_compared_with_nothing(

@@ -504,4 +504,4 @@ def test_rows_are_assigned_and_a_terminal_shows_whose_they_are(run: Path) -> Non
     listed = adjudge(run, "--assigned").stdout
     assert f"dates, ann: 1 of {totals['ann:']}" in listed
     assert "assigned to ann, bob" in adjudge(run, "--annotator", "eve").stderr
-    assert "whoever comes" in adjudge(run, "--unassign").stdout
+    assert "anybody can label" in adjudge(run, "--unassign").stdout

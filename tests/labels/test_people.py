@@ -145,10 +145,10 @@ def test_who_is_not_named_is_refused_with_the_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"people": ()}, "name everybody"),
-        ({"people": ("ann", "ann")}, "each once"),
-        ({"people": ("ann", " bob")}, "' bob' is not a name"),
-        ({"people": ("ann",), "per_row": 2}, "from 1 to 1, as many as are named, not 2"),
+        ({"people": ()}, "name at least one person"),
+        ({"people": ("ann", "ann")}, "each person once"),
+        ({"people": ("ann", " bob")}, "' bob' cannot be a person's name"),
+        ({"people": ("ann",), "per_row": 2}, "from 1 to 1, not 2"),
         ({"people": ("ann",), "queue": "failed"}, "the queue failed cannot be assigned"),
     ],
 )

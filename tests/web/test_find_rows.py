@@ -204,8 +204,8 @@ def test_a_pattern_that_cannot_be_read_or_takes_too_long_is_said_at_its_place(
     for where, place, says in (
         ("text ~ /a(b/", 9, "cannot be read: missing )"),
         ("text ~ /a{99999999999}/", 8, "cannot be read"),
-        ("id = /a/", 5, "behind ~ or !~"),
-        ("score < /1/", 8, "behind ~ or !~"),
+        ("id = /a/", 5, "follow ~ or !~"),
+        ("score < /1/", 8, "follow ~ or !~"),
         ("text ~ /a b", 10, "expected and, or, or the end"),
     ):
         answer = page.get(f"{run}?where={quote(where)}", accept="application/json")

@@ -280,15 +280,12 @@ def test_how_sure_the_number_is_shows_while_labelling_and_never_depends_on_the_j
         judged(root / "run", texts, lambda _, said=verdict: said)  # type: ignore[misc]
         with served(root) as page:
             address = desk(page, "run")
+            row = next_row(page, address)
             for _ in range(20):
-                press(
-                    page,
-                    address,
-                    do="answer",
-                    row=str(next_row(page, address)["identity"]),
-                    choice="PASS",
-                )
-                told.append(page.data(address)["work"]["so_far"])
+                press(page, address, do="answer", row=str(row["identity"]), choice="PASS")
+                work = page.data(address)["work"]
+                row = work["row"]
+                told.append(work["so_far"])
             text = page.get(address).text
             assert "20 rows, all annotators" in text
             for reach in ("reach", "anytime"):
@@ -404,7 +401,7 @@ def test_rows_are_assigned_and_everybody_gets_their_own(page: Page, root: Path) 
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"people": ""}, "name everybody"),
+        ({"people": ""}, "name at least one person"),
         ({"people": "ann", "per_row": "2"}, "from 1 to 1"),
         ({"people": "ann", "per_row": "x"}, "from 1 to 1"),
         ({"people": "ann", "queue": "failed"}, "cannot be assigned"),

@@ -166,7 +166,7 @@ def test_what_is_wrong_with_one_of_them_is_said(play: Page) -> None:
 def test_criteria_are_added_by_name_changed_over_and_removed(play: Page, home: Path) -> None:
     (home / "criteria").mkdir(exist_ok=True)
     (home / "criteria" / "tall.yaml").write_text(TALL)
-    assert "criteria/tall.yaml#height" in play.data("/playground")["called"]
+    assert "criteria/tall.yaml#height" in play.data("/playground")["known_criteria"]
 
     def named(name: str) -> Any:
         return sent(play, "/playground/beside", [*direct(ROWS), ("beside_name", name)]).json()

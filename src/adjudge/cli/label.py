@@ -152,10 +152,12 @@ class LabelOptions:
         "--per-row", type=FROM_ONE, default=1, help="With --assign: people who label each row."
     )
     unassign: bool = option(
-        "--unassign", is_flag=True, help="Take the assignment back: rows are for whoever comes."
+        "--unassign", is_flag=True, help="Remove the assignment: anybody can label any row."
     )
     assigned: bool = option(
-        "--assigned", is_flag=True, help="List how far people are with the rows assigned to them."
+        "--assigned",
+        is_flag=True,
+        help="Show how many of their assigned rows people have labelled.",
     )
     as_json: bool = shared(as_json)
 
@@ -254,7 +256,7 @@ def _assign(options: LabelOptions) -> int:
     for one in found:
         echo(Message("{criteria}, {annotator}: {done} of {total}", **one._asdict()))
     if not found:
-        echo(Message("No rows are assigned: they are for whoever comes."))
+        echo(Message("No rows are assigned: anybody can label any row."))
     return ExitCode.OK
 
 
@@ -348,8 +350,8 @@ class _Session:
             return Message("{done} of {total} labelled: that is all.", done=done, total=total)
         if self._work.waits_for_others():
             return Message(
-                "{done} of {total} labelled; others are at the rest: the same command shows what "
-                "they leave.",
+                "{done} of {total} labelled; others are labelling the rest. Run the same command "
+                "later for what they leave.",
                 done=done,
                 total=total,
             )

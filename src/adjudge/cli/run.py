@@ -372,8 +372,8 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
         if prices.path is None and (gone := kept_prices(kept)):
             echo(
                 Message(
-                    "{folder} was counted by the prices of {file}, which cannot be read: it goes "
-                    "on by those of {dated}; give others with --prices FILE",
+                    "The prices of {folder} came from {file}, which cannot be read. Those of "
+                    "{dated} are used from now on; choose others with --prices FILE.",
                     folder=place.folder,
                     file=gone,
                     dated=prices.dated,

@@ -53,29 +53,31 @@ class Assignment:
 
     def __post_init__(self) -> None:
         for name in self.people:
-            if name != name.strip() or not 1 <= len(name) <= _LONGEST_NAME:
+            if not is_name(name):
                 raise SetupError(
-                    "{name!r} is not a name to assign rows to: write one of at most {most} "
-                    "characters",
+                    "{name!r} cannot be a person's name: write 1 to {most} printable characters",
                     name=name,
                     most=_LONGEST_NAME,
                 )
         if not self.people or len(set(self.people)) < len(self.people):
-            raise SetupError("name everybody who labels, each once")
+            raise SetupError("name at least one person, and each person once")
         if not 1 <= self.per_row <= len(self.people):
             raise SetupError(
-                "the number of people for each row must be from 1 to {people}, as many as are "
-                "named, not {per_row}",
+                "the number of people for each row must be from 1 to {people}, not {per_row}",
                 per_row=self.per_row,
                 people=len(self.people),
             )
         if not is_drawn(self.queue):
             raise SetupError(
-                "rows of the queue {queue} cannot be assigned, they are for whoever looks for "
-                "faults; use {drawn}",
+                "rows of the queue {queue} cannot be assigned: use {drawn}",
                 queue=self.queue,
                 drawn=", ".join(one for one in QUEUES if is_drawn(one)),
             )
+
+
+def is_name(text: str) -> bool:
+    """Whether a person can be called so."""
+    return text == text.strip() and 1 <= len(text) <= _LONGEST_NAME and text.isprintable()
 
 
 class PersonProgress(NamedTuple):
@@ -122,7 +124,7 @@ class People:
                 _release(connection, criteria, annotator)
 
     def assignment(self, criteria: str) -> Assignment | None:
-        """Who labels a criterion's rows; None where they are for whoever comes."""
+        """Who labels a criterion's rows; None where they are not assigned."""
         with self._reading() as connection:
             if connection is None:
                 return None
@@ -132,7 +134,9 @@ class People:
         return _assignment(found[0], self._path) if found else None
 
     def assign(self, criteria: str, assignment: Assignment, rows: Sequence[str], seed: int) -> None:
-        """From now on. Whoever labelled a row keeps it; the others are dealt anew."""
+        """Replace the criterion's assignment: whoever labelled a row keeps it, the others are dealt
+        anew.
+        """
         with self._writing() as connection:
             connection.execute("DELETE FROM assigned WHERE criteria = ?", (criteria,))
             connection.execute(
@@ -142,7 +146,7 @@ class People:
             self._deal(connection, criteria, assignment, rows, seed)
 
     def unassign(self, criteria: str) -> None:
-        """Rows are for whoever comes again. Labels stay."""
+        """Remove the assignment. Labels stay."""
         if self._path.exists():
             with self._writing() as connection:
                 for table in ("assigned", "assignments"):
@@ -298,6 +302,6 @@ def _assignment(text: str, path: Path) -> Assignment:
         return Assignment(**{**found, "people": tuple(found["people"])})
     except (TypeError, ValueError, KeyError, SetupError) as error:
         raise RunError(
-            "{path} does not say who labels what: move it away, and assign the rows again",
+            "{path} holds no readable assignment: move it away and assign the rows again",
             path=path.name,
         ) from error

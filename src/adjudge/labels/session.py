@@ -76,10 +76,14 @@ class DrawnRows(NamedTuple):
     draw: Draw
     """The permutation that they are taken from."""
     rows: Sequence[QueuedRow]
-    of: int
+    total: int
     """Rows of the run, each text once."""
     drawn_by: str | None = None
     """What their chances follow, where they have chances of their own."""
+
+    @property
+    def identities(self) -> list[str]:
+        return [row.identity for row in self.rows]
 
 
 class AssignedRows(NamedTuple):
@@ -104,13 +108,13 @@ class Labelling:
         assigned: AssignedRows | None = None,
     ) -> None:
         self.judged = judged
-        self.rows = drawn.of
+        self.rows = drawn.total
         """Of the run, each text once."""
         self.draw = drawn.draw
         self.queue = who.queue
         """Of an assignment, its own."""
         self.assigned = assigned
-        """None where rows are for whoever comes."""
+        """None where rows are not assigned."""
         self._store = store
         self._who = who
         self._drawn_by = drawn.drawn_by
@@ -398,8 +402,7 @@ def labelling(
     plan = (draw or draw_rows)(store, judged, who)
     assigned = None
     if assignment:
-        identities = [row.identity for row in plan.rows]
-        mine = people.rows_of(judged.name, assignment, who.name, identities, plan.draw.seed)
+        mine = people.rows_of(judged.name, assignment, who.name, plan.identities, plan.draw.seed)
         assigned = AssignedRows(assignment, mine)
     return Labelling(store, judged, who, plan, assigned)
 
@@ -408,8 +411,7 @@ def assign_rows(folder: str | Path, assignment: Assignment, criteria: str | None
     """Draw rows, and say who labels which. Labels that were given already count."""
     judged, store = label_scale(folder, criteria), LabelStore(folder)
     plan = draw_rows(store, judged, _assigned_to(assignment, Annotator(assignment.people[0])))
-    identities = [row.identity for row in plan.rows]
-    People(folder).assign(judged.name, assignment, identities, plan.draw.seed)
+    People(folder).assign(judged.name, assignment, plan.identities, plan.draw.seed)
 
 
 def _assigned_to(assignment: Assignment, who: Annotator, criteria: str = "") -> Annotator:

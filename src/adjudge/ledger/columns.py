@@ -146,7 +146,7 @@ def read_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def find_column(name: str, known: KnownColumns, binder: Binder) -> Column | None:
+def resolve_column(name: str, known: KnownColumns, binder: Binder) -> Column | None:
     """What a name stands for; None where it stands for nothing."""
     if name == "row":
         return Column(f"number / {len(known.criteria) or 1} + 1", "number")
@@ -227,10 +227,10 @@ def sort_key(name: str, known: KnownColumns) -> SortKey:
     if plain.startswith(CRITERION) and own in known.criteria:
         sql = f"CASE WHEN criterion = {binder.bind(own)} THEN coalesce(verdict, score, status) END"
         return SortKey(name, sql, binder.values)
-    column = find_column(plain, known, binder)
+    column = resolve_column(plain, known, binder)
     if column is None:
         known = known.with_every_field()
-        column = find_column(plain, known, binder)
+        column = resolve_column(plain, known, binder)
     if column is None or plain == WORDS:
         raise SetupError(
             "{name!r} is not a column to sort by; there are {known}",

@@ -31,8 +31,8 @@ from adjudge.ledger.columns import (
     Binder,
     Column,
     KnownColumns,
-    find_column,
     read_number,
+    resolve_column,
 )
 from adjudge.messages import Message
 
@@ -188,7 +188,7 @@ class _Reader:
         if value.kind not in ("word", "quote", "pattern"):
             raise value.wrong(Message("expected a value behind {sign}", sign=sign.text))
         if value.kind == "pattern" and sign.text not in ("~", "!~"):
-            raise value.wrong(Message("a regular expression stands behind ~ or !~"))
+            raise value.wrong(Message("a regular expression can only follow ~ or !~"))
         return self._compared(name, column, sign, value)
 
     def _column(self, name: _Token) -> tuple[_Token, Column | None]:
@@ -196,11 +196,11 @@ class _Reader:
         rows are asked.
         """
         spelled = self._known.spelled(name.text)
-        found = find_column(spelled, self._known, self.binder)
+        found = resolve_column(spelled, self._known, self.binder)
         if found is None:
             self._known = self._known.with_every_field()
             spelled = self._known.spelled(name.text)
-            found = find_column(spelled, self._known, self.binder)
+            found = resolve_column(spelled, self._known, self.binder)
         return name._replace(text=spelled), found
 
     def _bare(self, name: _Token, column: Column) -> str:

@@ -7,10 +7,10 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, is_object, object_in
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.json_writer import json_writer
 from adjudge.domain.judge_configuration import judges_of
 from adjudge.messages import Message, StoredMessage, pack
@@ -158,20 +158,18 @@ def storable(text: str | None) -> str | None:
 
 def message_parts(kept: JsonObject) -> JsonDict:
     """What the messages in ``kept`` are made of, to be kept beside it."""
-    found = [[path, cast(JsonValue, pack(message))] for path, message in _find_messages(kept, [])]
+    found: list[JsonValue] = []
+    left: list[tuple[list[JsonValue], JsonValue]] = [([], kept)]
+    for path, value in left:  # which grows by what is inside
+        if isinstance(value, Message):
+            found.append([path, cast(JsonValue, pack(value))])
+            continue
+        listed = enumerate(value) if isinstance(value, list | tuple) else ()
+        inside = value.items() if isinstance(value, Mapping) else listed
+        left += [
+            ([*path, name], part) for name, part in inside if part and type(part) not in _SCALARS
+        ]
     return {_MESSAGES: found} if found else {}
-
-
-def _find_messages(
-    kept: JsonValue, path: Sequence[str | int]
-) -> Iterator[tuple[Sequence[str | int], Message]]:
-    if isinstance(kept, Message):
-        yield path, kept
-        return
-    listed = enumerate(kept) if isinstance(kept, list | tuple) else ()
-    for name, part in kept.items() if is_object(kept) else listed:
-        if part and type(part) not in _SCALARS:
-            yield from _find_messages(part, [*path, name])
 
 
 def with_messages(given: JsonObject) -> JsonDict:

@@ -6,6 +6,7 @@ from markupsafe import Markup
 
 from adjudge.attacks.report import grade
 from adjudge.messages import Message
+from adjudge.results.counts import count_calls, count_tokens
 from adjudge.results.judge_card import JudgeCards
 from adjudge.results.numbers import figure
 from adjudge.results.trusted import trust_sentence
@@ -35,6 +36,8 @@ def judge_card_page(found: JudgeCards, language: str = "en") -> str:
             attacked=name_of,
             grade=grade,
             drift=summary,
+            count_calls=count_calls,
+            count_tokens=count_tokens,
         )
     )
     return page.strip() + "\n"

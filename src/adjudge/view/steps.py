@@ -24,6 +24,7 @@ from adjudge.domain.trajectory import Step
 from adjudge.domain.verdict import CitationFound
 from adjudge.messages import Message, term
 from adjudge.reading.quotes import find_quote
+from adjudge.results.counts import count_tokens
 from adjudge.results.trajectories import KeptSteps, RowMeasure, StepCounts, trajectory_of
 from adjudge.traces.values import as_text
 from adjudge.view.plots import piece
@@ -407,6 +408,7 @@ def _drawn(language: str, macro: str, *values: object) -> Markup:
 def _page(language: str) -> jinja2.Template:
     made = environment(language, html=True)
     made.globals |= {
+        "count_tokens": count_tokens,
         "found": _FOUND,
         "short": _SHORT,
         "linked": linked,

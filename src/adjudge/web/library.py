@@ -59,6 +59,11 @@ class RunPlace:
     name: str
     folder: Path
 
+    @property
+    def link(self) -> JsonDict:
+        """What a page needs to name it and to lead there."""
+        return {"id": self.id, "name": self.name}
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunAbout:

@@ -320,7 +320,7 @@ def _finish(
     last = first + len(page.lines) - 1
     nameless = {row: said.without_names() for row, said in people.items()}
     data = {
-        "run": {"id": judge.place.id, "name": judge.place.name},
+        "run": judge.place.link,
         "judge": judge.name,
         "judged": f"{FIELD}{judged_field(judge.configuration)}",
         "figures": judge.figures,
@@ -421,7 +421,7 @@ def _copied_row(
         templates(settings.language)
         .get_template("row_part.html.jinja")
         .render(
-            run={"id": judge.place.id, "name": judge.place.name},
+            run=judge.place.link,
             judge=judge.name,
             chosen=data,
             record=record,

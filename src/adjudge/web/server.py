@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -75,5 +74,5 @@ class PageServer:
         for some, quiet in ((soon, _QUIET), (names, _LONG_QUIET)):
             for name in some:
                 while time.monotonic() - self.site.answered < quiet:
-                    threading.Event().wait(_QUIET / 2)
+                    time.sleep(_QUIET / 2)
                 environment.get_template(name)

@@ -24,6 +24,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.messages import Message, plural, render, term
+from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.view.benchmark import PricedJudge, cost_plot
@@ -235,6 +236,8 @@ def templates(language: str) -> jinja2.Environment:
         cost_plot=cost_plot,
         priced_judge=PricedJudge,
         distribution=partial(distribution, language=language),
+        count_labels=count_labels,
+        count_rows=count_rows,
         counted_rows=counted_rows,
         evidence=evidence_html,
         field_title=field_title,

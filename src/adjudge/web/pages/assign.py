@@ -12,7 +12,7 @@ from adjudge.labels.scales import label_scale
 from adjudge.labels.session import assign_rows
 from adjudge.web.annotators import assigned_rows
 from adjudge.web.forms import form_of, whole
-from adjudge.web.pages.label import labelled_run, queue_in
+from adjudge.web.pages.label import labelled_run, read_queue
 from adjudge.web.site import site_of
 
 
@@ -28,7 +28,7 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
         People(place.folder).unassign(criteria)
     else:
         names = (" ".join(one.split()) for one in given.get("people", "").splitlines())
-        queue, count, overlap, by = queue_in(given)
+        queue, count, overlap, by = read_queue(given)
         assignment = Assignment(
             people=tuple(filter(None, names)),
             per_row=whole(given.get("per_row", "1")) or 0,
@@ -38,7 +38,7 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
             by=by,
         )
         assign_rows(place.folder, assignment, criteria)
-    data = {"run": {"id": place.id, "name": place.name}, "assigned": assigned_rows(place)}
+    data = {"run": place.link, "assigned": assigned_rows(place)}
     return site_of(request).answer(request, "assigned_part.html.jinja", data)
 
 

@@ -61,7 +61,7 @@ def show_all(request: Request) -> Response:
         "asked": {name: value for name, value in asked.items() if name != "wait"},
         "group": group,
         "groups": list(GROUPS),
-        "runs": [{"id": place.id, "name": place.name} for place in places],
+        "runs": [place.link for place in places],
         "criteria": sorted(
             {str(line["criteria"]) for line in lines}
             | ({asked["criteria"]} if asked.get("criteria") else set())
@@ -102,7 +102,7 @@ def show(request: Request) -> Response:
         pairs[str(each.said), str(each.truth)] = pairs.get((str(each.said), str(each.truth)), 0) + 1
     rows = [each for each in one.disagreements if said in ("", f"{each.said}→{each.truth}")]
     data = {
-        "run": {"id": place.id, "name": place.name},
+        "run": place.link,
         "judge": _line(place, one, ""),
         "asked": dict(asked),
         "pairs": [

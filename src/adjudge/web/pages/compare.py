@@ -61,8 +61,8 @@ def show(request: Request) -> Response:
     first = whole(asked.get("from", "")) or 0
     held_back = not found.same_judges and asked.get("anyway") != "1"
     data = {
-        "a": {"id": one.id, "name": one.name},
-        "b": {"id": two.id, "name": two.name},
+        "a": one.link,
+        "b": two.link,
         "asked": {name: value for name, value in asked.items() if name != "wait"},
         "tab": tab,
         "held_back": held_back,

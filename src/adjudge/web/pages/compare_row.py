@@ -25,7 +25,7 @@ def show(request: Request) -> Response:
     site, cells = site_of(request), request.query_params.getlist("cell")
     if not 2 <= len(cells) <= MOST_RUNS:
         raise SetupError("there is no such row: follow a link of the comparison")
-    found = [_judged(site.library, cell) for cell in cells]
+    found = [_find_judgment(site.library, cell) for cell in cells]
     for place, record in found:
         site.sessions.saw(place, record.index)
     base = found[0][1]
@@ -52,7 +52,7 @@ def show(request: Request) -> Response:
     return site.answer(request, "compare_row.html.jinja", data)
 
 
-def _judged(library: Library, cell: str) -> tuple[RunPlace, JudgmentRecord]:
+def _find_judgment(library: Library, cell: str) -> tuple[RunPlace, JudgmentRecord]:
     """A judgment, and the run that it is in."""
     run, row, judge = (*cell.split(":", 2), "", "")[:3]
     place = library.find(run)

@@ -22,7 +22,7 @@ def show(request: Request) -> Response:
     settings = _settings(site, request)
     expected = expected_size(site.library, places, settings)
     data = {
-        "runs": [{"id": place.id, "name": place.name} for place in site.library.scan()],
+        "runs": [place.link for place in site.library.scan()],
         "chosen_runs": [place.id for place in places],
         "prompts": settings.prompts,
         "expected": expected._asdict(),

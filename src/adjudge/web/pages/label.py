@@ -22,6 +22,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
 from adjudge.labels.criteria_notes import add_note
+from adjudge.labels.people import is_name
 from adjudge.labels.queue import FIRST, QUEUES, ChosenQueue, Queue, is_drawn
 from adjudge.labels.scales import keys_of, label_scales, read_fields
 from adjudge.labels.session import Annotator, Labelling, ShownRow
@@ -37,7 +38,6 @@ from adjudge.web.pages.steps import WINDOW
 from adjudge.web.site import Site, site_of
 
 ANNOTATOR_COOKIE = "adjudge_annotator"
-_LONGEST_NAME = 100
 _MOST_ROWS = 5_000
 _OF_STEPS = ("steps", "contexts", "tools")
 """Fields that the list of steps shows."""
@@ -66,7 +66,7 @@ def show(request: Request) -> Response:
     names = [one.name for one in label_scales(place.folder)]
     assigned = assigned_rows(place)
     data: JsonDict = {
-        "run": {"id": place.id, "name": place.name},
+        "run": place.link,
         "criteria_names": names,
         "queues": [*QUEUES, *(["listed"] if asked.get("rows") else [])],
         "asked": {**_defaults(request, assigned, names), **_without_wait(asked)},
@@ -107,7 +107,7 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
         work = site.sessions.work(*desk)
         said = _act(site, desk, work, given)
         data = {
-            "run": {"id": place.id, "name": place.name},
+            "run": place.link,
             "asked": dict(asked),
             **_work_data(request, desk, work, said),
         }
@@ -154,13 +154,13 @@ def _work_data(request: Request, desk: _Desk, work: Labelling, said: str = "") -
     site = site_of(request)
     done, total = work.progress()
     shown, ahead = (*work.upcoming(), None, None)[:2]
-    whole = request.method == "GET" and request.query_params.get("whole") == "1"
+    in_full = request.method == "GET" and request.query_params.get("whole") == "1"
     last = site.sessions.last(*desk)
     return {
         "work": {
             "done": done,
             "total": total,
-            **_row_part(request, desk, work, shown, whole=whole),
+            **_row_part(request, desk, work, shown, in_full=in_full),
             "ahead": _row_part(request, desk, work, ahead) if ahead else None,
             "said": said,
             "queue": work.queue,
@@ -188,14 +188,14 @@ def _row_part(
     work: Labelling,
     shown: ShownRow | None,
     *,
-    whole: bool = False,
+    in_full: bool = False,
 ) -> JsonDict:
     """What is shown of a row; nothing of none."""
     others = _others(work, shown) if shown and work.queue == "conflicts" else []
     quotes = set(quoted_in([one["note"] for one in others]))
     sessions = site_of(request).sessions
     return {
-        "row": shown and _row_data(shown, work.judged.scale, quotes, whole=whole),
+        "row": shown and _row_data(shown, work.judged.scale, quotes, whole=in_full),
         "seen": shown is not None and sessions.has_seen(desk.place, shown.queued.number),
         "said_by_others": others,
         "steps": shown and _steps_data(request, shown),
@@ -353,7 +353,7 @@ def _guideline(scale: LabelScale) -> JsonDict:
 
 def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
     name, criteria = asked.get("annotator", "").strip(), asked.get("criteria") or names[0]
-    if not name or len(name) > _LONGEST_NAME or not name.isprintable():
+    if not is_name(name):
         raise SetupError("say who labels: a name of at most 100 characters")
     if criteria not in names:
         raise SetupError(
@@ -361,7 +361,7 @@ def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
             criteria=criteria,
             names=", ".join(names),
         )
-    queue, count, overlap, by = queue_in(asked)
+    queue, count, overlap, by = read_queue(asked)
     numbers = sorted(row - 1 for row in rows_in(asked.getlist("rows")) or ())
     listed = (asked.get("judge", ""), tuple(numbers)) if queue == "listed" else ("", ())
     who = Annotator(name, queue=queue, count=count, overlap=overlap, by=by, listed=listed)
@@ -372,14 +372,14 @@ class AskedQueue(NamedTuple):
     """Which rows a form asks for."""
 
     queue: Queue
-    rows: int
+    count: int
     overlap: int | None
     by: str
 
 
-def queue_in(asked: Mapping[str, str]) -> AskedQueue:
-    """What a form says of it."""
-    named, count = asked.get("queue") or "random", asked.get("count") or str(FIRST)
+def read_queue(asked: Mapping[str, str]) -> AskedQueue:
+    """The queue that a form names, checked."""
+    named, given = asked.get("queue") or "random", asked.get("count") or str(FIRST)
     queue = next((one for one in (*QUEUES, *get_args(ChosenQueue)) if one == named), None)
     if queue is None:
         raise SetupError(
@@ -387,12 +387,12 @@ def queue_in(asked: Mapping[str, str]) -> AskedQueue:
             queues=", ".join(QUEUES),
             queue=named,
         )
-    rows = whole(count) or 0
-    if not 1 <= rows <= _MOST_ROWS:
+    count = whole(given) or 0
+    if not 1 <= count <= _MOST_ROWS:
         raise SetupError(
             "the number of rows must be from 1 to {most}, not {count!r}",
             most=_MOST_ROWS,
-            count=count,
+            count=given,
         )
     overlap = asked.get("overlap", "").strip()
     shared = whole(overlap)
@@ -403,7 +403,7 @@ def queue_in(asked: Mapping[str, str]) -> AskedQueue:
             overlap=overlap,
         )
     by = asked.get("by", "").strip() if queue == "random-stratified" else ""
-    return AskedQueue(queue, rows, shared, by)
+    return AskedQueue(queue, count, shared, by)
 
 
 def _without_wait(asked: QueryParams) -> dict[str, str]:

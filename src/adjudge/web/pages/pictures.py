@@ -51,7 +51,7 @@ def show(request: Request) -> Response:
     columns = [] if large else _columns(site.library, place, judge)
     order = None if large else _order(site.library, place, judge)
     data = {
-        "run": {"id": place.id, "name": place.name},
+        "run": place.link,
         "judge": judge,
         "large": large,
         "trends": _trends(site.library, place, judge),

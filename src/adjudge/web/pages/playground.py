@@ -26,7 +26,7 @@ from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import fields_of, rows_in, rows_text, whole
 from adjudge.web.playground.draft import FIRST, MOST_ROWS, Draft, draft_of
 from adjudge.web.playground.edits import edited, with_beside
-from adjudge.web.playground.entries import all_called, called, own_entry, ready_made
+from adjudge.web.playground.entries import find_entry, find_own, find_ready_made, list_names
 from adjudge.web.playground.run_rows import case_of_rows
 from adjudge.web.playground.shown import trial_data
 from adjudge.web.playground.store import CaseStore
@@ -87,8 +87,8 @@ async def _form_of(request: Request) -> Form:
         if error.status_code != 413:
             raise
         raise SetupError(
-            "these texts are more than the playground takes ({most} MB as they are sent): put them "
-            "into a data file, and judge it in a run",
+            "the playground takes at most {most} MB: put the texts into a data file and judge it "
+            "in a run",
             most=LARGEST_FORM // 1_000_000,
         ) from None
 
@@ -131,20 +131,22 @@ def show(request: Request) -> Response:
     """
     refuse_reading_only(request)
     site = site_of(request)
-    draft = _opened(request, site)
+    draft = _open_draft(request, site)
     data = {**form_data(site, draft), **_around(request, site, draft)}
     data |= {"draft": asdict(draft)} if wants_json(request) else {}
     return site.answer(request, "playground.html.jinja", data)
 
 
-def _opened(request: Request, site: Site) -> Draft:
-    draft = _begun(request, site)
+def _open_draft(request: Request, site: Site) -> Draft:
+    draft = _begin_draft(request, site)
     for name in request.query_params.getlist("beside"):
-        draft = with_beside(draft, called(site.home, name, site.language_of(request), draft.case))
+        draft = with_beside(
+            draft, find_entry(site.home, name, site.language_of(request), draft.case)
+        )
     return draft
 
 
-def _begun(request: Request, site: Site) -> Draft:
+def _begin_draft(request: Request, site: Site) -> Draft:
     asked, language = request.query_params, site.language_of(request)
     if name := asked.get("case"):
         case, number = CaseStore(site.home).read(name, _number(asked.get("version")))
@@ -167,8 +169,8 @@ def _begun(request: Request, site: Site) -> Draft:
             )
         return draft
     if file := asked.get("file"):
-        return draft_of(own_entry(site.home, file, asked.get("criteria", "")), models, language)
-    return draft_of(ready_made(asked.get("criteria") or FIRST, language), models, language)
+        return draft_of(find_own(site.home, file, asked.get("criteria", "")), models, language)
+    return draft_of(find_ready_made(asked.get("criteria") or FIRST, language), models, language)
 
 
 def _number(given: str | None) -> int | None:
@@ -183,11 +185,11 @@ def _number(given: str | None) -> int | None:
 def _around(request: Request, site: Site, draft: Draft) -> JsonDict:
     """What stands around the form."""
     language = site.language_of(request)
-    runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:200]]
+    runs = [one.link for one in site.library.scan()[:200]]
     return {
         "catalogue": catalog.all_names(language),
         "cases": CaseStore(site.home).names(),
-        "called": all_called(site.home, language, draft.case),
+        "known_criteria": list_names(site.home, language, draft.case),
         "runs": runs,
         "exports": tuple(EXPORTS),
         "data_kinds": data_kinds(draft.choices(), compares=draft.compares),
@@ -250,7 +252,7 @@ def judge_beside(request: Request, form: Form) -> Response:
     name, problem = dict(form).get("beside_name", "").strip(), ""
     language = draft.settings.get("language") or site.language_of(request)
     try:
-        draft = with_beside(draft, called(site.home, name, language, draft.case))
+        draft = with_beside(draft, find_entry(site.home, name, language, draft.case))
     except AdjudgeError as error:
         problem = str(error)
     return form_answer(request, draft, problem)

@@ -114,7 +114,8 @@ def _encoding_note(encoding: str) -> str:
     if not encoding:
         return ""
     return Message(
-        "The file is not UTF-8 and was read as {encoding}: check its letters.", encoding=encoding
+        "The file is not UTF-8 and was read as {encoding}: check that its letters are right.",
+        encoding=encoding,
     )
 
 

@@ -90,7 +90,7 @@ def show(request: Request) -> Response:
         return Response(status_code=204)
     record = row_record(place, judge, row)
     data = {
-        "run": {"id": place.id, "name": place.name},
+        "run": place.link,
         "judge": judge,
         "judges": judges,
         "chosen": row_data(place, record, whole=whole),
@@ -233,7 +233,7 @@ def row_steps(site: Site, request: Request, place: RunPlace, found: JudgmentReco
         own = judged_row(connection, found.judge, found.index)
     assert own is not None
     shown = StepsPlace(place, own, kept or KeptSteps(()))
-    runs = [{"id": one.id, "name": one.name} for one in site.library.scan()[:_MOST_RUNS]]
+    runs = [one.link for one in site.library.scan()[:_MOST_RUNS]]
     if long:
         later: JsonDict = {"address": shown.address(request.scope["root_path"]), "later": True}
         return {"steps": later, "runs_beside": runs}

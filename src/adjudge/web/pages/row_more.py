@@ -39,11 +39,11 @@ def show(request: Request) -> Response:
     other = site.library.find(asked["other"]) if asked.get("other") else None
     site.sessions.saw(place, row - 1)
     data = {
-        "run": {"id": place.id, "name": place.name},
+        "run": place.link,
         "judge": judge,
         "row": row,
         "answers": _answers(found),
-        "others": [{"id": one.id, "name": one.name} for one in others],
+        "others": [one.link for one in others],
         "other": other.id if other else "",
         "against": _against(found, other) if other else None,
         "eval_row": json.dumps({"id": found.id or str(row), **_fields(found)}, ensure_ascii=False),

@@ -18,7 +18,7 @@ def show(request: Request) -> Response:
     wanted = request.query_params.get("q", "").strip()
     places = [place for place in site.library.scan() if wanted.casefold() in place.name.casefold()]
     if request.query_params.get("part") == "names":
-        named = [{"id": place.id, "name": place.name} for place in places[:_MOST_NAMES]]
+        named = [place.link for place in places[:_MOST_NAMES]]
         return site.answer(request, "run_names.html.jinja", {"runs": named})
     shown = [
         {**site.library.glance(place), "live": site.library.is_live(place)} for place in places

@@ -103,7 +103,7 @@ def steps_data(site: Site, request: Request, found: StepsPlace, first: int = 0) 
         left=left,
     )
     return {
-        "run": {"id": found.place.id, "name": found.place.name},
+        "run": found.place.link,
         "judge": found.record.judge,
         "steps": {
             "row": found.record.row,
@@ -194,7 +194,7 @@ def show_step(request: Request) -> Response:
 def _head(found: StepsPlace) -> JsonDict:
     record = found.record
     return {
-        "run": {"id": found.place.id, "name": found.place.name},
+        "run": found.place.link,
         "judge": record.judge,
         "row": {
             "row": record.row,

@@ -36,6 +36,7 @@ from adjudge.web.people import reliability_of
 from adjudge.web.site import site_of
 
 _LOOKS = 10
+_LOWER_IS_BETTER = ("Brier", "ECE", "ECE by chance")
 
 
 def show(request: Request) -> Response:
@@ -43,11 +44,9 @@ def show(request: Request) -> Response:
     site = site_of(request)
     place = site.library.find(request.path_params["run"])
     if site.is_shown_first(request) and site.library.would_wait(place, "trust"):
-        run = {"id": place.id, "name": place.name}
-        return site.answer_first(request, {"title": place.name, "run": run})
+        return site.answer_first(request, {"title": place.name, "run": place.link})
     found = site.library.kept(place, "trust", lambda: _report(place))
-    run = {"id": place.id, "name": place.name}
-    data = {"run": run, **found, "assigned": assigned_rows(place)}
+    data = {"run": place.link, **found, "assigned": assigned_rows(place)}
     return site.answer(request, "trust.html.jinja", data)
 
 
@@ -95,9 +94,6 @@ def _data(one: Calibration, place: RunPlace) -> JsonDict:
         "reliability": [] if is_large(place) else reliability_of(place, one.judge, one.criteria),
         "data": one.to_dict(),
     }
-
-
-_LOWER_IS_BETTER = ("Brier", "ECE", "ECE by chance")
 
 
 def _figure(name: str, found: Estimate) -> JsonDict:

@@ -26,7 +26,7 @@ def show(request: Request) -> Response:
     site = site_of(request)
     place = site.library.find(request.path_params["run"])
     language = site.language_of(request)
-    data = {"run": {"id": place.id, "name": place.name}, **_shown(place, language)}
+    data = {"run": place.link, **_shown(place, language)}
     return site.answer(request, "watch.html.jinja", data)
 
 

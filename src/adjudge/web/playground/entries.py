@@ -21,12 +21,12 @@ from adjudge.web.playground.store import CaseStore
 _VERSION = re.compile(r"v(\d{1,6})")
 
 
-def ready_made(name: str, language: str) -> CatalogEntry:
+def find_ready_made(name: str, language: str) -> CatalogEntry:
     """One of the catalogue, in the language where there is one."""
     return catalog.entry(name, language if language in catalog.languages_of(name) else "en")
 
 
-def own_entry(home: Path, file: str, name: str) -> CatalogEntry:
+def find_own(home: Path, file: str, name: str) -> CatalogEntry:
     """One of the criteria of a file of the user's own."""
     entries = read_entries(chosen(own_criteria(home), file, term("page", "file of criteria")).path)
     found = next(
@@ -42,25 +42,25 @@ def own_entry(home: Path, file: str, name: str) -> CatalogEntry:
     return found
 
 
-def called(home: Path, name: str, language: str, case: str) -> CatalogEntry:
+def find_entry(home: Path, name: str, language: str, case: str) -> CatalogEntry:
     """The criterion of that name; ``case``: the test case whose versions are meant."""
     if case and (version := _VERSION.fullmatch(name)):
         return CaseStore(home).read(case, int(version[1]))[0].entry
     if name in catalog.all_names():
-        return ready_made(name, language)
+        return find_ready_made(name, language)
     file, _, own = name.partition("#")
     if file in own_criteria(home):
-        return own_entry(home, file, own)
+        return find_own(home, file, own)
     raise SetupError("unknown criteria {name!r}: choose from the list", name=name)
 
 
-def all_called(home: Path, language: str, case: str) -> list[str]:
-    """What ``called`` knows, the versions first."""
+def list_names(home: Path, language: str, case: str) -> list[str]:
+    """What ``find_entry`` knows, the versions first."""
     versions = [f"v{one.number}" for one in CaseStore(home).versions(case)] if case else []
-    return [*versions, *_own(home), *catalog.all_names(language)]
+    return [*versions, *_own_names(home), *catalog.all_names(language)]
 
 
-def _own(home: Path) -> Iterator[str]:
+def _own_names(home: Path) -> Iterator[str]:
     for file, found in own_criteria(home).items():
         with suppress(AdjudgeError):  # its page says what is wrong with it
             yield from (f"{file}#{one.criteria.name}" for one in read_entries(found.path))

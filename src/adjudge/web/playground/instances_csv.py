@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from adjudge.data.cells import text_of
 from adjudge.data.sources.delimited import DELIMITERS, delimited_rows, find_dialect
-from adjudge.data.sources.row import BadRow, Origin, Row
+from adjudge.data.sources.row import BadRow, Cells, Origin, Row
 from adjudge.data.sources.text import PeekableText
 from adjudge.errors import SetupError
 from adjudge.exporters.test_case_files import LABEL_COLUMN
@@ -53,9 +53,7 @@ def _judged(columns: list[str], draft: Draft) -> list[str]:
     return found if len(found) > 1 else []
 
 
-def _instance(
-    row: Mapping[str, object], field: str, judged: Sequence[str], others: Sequence[str]
-) -> TextsDraft:
+def _instance(row: Cells, field: str, judged: Sequence[str], others: Sequence[str]) -> TextsDraft:
     def cell(name: str) -> str:
         return text_of(str(row.get(name, "")))
 
