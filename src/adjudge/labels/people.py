@@ -30,9 +30,15 @@ from adjudge.ledger.file import (
     refuse_links,
     refuse_strange_schema,
 )
+from adjudge.messages import Message
 
 KEPT_FOR = 600.0
-"""Seconds after which a row that was left lying goes to somebody else."""
+"""Seconds after which a row that was left lying goes to somebody else, and by which the clock may
+be set back.
+"""
+_DAMAGED = Message(
+    "it is damaged: put it aside and assign the rows again; no label is kept in this file"
+)
 _VERSION = 1
 _LONGEST_NAME = 100
 
@@ -53,14 +59,18 @@ class Assignment:
 
     def __post_init__(self) -> None:
         for name in self.people:
-            if name != name.strip() or not 1 <= len(name) <= _LONGEST_NAME:
+            if (
+                name != name.strip()
+                or not 1 <= len(name) <= _LONGEST_NAME
+                or not name.isprintable()
+            ):
                 raise SetupError(
                     "{name!r} is not a name to assign rows to: write one of at most {most} "
                     "characters",
                     name=name,
                     most=_LONGEST_NAME,
                 )
-        if not self.people or len(set(self.people)) < len(self.people):
+        if not self.people or len({one.casefold() for one in self.people}) < len(self.people):
             raise SetupError("name everybody who labels, each once")
         if not 1 <= self.per_row <= len(self.people):
             raise SetupError(
@@ -69,7 +79,7 @@ class Assignment:
                 per_row=self.per_row,
                 people=len(self.people),
             )
-        if not is_drawn(self.queue):
+        if self.queue not in QUEUES or not is_drawn(self.queue):
             raise SetupError(
                 "rows of the queue {queue} cannot be assigned, they are for whoever looks for "
                 "faults; use {drawn}",
@@ -100,7 +110,7 @@ class People:
         """
         now = time.time()
         with self._writing() as connection:
-            connection.execute("DELETE FROM held WHERE since < ?", (now - KEPT_FOR,))
+            connection.execute("DELETE FROM held WHERE abs(since - ?) > ?", (now, KEPT_FOR))
             held = connection.execute(
                 "SELECT annotator, row FROM held WHERE criteria = ?", (criteria,)
             ).fetchall()
@@ -232,14 +242,14 @@ class People:
         if not self._path.exists():
             yield None
             return
-        with reported(self._path), connect(self._path, writable=False) as connection:
+        with reported(self._path, _DAMAGED), connect(self._path, writable=False) as connection:
             yield connection if self._is_made(connection) else None
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         refuse_links(self._folder, LABEL_FILES)
         with (
-            reported(self._path),
+            reported(self._path, _DAMAGED),
             locked(self._folder / LABELS_LOCK),
             connect(self._path, lasting=False) as connection,
         ):
@@ -293,10 +303,14 @@ def _choose(
 
 
 def _assignment(text: str, path: Path) -> Assignment:
+    """What ``assign`` wrote, or somebody else, who may have written anything."""
     try:
         found = json.loads(text)
-        return Assignment(**{**found, "people": tuple(found["people"])})
-    except (TypeError, ValueError, KeyError, SetupError) as error:
+        made = Assignment(**{**found, "people": tuple(map(str, found["people"]))})
+        if [*map(type, vars(made).values())] != [tuple, int, int, str, int, str]:
+            raise TypeError(text)
+        return made
+    except (TypeError, ValueError, KeyError, RecursionError, SetupError) as error:
         raise RunError(
             "{path} does not say who labels what: move it away, and assign the rows again",
             path=path.name,

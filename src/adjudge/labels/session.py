@@ -299,7 +299,7 @@ class Labelling:
             and self._plan[label.row].design == "random"
         ]
         if drawn:
-            self._store.add(*drawn)
+            self._store.draw_anew(*drawn)
 
     def _labelled(self) -> tuple[set[str], set[str]]:
         """Rows that this annotator labelled, and rows that others did. A row that was only looked
