@@ -204,7 +204,8 @@ class People:
         seed: int,
     ) -> None:
         """Give rows that nobody has yet to people; those that left the queue unlabelled are
-        nobody's any more.
+        nobody's any more. In the queue random also rows that were labelled with a chance of their
+        own: without them nobody's share would be a random sample.
         """
         query = "SELECT row, annotator FROM assigned WHERE criteria = ?"
         known = connection.execute(query, (criteria,)).fetchall()
@@ -213,7 +214,8 @@ class People:
             return
         done: dict[str, set[str]] = {}
         for one in self._labels(criteria):
-            done.setdefault(one.row, set()).add(one.annotator)
+            if one.design != "random_weighted" or assignment.queue != "random":
+                done.setdefault(one.row, set()).add(one.annotator)
         connection.executemany(
             "DELETE FROM assigned WHERE criteria = ? AND row = ?",
             [(criteria, row) for row in dealt - wanted - done.keys()],
