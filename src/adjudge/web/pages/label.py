@@ -7,7 +7,7 @@ from __future__ import annotations
 import getpass
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
