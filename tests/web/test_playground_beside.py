@@ -81,6 +81,31 @@ def test_few_instances_cannot_tell(play: Page) -> None:
     assert "8 are the fewest" in change
 
 
+def test_copies_of_an_instance_are_one_observation(play: Page) -> None:
+    change = judged(play, beside([MANY[-1]] * 9, LOOSE))["criteria"][1]["change"]
+    assert change.startswith("Cannot tell: agreement 0.000 → 1.000 on 9 rows; 1 independent row")
+
+
+def test_instances_without_a_verdict_are_told(play: Page, model_server: FakeProvider) -> None:
+    """A wording that says nothing of hard instances is not better on the others alone."""
+
+    def answer(body: dict[str, Any]) -> str:
+        asked = json.dumps(body)
+        return "I cannot say." if "LOOSELY" in asked and "hard 5" in asked else verdict(body)
+
+    model_server.answer = answer
+    rows = [(text.replace("guide", "hard"), expected) for text, expected in MANY]
+    change = judged(play, beside(rows, LOOSE))["criteria"][1]["change"]
+    assert "on 10 rows" in change
+    assert change.endswith("2 rows are left out that one of them says nothing of")
+
+
+def test_a_name_that_looks_numbered_hides_no_other(play: Page) -> None:
+    found = judged(play, beside(ROWS, LOOSE, TALL.replace("height", "date (2)")))
+    assert [one["label"] for one in found["criteria"]] == ["date (1)", "date (3)", "date (2)"]
+    assert found["trial"]["total"] == 9
+
+
 def test_intervals_of_several_wordings_hold_together(play: Page) -> None:
     found = judged(play, beside(MANY, LOOSE, LOOSE.replace("LOOSELY", "LOOSELY and quickly")))
     assert ["at 97.5 %" in one["change"] for one in found["criteria"]] == [False, True, True]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
+from itertools import count, filterfalse
 from typing import ClassVar
 
 import yaml
@@ -238,11 +239,17 @@ class TestCase:
 
 
 def criterion_labels(names: Sequence[str]) -> list[str]:
-    """What criteria are called beside each other: by their names, those of one name numbered."""
-    return [
-        f"{name} ({names[:place].count(name) + 1})" if names.count(name) > 1 else name
-        for place, name in enumerate(names)
-    ]
+    """What criteria are called beside each other: by their names, those of one name numbered, each
+    otherwise.
+    """
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name} ({number})" for number in count(1))
+        taken = {*found, *names}
+        found.append(
+            name if names.count(name) == 1 else next(filterfalse(taken.__contains__, numbered))
+        )
+    return found
 
 
 def dumped(value: object) -> str:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from adjudge.aio import event_loop
 from adjudge.data.dataset import BadRow
+from adjudge.domain.instance import identity_of
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result
 from adjudge.domain.vote import Vote
 from adjudge.engine.estimate import CostEstimate
@@ -252,8 +253,7 @@ class Trial:
 
     def change(self) -> str:
         """Better, worse, or cannot tell, where rows of a run are tried that people labelled."""
-        one = self.edited
-        return changed_by(one.hits(one.verdicts), one.hits(self.before))
+        return self._changed(self.edited.hits(self.before), range(len(self.case.rows)))
 
     def change_from(self, other: CriterionTrial, rows: Container[int]) -> str:
         """The same of the edited wording beside another one, on these rows; of several others,
@@ -262,7 +262,24 @@ class Trial:
         name = self.edited.case.criteria.name
         wordings = sum(one.case.criteria.name == name for one in self.criteria.values()) - 1
         before = {row: hit for row, hit in other.hits(other.verdicts).items() if row in rows}
-        return changed_by(self.edited.hits(self.edited.verdicts), before, max(1, wordings))
+        return self._changed(before, rows, max(1, wordings))
+
+    def _changed(self, before: Mapping[int, float], rows: Container[int], times: int = 1) -> str:
+        """Copies of one text are one observation; rows that lack a verdict are told."""
+        after, copies = self.edited.hits(self.edited.verdicts), defaultdict[str, list[int]](list)
+        for place, row in enumerate(self.case.rows):
+            if place in rows and row.expected:
+                copies[identity_of(row.fields)].append(place)
+        said = changed_by(after, before, list(copies.values()), times)
+        left_out = sum(map(len, copies.values())) - len(after.keys() & before.keys())
+        if not said or not left_out:
+            return said
+        also = plural(
+            "{count} row is left out that one of them says nothing of",
+            "{count} rows are left out that one of them says nothing of",
+            left_out,
+        )
+        return join("; ", (said, also))
 
     def _judge(self) -> None:
         try:
@@ -281,15 +298,27 @@ class Trial:
         self.changes += 1
 
 
-def changed_by(after: Mapping[int, float], before: Mapping[int, float], times: int = 1) -> str:
+def changed_by(
+    after: Mapping[int, float],
+    before: Mapping[int, float],
+    copies: Sequence[Sequence[int]],
+    times: int = 1,
+) -> str:
     """Whether agreement is better on the rows that both hold, as a sentence with the numbers
-    behind it; empty where there are none. ``times``: how many such sentences are to hold together.
+    behind it; empty where there are none. ``copies``: the rows of each text. ``times``: how many
+    such sentences are to hold together.
     """
-    rows = sorted(after.keys() & before.keys())
+    text_of = {row: text for text, own in enumerate(copies) for row in own}
+    rows = [row for row in sorted(text_of) if row in after and row in before]
     if not rows:
         return ""
-    level = 1 - _RISK / times
-    found = compare([after[row] for row in rows], [before[row] for row in rows], level=level)
+    level, texts = 1 - _RISK / times, [text_of[row] for row in rows]
+    found = compare(
+        [after[row] for row in rows],
+        [before[row] for row in rows],
+        clusters=texts if len(set(texts)) < len(texts) else None,
+        level=level,
+    )
     estimate = found.estimate
     said = plural(
         "{outcome}: agreement {before:.3f} → {after:.3f} on {count} row",
