@@ -151,6 +151,7 @@ def _fill(template: str, values: dict[str, object]) -> str:
         if name is not None:
             value = repr(values[name]) if conversion == "r" else values[name]
             shown = format(value, spec or "")
+            shown = shown.replace("%", "\N{NO-BREAK SPACE}%")
             text += shown.replace(".", ",") if isinstance(value, float) else shown
     return text
 

@@ -317,7 +317,7 @@ def parse_po(text: str) -> Translations:
     return Translations(texts, plurals, c2py(form))
 
 
-_MARKS = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ","})
+_MARKS = str.maketrans({",": "\N{NO-BREAK SPACE}", ".": ",", "%": "\N{NO-BREAK SPACE}%"})
 
 
 class _CommaNumber(float):

@@ -129,7 +129,7 @@ def test_a_baseline_is_compared_row_by_row(suite: Suite) -> None:
     done.stdout.fnmatch_lines(
         [
             (
-                "*at least 0.50: test_answers: worse by 20.0 points (95 % −*100 shared rows; "
+                "*at least 0.50: test_answers: worse by 20.0 points (95% −*100 shared rows; "
                 "100 of 100 rows paired, by id. Gate *"
             ),
             "FAILED *",
@@ -153,7 +153,7 @@ def test_an_eval_file_is_run_and_compared(suite: Suite) -> None:
         def test_no_regression(judged_run):
             run = judged_run("eval.yaml")
             same = run.not_worse_than(run.folder, margin=0.5)
-            assert same and repr(same).startswith("dates: differs by 0.0 points (95 % −")
+            assert same and repr(same).startswith("dates: differs by 0.0 points (95% −")
             assert repr(same).endswith("), 20 shared rows; 20 of 20 rows paired, by id")
             run.not_worse_than(run.folder)  # 20 rows cannot tell that nothing at all was lost
         """

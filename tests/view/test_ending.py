@@ -203,7 +203,7 @@ def test_a_single_text_has_its_verdict_and_what_each_model_says(rows: Path) -> N
     )
     assert done.stdout.startswith("criterion: It is short.\n")
     assert re.search(r"^scripted/FAIL +1/1 +✗ FAIL", done.stdout, re.M)
-    assert "95 % interval" not in done.stdout
+    assert "95% interval" not in done.stdout
 
 
 def test_a_model_that_took_nothing_needs_no_price() -> None:

@@ -67,7 +67,7 @@ def test_two_wordings_judge_the_same_instances_and_are_compared_in_pairs(play: P
     limits = compare([1.0] * 12, [1.0] * 6 + [0.0] * 6).estimate
     assert loose["change"] == (
         "Better: agreement 0.500 → 1.000 on 12 rows; difference +0.500, "
-        f"from {limits.lower:+.3f} to {limits.upper:+.3f} at 95 %"
+        f"from {limits.lower:+.3f} to {limits.upper:+.3f} at 95%"
     )
     assert loose["differ"] == [7, 8, 9, 10, 11, 12]
     last = found["rows"][-1]
@@ -108,7 +108,7 @@ def test_a_name_that_looks_numbered_hides_no_other(play: Page) -> None:
 
 def test_intervals_of_several_wordings_hold_together(play: Page) -> None:
     found = judged(play, beside(MANY, LOOSE, LOOSE.replace("LOOSELY", "LOOSELY and quickly")))
-    assert ["at 97.5 %" in one["change"] for one in found["criteria"]] == [False, True, True]
+    assert ["at 97.5%" in one["change"] for one in found["criteria"]] == [False, True, True]
 
 
 def test_of_another_criterion_nothing_is_expected(play: Page) -> None:

@@ -16,7 +16,7 @@ from adjudge.reading.typed_json import read_as
 
 @dataclass(frozen=True, slots=True)
 class PublishedFigure:
-    """A share of rows with its 95 % interval; the rows that it stands on."""
+    """A share of rows with its 95% interval; the rows that it stands on."""
 
     value: float | None
     lower: float | None

@@ -256,7 +256,7 @@ def follow(options: FollowOptions) -> int:
     are judged is decided by a hash of their ids; each row keeps for how many events it stands, so
     that rates are those of the traffic. Bars are those of the eval file's gates: an alarm is raised
     when a rate has fallen below its bar, or a mean count has risen above its max; false alarms stay
-    below 5 % however long it looks.
+    below 5% however long it looks.
     Ctrl-C or SIGTERM ends it. Exit codes: 0 no alarm, 1 could not run, 2 usage, 4 alarm.
     """
     follower, raised, away = options.follower(), False, None

@@ -116,7 +116,7 @@ def describe_difference(gate: GateResult) -> Message:
 
 
 def _points(gate: GateResult) -> Message:
-    """ "worse by 4.1 points (95 % −7.0…−1.2), 212 shared rows"."""
+    """ "worse by 4.1 points (95% −7.0…−1.2), 212 shared rows"."""
     shared = plural("{count:,} shared row", "{count:,} shared rows", gate.rows - gate.missing)
     if not gate.same_judge:
         shared = Message("{shared}, by another judge", shared=shared)
@@ -128,7 +128,7 @@ def _points(gate: GateResult) -> Message:
             shared=shared,
         )
     return Message(
-        "{name}: {differs} by {points:.1f} points ({level:.0f} % {lower}…{upper}), {shared}",
+        "{name}: {differs} by {points:.1f} points ({level:.0f}% {lower}…{upper}), {shared}",
         name=gate.name,
         differs=_differs(gate.value),
         points=abs(100 * gate.value),

@@ -13,7 +13,7 @@ from adjudge.domain.vote import Vote
 
 YES, NO = "Yes", "No"
 SURE = -3.5
-"""Log-odds below which a sentence is surely unsupported: there 85 % of such sentences were, on a
+"""Log-odds below which a sentence is surely unsupported: there 85% of such sentences were, on a
 part of AttributionBench that nothing else is measured with.
 """
 DOUBTFUL = 0.0

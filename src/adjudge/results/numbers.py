@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from adjudge.messages import Message, term
 
@@ -39,8 +39,10 @@ def short_figure(value: float) -> Message:
     return Message("{value:g}", value=float(value))
 
 
-def percent(share: float) -> Message:
+def percent(share: float, digits: Literal[0, 1] = 0) -> Message:
     """A share in percent: 67%, or 67 % in Russian."""
+    if digits:
+        return term("percent", "{share:.1f}%", share=100 * float(share))
     return term("percent", "{share:.0f}%", share=100 * float(share))
 
 

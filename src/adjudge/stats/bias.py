@@ -63,8 +63,8 @@ def positional_bias(results: Iterable[Result], level: float = 0.05) -> BiasRepor
 
     The items are taken as independent, and their mean excess as normal (Student's t). Excesses are
     skewed, which few items do not even out. Simulated with a judge that errs in a fifth of its
-    votes, at level 0.05: noise is called bias in 2 to 4 % of runs over 30 to 200 items; an excess
-    of 0.09 lies outside its interval in 7 % of runs over 30 items, in 5 % over 100.
+    votes, at level 0.05: noise is called bias in 2 to 4% of runs over 30 to 200 items; an excess
+    of 0.09 lies outside its interval in 7% of runs over 30 items, in 5% over 100.
     """
     return bias_of_rates([_item(result.votes) for result in results], level)
 

@@ -35,7 +35,7 @@ class Difference:
     p_value: float | None
     """Of a difference as large as this between runs that are equally good; two-sided."""
     smallest: float | None
-    """The smallest difference that as many rows as these would show in 80 % of comparisons."""
+    """The smallest difference that as many rows as these would show in 80% of comparisons."""
     units: int
     """Rows, or clusters of rows, that are independent."""
     freedom: int = 0

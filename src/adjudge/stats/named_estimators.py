@@ -1,6 +1,6 @@
 """Two corrections that readers know by name, for printing beside the default.
 
-Measured over 36 settings at a nominal 95 %: PPI++ holds the true rate in as few as 53 % of draws
+Measured over 36 settings at a nominal 95%: PPI++ holds the true rate in as few as 53% of draws
 (rates near 1, few labels); Rogan and Gladen's holds it everywhere, with an interval that a weak
 judge makes several times wider than the labels alone.
 """

@@ -42,7 +42,7 @@ def traffic_document(folder: Path, language: str = "en") -> Document:
         notes=[
             Message(
                 "Rates are those of all events over the last {window} days, not those of the "
-                "sample; bars are 95 % intervals.",
+                "sample; bars are 95% intervals.",
                 window=_WINDOW,
             ),
             Message(
@@ -75,7 +75,7 @@ def _part(
         headings=[
             Message("day"),
             Message("rate"),
-            Message("95 % interval"),
+            Message("95% interval"),
             Message("rows"),
             Message("events"),
         ],

@@ -96,7 +96,7 @@ class Plan:
         wanted, level = self.settings, f"{100 * self.settings.level:g}"
         if self.what == "rate":
             return Message(
-                "{labels} labels, drawn at random among {rows} rows: the {level} % interval "
+                "{labels} labels, drawn at random among {rows} rows: the {level}% interval "
                 "of a rate of {rate:g} is then {width:g} wide or less.",
                 labels=self.labels,
                 rows=self.rows,
@@ -106,7 +106,7 @@ class Plan:
             )
         if self.what == "gate":
             return Message(
-                "{rows} rows: a gate at {bar:g} is then decided at {level} % in {power:g} of runs "
+                "{rows} rows: a gate at {bar:g} is then decided at {level}% in {power:g} of runs "
                 "with a true rate of {rate:g}.",
                 rows=self.rows,
                 bar=wanted.bar,
@@ -116,7 +116,7 @@ class Plan:
             )
         return Message(
             "{rows} rows, answered by both systems: rates of {rate:g} and {other:g} are then told "
-            "apart at {level} % in {power:g} of comparisons.",
+            "apart at {level}% in {power:g} of comparisons.",
             rows=self.rows,
             rate=wanted.rate,
             other=round(wanted.rate + (wanted.difference or 0.0), 9),

@@ -26,7 +26,7 @@ def attack_document(report: AttackReport, language: str) -> Document:
                 "A row is moved when it has a better verdict under attack (by a control: another "
                 "one). “Beyond noise” is the share of rows moved less the share that a second "
                 "asking of the same rows moves; "
-                "intervals at {level:.0f} %, p-values held for all families together (Holm).",
+                "intervals at {level:.0f}%, p-values held for all families together (Holm).",
                 level=100 * report.level,
             )
         ],

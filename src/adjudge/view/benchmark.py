@@ -9,7 +9,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from adjudge.messages import Message, join, plural, render, term
-from adjudge.results.numbers import figure, limits, short_figure
+from adjudge.results.numbers import figure, limits, percent, short_figure
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
 from adjudge.view.plane import Axis, LineAcross, Point, axis, plane
@@ -30,7 +30,7 @@ def _share(one: Estimate) -> str:
 
 
 def _percent(one: Estimate) -> str:
-    return _NOTHING if one.value is None else Message("{share:.1f} %", share=100 * one.value)
+    return _NOTHING if one.value is None else percent(one.value, 1)
 
 
 def _failed(one: BenchedJudge) -> Message:
@@ -261,7 +261,7 @@ def intervals_message(found: Benchmark) -> Message:
     """How sure the intervals are, and how they were made."""
     draws = found.settings.agreement.draws
     return Message(
-        "Intervals at {level:.0f} %; those of kappa and confidence by drawing rows anew, {count} "
+        "Intervals at {level:.0f}%; those of kappa and confidence by drawing rows anew, {count} "
         "times with seed {seed}",
         level=100 * found.settings.level,
         count=draws.count,

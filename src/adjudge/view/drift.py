@@ -27,7 +27,7 @@ def drift_document(report: DriftReport, title: str, language: str = "en") -> Doc
         notes=[
             Message(
                 "Evidence is an e-value: a judge that has not changed reaches the bar in at most "
-                "5 % of histories, however often one looks."
+                "5% of histories, however often one looks."
             )
         ],
     )

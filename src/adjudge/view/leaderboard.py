@@ -92,7 +92,7 @@ def _render(
 def _about(board: Leaderboard) -> Message:
     """What the ranking rests on."""
     return Message(
-        "{contests} contests on {rows} rows, judged by {judge}. Intervals at {level:.0f} %, "
+        "{contests} contests on {rows} rows, judged by {judge}. Intervals at {level:.0f}%, "
         "prompts drawn {draws} times with seed {seed}.",
         contests=board.contests,
         rows=board.rows,

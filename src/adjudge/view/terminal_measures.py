@@ -24,7 +24,7 @@ def measure_tables(
         Message("measure"),
         term("measure", "of"),
         Message("mean"),
-        Message("95 % interval"),
+        Message("95% interval"),
         term("measure", "rows"),
         Message("without a number"),
     )

@@ -136,7 +136,7 @@ def _tables(report: Report, screen: Screen, *, single: bool) -> Iterator[Table]:
 def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Table:
     """A line each; ``named``: with the judge, since there are several."""
     table = screen.table((Message("criterion"),), gap=3)
-    for heading in (Message("result"), Message("95 % interval"), term("measure", "rows")):
+    for heading in (Message("result"), Message("95% interval"), term("measure", "rows")):
         table.add_column(screen.render(heading), no_wrap=True)
     table.add_column(screen.render(Message("verdicts")))
     for one in sections:
@@ -171,7 +171,7 @@ def _systems(found: ContestSummary, screen: Screen) -> Table:
         Message("ties"),
         Message("losses"),
         Message("win rate"),
-        Message("95 % interval"),
+        Message("95% interval"),
     )
     table = screen.table(headings)
     for one in found.systems:
@@ -213,7 +213,7 @@ def _dimensions(summary: RagSummary, screen: Screen, system: str) -> Table:
         "",
         screen.line(figure(overall.mean), "bold"),
         f"{overall.scored}/{overall.attempted}",
-        Message("95 % interval: {limits}", limits=limits(overall.interval))
+        Message("95% interval: {limits}", limits=limits(overall.interval))
         if overall.interval
         else Message("no interval: fewer than 8 scored rows"),
     )

@@ -227,7 +227,7 @@ def templates(language: str) -> jinja2.Environment:
         language=language,
         number=lambda value, digits=2: say(figure(value, digits)),
         signed=lambda value: f"{'+' if value > 0 else ''}{say(figure(value, 3))}",
-        share=lambda value: say(percent(float(value))),
+        share=lambda value, digits=0: say(percent(float(value), digits)),
         asset=_asset_address,
         cited=cited_html,
         step_link=_step_link,

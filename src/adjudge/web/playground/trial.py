@@ -331,7 +331,7 @@ def changed_by(
     if estimate.lower is None or estimate.upper is None:
         return join("; ", (said, estimate.reason or ""))
     return Message(
-        "{said}; difference {value:+.3f}, from {lower:+.3f} to {upper:+.3f} at {level:.3g} %",
+        "{said}; difference {value:+.3f}, from {lower:+.3f} to {upper:+.3f} at {level:.3g}%",
         said=said,
         value=estimate.value,
         level=100 * level,
