@@ -372,7 +372,7 @@ class AskedQueue(NamedTuple):
     """Which rows a form asks for."""
 
     queue: Queue
-    count: int
+    rows: int
     overlap: int | None
     by: str
 
