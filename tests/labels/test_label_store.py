@@ -7,6 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -124,6 +125,18 @@ def test_a_label_that_was_taken_back_draws_nothing(store: LabelStore) -> None:
     store.withdraw(label(design="random", seed=4))
     store.add(label(design="chosen"))
     assert [one.design for one in store.current()] == ["chosen"]
+
+
+def test_what_an_annotator_says_while_a_label_is_drawn_anew_stands(store: LabelStore) -> None:
+    kept, taken_back, changed = (
+        label(text, design="random_within_verdict", at=1.0) for text in "abc"
+    )
+    store.add(kept, taken_back, changed)
+    store.withdraw(taken_back)
+    store.add(replace(changed, option="FAIL", at=2.0))
+    store.draw_anew(*(replace(one, design="random") for one in (kept, taken_back, changed)))
+    found = {one.row: (one.design, one.option) for one in store.current()}
+    assert found == {kept.row: ("random", "PASS"), changed.row: ("random_within_verdict", "FAIL")}
 
 
 def test_the_first_draw_is_the_draw_of_all(store: LabelStore) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,9 @@ import pytest
 from adjudge.domain.label import Answer
 from adjudge.errors import RunError, SetupError
 from adjudge.labels.people import KEPT_FOR, Assignment, People
-from adjudge.labels.scales import label_scale
-from adjudge.labels.session import Annotator, Labelling, assign_rows, draw_rows, labelling
+from adjudge.labels.session import Annotator, Labelling, assign_rows, labelling
 from adjudge.labels.store import LabelStore
-from adjudge.ledger.file import LABEL_FILES
+from adjudge.ledger.file import LABEL_FILES, PEOPLE
 from adjudge.trust.calibration import calibrate_run
 from support.labels import identity, judged
 
@@ -86,27 +87,29 @@ def test_the_labels_of_one_of_them_correct_the_number_as_a_random_sample_does(
     assert found.count == 20
 
 
-def test_a_row_drawn_with_a_chance_of_its_own_counts_as_random_when_all_before_it_are_labelled(
-    tmp_path: Path,
+@pytest.mark.parametrize("before", ["carol", "ann"])
+def test_a_row_drawn_with_a_chance_of_its_own_counts_as_random_where_it_is_in_a_share(
+    tmp_path: Path, before: str
 ) -> None:
-    """Else the sample would hold a row for its doubt, beside others that nobody labelled yet."""
+    """Else the sample would hold a row for its doubt, or lack it for that. What somebody leaves out
+    does not keep the rows behind it from the sample.
+    """
     run = judged(tmp_path / "run", texts(40), third_fails)
-    order = [one.identity for one in draw_rows(LabelStore(run), label_scale(run, None), ANN).rows]
-    work = labelling(run, Annotator("carol", queue="random-stratified", count=12))
+    work = labelling(run, Annotator(before, queue="random-stratified", count=12))
     while shown := work.next():
         work.answer(shown, Answer(option="PASS"))
     assign_rows(run, Assignment(people=("ann", "bob"), count=40))
-    rows_of(run, "ann")
-    labels = {one.row: one.design for one in LabelStore(run).current()}
-    missing = next(place for place, row in enumerate(order) if row not in labels)
-    designs = [
-        {labels[row] for row in part if row in labels}
-        for part in (order[:missing], order[missing:])
-    ]
-    assert designs == [{"random"}, {"random", "random_weighted"}]
-    rows_of(run, "bob")
-    labelling(run, Annotator("bob")).next()
-    assert {one.design for one in LabelStore(run).current()} == {"random"}
+    ann = labelling(run, Annotator("ann"))
+    assert ann.assigned and len(ann.assigned.rows) == 20
+    if shown := ann.next():
+        ann.skip(shown)
+    while shown := ann.next():
+        ann.answer(shown, Answer(option="PASS"))
+    drawn = {one.row for one in LabelStore(run).current() if one.design == "random"}
+    assert drawn == {*ann.assigned.rows}
+    for name in ("ann", "bob"):
+        rows_of(run, name)
+    assert {one.design for one in LabelStore(run).current() if one.is_done} == {"random"}
 
 
 def test_new_rows_are_dealt_too_and_nobody_loses_theirs(tmp_path: Path) -> None:
@@ -147,7 +150,10 @@ def test_who_is_not_named_is_refused_with_the_names(tmp_path: Path) -> None:
     [
         ({"people": ()}, "name at least one person"),
         ({"people": ("ann", "ann")}, "each person once"),
+        ({"people": ("ann", "Ann")}, "each person once"),
         ({"people": ("ann", " bob")}, "' bob' cannot be a person's name"),
+        ({"people": ("ann\nbob: 9 of 9",)}, "cannot be a person's name"),
+        ({"people": ("\u202eann",)}, "cannot be a person's name"),
         ({"people": ("ann",), "per_row": 2}, "from 1 to 1, not 2"),
         ({"people": ("ann",), "queue": "failed"}, "the queue failed cannot be assigned"),
     ],
@@ -173,6 +179,8 @@ def test_rows_before_somebody_are_known_to_all_and_free_after_a_while(
     monkeypatch.setattr("adjudge.labels.people.time.time", lambda: 2**40)
     assert People(run).take("dates", "zoe", held, 2) == held
     assert KEPT_FOR < 2**20
+    monkeypatch.undo()
+    assert People(run).take("dates", "ann", held, 2) == held, "the clock was set back"
 
 
 def test_many_at_once_never_have_the_same_row(tmp_path: Path) -> None:
@@ -190,7 +198,43 @@ def test_many_at_once_never_have_the_same_row(tmp_path: Path) -> None:
     for thread in threads:
         thread.join()
     times = Counter(one.row for one in LabelStore(run).history())
-    assert set(times.values()) == {1} and len(times) >= 22
+    assert set(times.values()) == {1} and len(times) == 24
+
+
+def test_a_row_that_is_labelled_while_another_is_chosen_is_not_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bob labels his row and lets go of it after ann has seen which rows are open, and before she
+    takes one.
+    """
+    run = judged(tmp_path / "run", texts(6), third_fails)
+    ann, bob = (labelling(run, Annotator(name, overlap=0)) for name in ("ann", "bob"))
+    shown, take = bob.next(), People.take
+    assert shown is not None
+
+    def taken(people: People, criteria: str, who: str, rows: list[str], count: int) -> list[str]:
+        if who == "ann" and not list(LabelStore(run).current()):
+            bob.answer(shown, Answer(option="PASS"))
+            bob.next()
+        return take(people, criteria, who, rows, count)
+
+    monkeypatch.setattr(People, "take", taken)
+    mine = [one.queued.identity for one in ann.upcoming()]
+    assert len(mine) == 2 and shown.queued.identity not in mine
+
+
+def test_undo_takes_back_what_was_said_last_also_after_rows_were_drawn_anew(tmp_path: Path) -> None:
+    run, said = judged(tmp_path / "run", texts(40), third_fails), []
+    carol = labelling(run, Annotator("carol", queue="random-stratified", count=12))
+    while shown := carol.next():
+        said.append(carol.answer(shown, Answer(option="PASS")).row)
+    ann = labelling(run, ANN)
+    for _ in range(20):
+        if shown := ann.next():
+            ann.answer(shown, Answer(option="PASS"))
+    assert "random" in {one.design for one in LabelStore(run).current(annotator="carol")}
+    back = [label.row for label in (carol.undo(), carol.undo(), carol.undo()) if label]
+    assert back == said[:-4:-1]
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
@@ -198,3 +242,30 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
     (run / "people.sqlite").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(RunError, match="symbolic link"):
         People(run).take("dates", "ann", ["r"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"people": [1, 2], "count": "many"}',
+        '{"people": ["ann"], "overlap": "x"}',
+        '{"people": ["ann"], "queue": "foo"}',
+        '{"people": ["ann"], "by": 5}',
+        "[" * 10**5,
+    ],
+)
+def test_what_somebody_else_wrote_of_people_is_refused_with_the_way_out(
+    tmp_path: Path, text: str
+) -> None:
+    People(tmp_path).assign("dates", Assignment(people=("ann",)), [], 0)
+    with closing(sqlite3.connect(tmp_path / PEOPLE)) as connection, connection:
+        connection.execute("UPDATE assignments SET assignment = ?", (text,))
+    for ask in (People(tmp_path).progress, lambda: People(tmp_path).assignment("dates")):
+        with pytest.raises(RunError, match=r"people\.sqlite holds no readable assignment"):
+            ask()
+
+
+def test_a_damaged_file_of_people_says_that_no_label_is_in_it(tmp_path: Path) -> None:
+    (tmp_path / PEOPLE).write_bytes(b"garbage" * 300)
+    with pytest.raises(RunError, match="put it aside and assign the rows again; no label"):
+        People(tmp_path).progress()

@@ -151,6 +151,42 @@ def test_labels_stand_in_the_grid_and_a_row_says_which_words_differ(tmp_path: Pa
         assert page.get(link.replace("%3A1%3A", "%3A7%3A")).status == 400
 
 
+def test_words_that_differ_are_those_of_every_text_whatever_it_is(tmp_path: Path) -> None:
+    critic = AspectCritic("Fine?", model(lambda _: "PASS"), name="fine", max_repairs=0)
+    texts = {
+        "was": {"response": "<b>да</b>\r\n\u202eнет", "pages": ["one", "two"], "old": "x"},
+        "now": {"response": "<i>да</i>\r\n\u202eнет", "pages": ["one", "three"], "late": "y"},
+    }
+    repeated = {"was": "a " * 2_990, "now": "b " + "a " * 2_989}
+    for name, fields in texts.items():
+        rows = [Instance(fields, "r0"), Instance({"response": repeated[name]}, "r1")]
+        rows += [Instance({"response": f"{name} " * 50_000}, "r2")]
+        critic.evaluate(rows, run=tmp_path / name)
+    with served(tmp_path) as page:
+        cells = [f"cell={page.run(name)[5:]}:{{row}}:AspectCritic" for name in ("was", "now")]
+        address = "/compare/row?" + "&".join(cells)
+        found = page.data(address.format(row=1))
+        (_, now) = found["runs"]
+        assert {one["field"]: one["parts"] for one in now["texts"]} == {
+            "response": [
+                ["gone", "<b>да</b>"],
+                ["new", "<i>да</i>"],
+                ["same", "\r\n\u202eнет"],
+            ],
+            "pages": [["same", "one\n\n"], ["gone", "two"], ["new", "three"]],
+            "old": [["gone", "x"]],
+            "late": [["new", "y"]],
+        }
+        assert [one["name"] for one in found["fields"]] == ["response", "pages", "old"]
+        assert "<i>да" not in page.get(address.format(row=1)).text
+        (_, now) = page.data(address.format(row=2))["runs"]
+        assert (
+            "".join(text for kind, text in now["texts"][0]["parts"] if kind != "gone")
+            == (repeated["now"])
+        )
+        assert "too long to be compared" in page.get(address.format(row=3)).text
+
+
 def test_two_are_the_page_of_two_and_others_are_held_back(page: Page) -> None:
     two = page.get(_address(page, "second", "first"))
     assert two.status == 303

@@ -7,13 +7,16 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from adjudge import AspectCritic, Instance
+from adjudge import AspectCritic, DirectJudge, Instance, MultiCriteria
+from adjudge.aio.side_process import SideProcess
+from adjudge.domain.criteria import yes_no_criteria
 from adjudge.ledger.columns import KnownColumns
 from adjudge.ledger.conditions import WrongCondition, read_condition
 from adjudge.rag import RagEvaluator
@@ -204,6 +207,7 @@ def test_a_pattern_that_cannot_be_read_or_takes_too_long_is_said_at_its_place(
     for where, place, says in (
         ("text ~ /a(b/", 9, "cannot be read: missing )"),
         ("text ~ /a{99999999999}/", 8, "cannot be read"),
+        ("text ~ /(?a)(?u)x/", 8, "cannot be read: ASCII and UNICODE"),
         ("id = /a/", 5, "follow ~ or !~"),
         ("score < /1/", 8, "follow ~ or !~"),
         ("text ~ /a b", 10, "expected and, or, or the end"),
@@ -216,6 +220,8 @@ def test_a_pattern_that_cannot_be_read_or_takes_too_long_is_said_at_its_place(
         ), answer.json()["wrong"]
     monkeypatch.setattr("adjudge.reading.patterns.SECONDS", 0.3)
     where = "row = 3 or response ~ /^(.|.)*;$/"
+    slow_to_read = page.get(f"{run}?where={quote('text ~ /' + '[Ѐ-￿]' * 180 + '/')}")
+    assert (slow_to_read.status, "cannot tell which rows" in slow_to_read.text) == (400, True)
     for more in ("", "&sort=verdict", "&part=list"):
         address = f"{run}?where={quote(where)}{more}"
         answer = page.get(address, accept="application/json")
@@ -227,6 +233,45 @@ def test_a_pattern_that_cannot_be_read_or_takes_too_long_is_said_at_its_place(
     assert page.get(f"{run}/rows.csv?where={quote(where)}").status == 400
     assert page.get(f"{run}/these/label?where={quote(where)}").status == 400
     assert _ids(page, run, "response ~ /^row 3 /") == ["r3"], "the next one is matched again"
+
+
+def test_a_matcher_that_is_killed_is_not_called_slow(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, where = page.run("dates"), quote("response ~ /row/")
+    gone = SideProcess(lambda: [sys.executable, "-c", "print()"], shows_errors=False)
+    with monkeypatch.context() as patched:
+        patched.setattr("adjudge.reading.patterns._MATCHER", gone)
+        answer = page.get(f"{run}?where={where}", accept="application/json")
+    assert (answer.status, answer.json()["rows"]) == (400, [])
+    assert "was stopped: ask again" in answer.json()["wrong"]["why"]
+    assert len(_ids(page, run, "response ~ /row/")) == 60
+
+
+def test_texts_that_sqlite_cannot_read_are_listed_and_found(tmp_path: Path) -> None:
+    texts = {"nul": "before\0behind", "half": "half \ud83d a smile", "both": ["x", "\0y\udc00"]}
+    rows = [Instance({"response": "r", "said": said}, id) for id, said in texts.items()]
+    rows += [Instance({"response": "half \ud83d without an id"})]
+    kind, short = (replace(yes_no_criteria(f"Is it {one}?"), name=one) for one in ("kind", "short"))
+    DirectJudge(model(lambda _: "Yes")).evaluate_multi_criteria(
+        rows, MultiCriteria([kind, short]), run=tmp_path / "run"
+    )
+    with served(tmp_path) as page:
+        run = page.run("run")
+        assert _ids(page, run, "") == ["nul", "half", "both", None]
+        for where, wanted in {
+            "said ~ BEHIND": ["nul"],
+            "said ~ /behind$/": ["nul"],
+            r"said ~ /\x00[by]/": ["nul", "both"],
+            "said ~ smile": ["half"],
+            r"text ~ /\ud83d/": ["half", None],
+            "said = x": ["both"],
+            "said > b and said < c": ["nul", "both"],
+            "not said": [None],
+        }.items():
+            assert _ids(page, run, where) == wanted, where
+        assert [one["id"] for one in page.data(f"{run}?q=behind")["rows"]] == ["nul"]
+        assert page.get(f"{run}/row/7").status == 200
 
 
 def test_a_text_that_comes_late_has_a_name_too(tmp_path: Path) -> None:

@@ -269,13 +269,13 @@ def test_what_people_said_stands_in_the_list_and_filters_it(page: Page) -> None:
     assert first["people"]["said"][0]["answer"] != first["verdict"]
     row = page.data(f"{run}/row/{differing[0]}")["chosen"]["people"]
     assert row == first["people"]
-    assert "✗ people differ" in page.get(f"{run}/row/{differing[0]}").text
+    assert "✗ people disagree with the judge: " in page.get(f"{run}/row/{differing[0]}").text
     assert page.get(f"{run}?people=strange").status == 400
 
 
 def test_what_people_said_is_not_sent_to_those_who_label(page: Page) -> None:
     shown = page.get(f"{page.run('dates')}/label?annotator=dora").text
-    assert "people differ" not in shown
+    assert "people disagree" not in shown
     assert "people agree" not in shown
 
 

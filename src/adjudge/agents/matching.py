@@ -151,7 +151,7 @@ class ValueComparison:
     def matches(  # noqa: PLR0911 - one for each kind
         self, wanted: Matcher, value: JsonValue, path: str = ""
     ) -> bool:
-        """Whether ``value`` is what is wanted; TooLong where a regular expression cannot tell."""
+        """Whether ``value`` is what is wanted; CannotMatch where nobody can tell."""
         match wanted:
             case Is(exact):
                 return self.normal(exact, path) == self.normal(value, path)

@@ -23,7 +23,7 @@ from adjudge.domain.numbers import number_of
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message, join
-from adjudge.reading.patterns import TooLong
+from adjudge.reading.patterns import CannotMatch
 from adjudge.reading.values import Place
 
 PartKind = Literal[
@@ -741,7 +741,7 @@ def _measure(name: str, case: RuleCase) -> RuleResult:
         value, parts = RULES[name].find(case)
     except Unmeasurable as error:
         return RuleResult(name, None, error.message, untold=isinstance(error, Untold))
-    except TooLong as error:
+    except CannotMatch as error:
         return RuleResult(name, None, error.message)
     except RecursionError:
         return RuleResult(name, None, Message("the arguments are nested too deep to be compared"))

@@ -17,7 +17,7 @@ from adjudge.checks.words import short
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message
-from adjudge.reading.patterns import TooLong, find_all
+from adjudge.reading.patterns import CannotMatch, find_all
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
@@ -51,7 +51,7 @@ def problem_with(arguments: JsonObject | str, schema: JsonObject) -> Message | N
         ) from error
     except RecursionError as error:
         raise SchemaProblem("it is nested too deep to be read") from error
-    except TooLong as error:
+    except CannotMatch as error:
         raise SchemaProblem(error.message) from error
     if found is None:
         return None

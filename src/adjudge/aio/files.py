@@ -17,7 +17,7 @@ from adjudge.messages import reason_of
 
 PART = ".part"
 """How the names of files that are still being written end."""
-_PAUSE = 0.2
+_PAUSE = 0.02
 
 
 @contextmanager

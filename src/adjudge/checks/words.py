@@ -12,7 +12,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.span import Span
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.reading.patterns import TooLong, find_all
+from adjudge.reading.patterns import CannotMatch, find_all
 from adjudge.reading.types import Flag, Many, Text, key
 
 _FIELD = "Instead of a text: the field of the row that holds it."
@@ -181,7 +181,7 @@ class Regex(Check):
     def look(self, text: str, row: Instance) -> Observation:  # noqa: ARG002 - the text decides
         try:
             found = find_all(self.pattern, self._flags, text, whole=self.whole)
-        except TooLong as error:
+        except CannotMatch as error:
             return Observation(None, error.message)
         if not found:
             return Observation(False, Message("nothing matches"))

@@ -30,9 +30,15 @@ from adjudge.ledger.file import (
     refuse_links,
     refuse_strange_schema,
 )
+from adjudge.messages import Message
 
 KEPT_FOR = 600.0
-"""Seconds after which a row that was left lying goes to somebody else."""
+"""Seconds after which a row that was left lying goes to somebody else, and by which the clock may
+be set back.
+"""
+_DAMAGED = Message(
+    "it is damaged: put it aside and assign the rows again; no label is kept in this file"
+)
 _VERSION = 1
 _LONGEST_NAME = 100
 
@@ -59,7 +65,7 @@ class Assignment:
                     name=name,
                     most=_LONGEST_NAME,
                 )
-        if not self.people or len(set(self.people)) < len(self.people):
+        if not self.people or len({one.casefold() for one in self.people}) < len(self.people):
             raise SetupError("name at least one person, and each person once")
         if not 1 <= self.per_row <= len(self.people):
             raise SetupError(
@@ -67,7 +73,7 @@ class Assignment:
                 per_row=self.per_row,
                 people=len(self.people),
             )
-        if not is_drawn(self.queue):
+        if self.queue not in QUEUES or not is_drawn(self.queue):
             raise SetupError(
                 "rows of the queue {queue} cannot be assigned: use {drawn}",
                 queue=self.queue,
@@ -102,7 +108,7 @@ class People:
         """
         now = time.time()
         with self._writing() as connection:
-            connection.execute("DELETE FROM held WHERE since < ?", (now - KEPT_FOR,))
+            connection.execute("DELETE FROM held WHERE abs(since - ?) > ?", (now, KEPT_FOR))
             held = connection.execute(
                 "SELECT annotator, row FROM held WHERE criteria = ?", (criteria,)
             ).fetchall()
@@ -198,7 +204,8 @@ class People:
         seed: int,
     ) -> None:
         """Give rows that nobody has yet to people; those that left the queue unlabelled are
-        nobody's any more.
+        nobody's any more. In the queue random also rows that were labelled with a chance of their
+        own: without them nobody's share would be a random sample.
         """
         query = "SELECT row, annotator FROM assigned WHERE criteria = ?"
         known = connection.execute(query, (criteria,)).fetchall()
@@ -207,7 +214,8 @@ class People:
             return
         done: dict[str, set[str]] = {}
         for one in self._labels(criteria):
-            done.setdefault(one.row, set()).add(one.annotator)
+            if one.design != "random_weighted" or assignment.queue != "random":
+                done.setdefault(one.row, set()).add(one.annotator)
         connection.executemany(
             "DELETE FROM assigned WHERE criteria = ? AND row = ?",
             [(criteria, row) for row in dealt - wanted - done.keys()],
@@ -236,14 +244,14 @@ class People:
         if not self._path.exists():
             yield None
             return
-        with reported(self._path), connect(self._path, writable=False) as connection:
+        with reported(self._path, _DAMAGED), connect(self._path, writable=False) as connection:
             yield connection if self._is_made(connection) else None
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         refuse_links(self._folder, LABEL_FILES)
         with (
-            reported(self._path),
+            reported(self._path, _DAMAGED),
             locked(self._folder / LABELS_LOCK),
             connect(self._path, lasting=False) as connection,
         ):
@@ -297,10 +305,14 @@ def _choose(
 
 
 def _assignment(text: str, path: Path) -> Assignment:
+    """What ``assign`` wrote, or somebody else, who may have written anything."""
     try:
         found = json.loads(text)
-        return Assignment(**{**found, "people": tuple(found["people"])})
-    except (TypeError, ValueError, KeyError, SetupError) as error:
+        made = Assignment(**{**found, "people": tuple(map(str, found["people"]))})
+        if [*map(type, vars(made).values())] != [tuple, int, int, str, int, str]:
+            raise TypeError(text)
+        return made
+    except (TypeError, ValueError, KeyError, RecursionError, SetupError) as error:
         raise RunError(
             "{path} holds no readable assignment: move it away and assign the rows again",
             path=path.name,

@@ -151,7 +151,7 @@ class Labelling:
         """The row to label now and those after it, as far as there are any."""
         own, others = self._labelled()
         if self._who.queue == "random":
-            self._take_over(own | others)
+            self._take_over(own if self.assigned else own | others)
         skipped = {label.row for label in self.labels(self._who.name) if label.state == "skipped"}
         left = sorted(
             (one for one in self._open(own, others) if one not in self._passed),
@@ -291,10 +291,16 @@ class Labelling:
 
     def _take_over(self, labelled: Container[str]) -> None:
         """Rows that were labelled when they were drawn with a chance of their own: where all rows
-        before them in the random order are labelled, they are in the random sample now, and asked
-        no more.
+        before them in the random order, or in the annotator's share of it, are labelled or were
+        left out, they are in the random sample now, and asked no more.
         """
-        before = set(takewhile(labelled.__contains__, self._plan))
+        left_out = {
+            label.row
+            for label in self.labels()
+            if label.state == "skipped" and label.design != "random_weighted"
+        }
+        order = (one for one in self._plan if not self.assigned or one in self.assigned.rows)
+        before = set(takewhile(lambda one: one in labelled or one in left_out, order))
         drawn = [
             replace(label, design="random", drawn_under=None, drawn_by=None, chance=None)
             for label in self.labels()
@@ -303,7 +309,7 @@ class Labelling:
             and self._plan[label.row].design == "random"
         ]
         if drawn:
-            self._store.add(*drawn)
+            self._store.draw_anew(*drawn)
 
     def _labelled(self) -> tuple[set[str], set[str]]:
         """Rows that this annotator labelled, and rows that others did. A row that was only looked

@@ -48,7 +48,15 @@ _WHICH = (
 )
 _SELECT = f"SELECT {_NAMES}, checksum FROM labels WHERE {_WHICH}"  # noqa: S608 - names of ours
 _ADD_DRAW = "INSERT OR IGNORE INTO draws (criteria, seed, drawn_at) VALUES (?, ?, ?)"
+_SAID = (
+    "(SELECT min(said.number) FROM labels AS said WHERE said.criteria = labels.criteria AND "
+    "said.row = labels.row AND said.annotator = labels.annotator AND said.at = labels.at)"
+)
+"""The place of a label among all, or of the one that it repeats."""
 _OF_EACH_ROW = "ORDER BY criteria, row, annotator, number"
+
+
+_DAMAGED = Message("it is damaged: put it aside and import the labels from an export")
 
 
 @dataclass(frozen=True)
@@ -95,6 +103,20 @@ class LabelStore:
         rows = [_row(label) for label in labels]
         with self._writing() as connection:
             connection.executemany(_ADD, rows)
+
+    def draw_anew(self, *labels: Label) -> None:
+        """Append labels that say what stands, of rows that count as drawn in another way by now.
+        Where their annotator has said something else meanwhile, that stands.
+        """
+        last = (
+            "SELECT at FROM labels WHERE criteria = ? AND row = ? AND annotator = ? "
+            "ORDER BY number DESC LIMIT 1"
+        )
+        with self._writing() as connection:
+            for one in labels:
+                about = (one.criteria, one.row, one.annotator)
+                if connection.execute(last, about).fetchone() == (one.at,):
+                    connection.execute(_ADD, _row(one))
 
     def current(self, criteria: str | None = None, annotator: str | None = None) -> Iterator[Label]:
         """What each annotator says of each row: the last label counts, and one that was withdrawn
@@ -145,7 +167,7 @@ class LabelStore:
 
     def last(self, criteria: str, annotator: str, *, chosen: bool = False) -> Label | None:
         """The annotator's newest label that stands, of rows that were drawn or of chosen ones: what
-        undo takes back.
+        undo takes back. One that was drawn anew is as old as what was said.
         """
         newest = (
             "number IN (SELECT max(number) FROM labels GROUP BY criteria, row, annotator) AND "
@@ -153,7 +175,7 @@ class LabelStore:
         )
         which = f"{newest} AND design {'=' if chosen else '<>'} 'chosen'"
         return next(
-            self._read(f"{_SELECT} AND {which} ORDER BY number DESC LIMIT 1", criteria, annotator),
+            self._read(f"{_SELECT} AND {which} ORDER BY {_SAID} DESC LIMIT 1", criteria, annotator),
             None,
         )
 
@@ -379,8 +401,8 @@ def _label(row: Sequence[object]) -> Label:
 
 
 @contextmanager
-def reported(path: Path) -> Iterator[None]:
-    """What happened to a file of labels, and what to do."""
+def reported(path: Path, damaged: Message = _DAMAGED) -> Iterator[None]:
+    """What happened to a file of labels, and what to do; ``damaged``: where it cannot be read."""
     try:
         yield
     except sqlite3.Error as error:
@@ -400,7 +422,7 @@ def reported(path: Path) -> Iterator[None]:
         ):
             advice = Message("see that the file and its folder can be read and written")
         else:
-            advice = Message("it is damaged: put it aside and import the labels from an export")
+            advice = damaged
         raise RunError(
             "the labels {path}: {error}; {advice}", path=path, error=error, advice=advice
         ) from error

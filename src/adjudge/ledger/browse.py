@@ -28,12 +28,14 @@ from adjudge.ledger.columns import (
     AS_NUMBER,
     CASEFOLD,
     NUMBERS,
+    TEXT_FITS,
     SortKey,
     number_columns,
     read_number,
 )
 from adjudge.ledger.conditions import Condition
 from adjudge.ledger.row_groups import RowJudgment, row_group
+from adjudge.ledger.row_texts import add_text_functions
 from adjudge.ledger.rows import LARGEST
 from adjudge.ledger.text_matcher import TextMatcher
 from adjudge.reading.json_begin import begin_object
@@ -66,9 +68,7 @@ _MOST_BEGINNINGS = 8
 _BETWEEN = " | "
 """Stands between the beginnings of compared responses."""
 _HAS_WORDS = (
-    f"(instr({CASEFOLD}(coalesce(id, '')), :words) OR "  # noqa: S608 - texts of ours
-    f"EXISTS (SELECT 1 FROM json_tree(instance) WHERE type = 'text' "
-    f"AND instr({CASEFOLD}(value), :words)))"
+    f"(instr({CASEFOLD}(coalesce(id, '')), :words) OR {TEXT_FITS}('~', :words, instance, NULL))"
 )
 
 
@@ -297,6 +297,7 @@ def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> 
 
 
 def _add_functions(connection: sqlite3.Connection) -> None:
+    add_text_functions(connection)
     connection.create_function(
         CASEFOLD,
         1,

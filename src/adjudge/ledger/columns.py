@@ -24,6 +24,8 @@ AS_NUMBER = "as_number"
 """The SQL function that reads a text that is a number, and nothing else, as one."""
 MATCHES = "matches_pattern"
 """The SQL function that says whether a regular expression is found in a text."""
+TEXT_FITS = "text_fits"
+"""The SQL function that compares each of the texts of a column to a value."""
 _NUMBER = re.compile(r"\s*[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?\s*", re.IGNORECASE)
 THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2},\d{3}\s*")
 """What some read as a thousand and others as one."""
@@ -82,7 +84,9 @@ class Column(NamedTuple):
     sql: str
     kind: Kind
     texts: str = ""
-    """Where the texts are, of which there may be several."""
+    """Where the texts are, of which there may be several: an object, and under which name (NULL:
+    all of it).
+    """
 
 
 @dataclass
@@ -110,7 +114,7 @@ def _from_votes(what: str) -> str:
 
 
 _COMMON: Mapping[str, Column] = {
-    WORDS: Column("instance", "text", "json_tree(instance)"),
+    WORDS: Column("instance", "text", "instance, NULL"),
     "id": Column("id", "text"),
     "status": Column("status", "text"),
     "verdict": Column("verdict", "text"),
@@ -130,10 +134,10 @@ _COMMON: Mapping[str, Column] = {
     "explanation": Column(
         "json_extract(result, '$.explanation')",
         "text",
-        "json_tree(result, CASE WHEN json_type(result, '$.explanations') IS NULL "
-        "THEN '$.explanation' ELSE '$.explanations' END)",
+        "result, CASE WHEN json_type(result, '$.explanations') IS NULL "
+        "THEN 'explanation' ELSE 'explanations' END",
     ),
-    "reason": Column("json_extract(result, '$.reason')", "text"),
+    "reason": Column("json_extract(result, '$.reason')", "text", "result, 'reason'"),
     "rule": Column("json_extract(result, '$.composite.rule')", "text"),
 }
 
@@ -184,7 +188,7 @@ def _dimension(name: str, binder: Binder) -> Column:
 
 def _field(name: str, binder: Binder) -> Column:
     path = binder.bind(_path(name))
-    return Column(f"json_extract(instance, {path})", "text", f"json_tree(instance, {path})")
+    return Column(f"json_extract(instance, {path})", "text", f"instance, {binder.bind(name)}")
 
 
 def _criterion(name: str, known: KnownColumns, binder: Binder) -> Column:

@@ -26,6 +26,7 @@ from adjudge.ledger.columns import (
     AS_NUMBER,
     CASEFOLD,
     MATCHES,
+    TEXT_FITS,
     THOUSANDS,
     WORDS,
     Binder,
@@ -35,6 +36,7 @@ from adjudge.ledger.columns import (
     resolve_column,
 )
 from adjudge.messages import Message
+from adjudge.reading.patterns import CannotMatch, WrongPattern, check_pattern
 
 LONGEST = 1_000
 """Characters of an expression."""
@@ -209,7 +211,7 @@ class _Reader:
         if column.kind == "yes":
             return f"coalesce(({column.sql}) <> 0, 0)"
         if column.texts:
-            return _any_text(column, "{} <> ''")
+            return _fits(column, "'!='", "''")
         return f"coalesce({column.sql}, '') <> ''"
 
     def _compared(self, name: _Token, column: Column, sign: _Token, value: _Token) -> str:
@@ -232,43 +234,44 @@ class _Reader:
             return self._matches(column, value)
         words = self.binder.bind(value.text.casefold())
         if column.texts:
-            return _any_text(column, f"instr({CASEFOLD}({{}}), {words})")
+            return _fits(column, "'~'", words)
         return f"instr({CASEFOLD}({column.sql}), {words}) > 0"
 
     def _matches(self, column: Column, value: _Token) -> str:
         try:
-            re.compile(value.text, PATTERN_FLAGS)
-        except (re.error, OverflowError, RecursionError) as error:
-            at = value.start + 1 + (getattr(error, "pos", None) or 0)
-            why = Message(
-                "this regular expression cannot be read: {why}",
-                why=getattr(error, "msg", str(error)),
-            )
-            raise WrongCondition(min(at, value.end - 1), value.end, why) from error
+            check_pattern(value.text, PATTERN_FLAGS)
+        except WrongPattern as error:
+            at = min(value.start + 1 + error.at, value.end - 1)
+            raise WrongCondition(at, value.end, error.message) from error
+        except CannotMatch as error:
+            raise value.wrong(cannot_tell(error)) from error
         self.patterns[value.text] = value.start, value.end
-        found = f"{MATCHES}({self.binder.bind(value.text)}, {{}})"
-        return _any_text(column, found) if column.texts else found.format(column.sql)
+        return f"{MATCHES}({self.binder.bind(value.text)}, {column.texts or column.sql})"
 
     def _equals(self, column: Column, value: _Token) -> str:
-        if column.kind == "number":
-            return f"{column.sql} = {self.binder.bind(self._number(value))}"
-        same = f"{CASEFOLD}({{}}) = {self.binder.bind(value.text.casefold())}"
-        if value.kind == "word" and read_number(value.text) is not None:
-            same += f" OR {AS_NUMBER}({{}}) = {self.binder.bind(self._number(value))}"
-        return _any_text(column, same) if column.texts else f"({same.replace('{}', column.sql)})"
+        same = self._beyond(column, "=", value._replace(kind="quote"))
+        if column.kind == "number" or value.kind != "word" or read_number(value.text) is None:
+            return same
+        return f"({same} OR {self._beyond(column, '=', value)})"
 
     def _beyond(self, column: Column, sign: str, value: _Token) -> str:
         if column.kind == "number":
             return f"{column.sql} {sign} {self.binder.bind(self._number(value))}"
-        if value.kind == "word" and read_number(value.text) is not None:
-            return f"{AS_NUMBER}({column.sql}) {sign} {self.binder.bind(self._number(value))}"
-        return f"{CASEFOLD}({column.sql}) {sign} {self.binder.bind(value.text.casefold())}"
+        is_number = value.kind == "word" and read_number(value.text) is not None
+        bound = self.binder.bind(self._number(value) if is_number else value.text.casefold())
+        if column.texts:
+            return _fits(column, f"'{sign}'", bound)
+        return f"{AS_NUMBER if is_number else CASEFOLD}({column.sql}) {sign} {bound}"
 
     def _number(self, value: _Token) -> float:
         number = read_number(value.text)
         if number is None:
             raise value.wrong(_no_number(value.text))
         return number
+
+
+def cannot_tell(error: CannotMatch) -> Message:
+    return Message("cannot tell which rows match: {why}", why=error.message)
 
 
 def _no_number(text: str) -> Message:
@@ -282,12 +285,9 @@ def _no_number(text: str) -> Message:
     return Message("expected a number, not {text!r}", text=text)
 
 
-def _any_text(column: Column, test: str) -> str:
-    """Whether a test, with {} for the text, holds of one of the texts of a column."""
-    return (
-        f"EXISTS (SELECT 1 FROM {column.texts} AS piece WHERE piece.type = 'text' "  # noqa: S608
-        f"AND ({test.replace('{}', 'piece.value')}))"
-    )
+def _fits(column: Column, sign: str, value: str) -> str:
+    """Whether one of the texts of a column compares to a value."""
+    return f"coalesce({TEXT_FITS}({sign}, {value}, {column.texts}), 0)"
 
 
 def written_names(known: KnownColumns) -> list[str]:

@@ -41,13 +41,13 @@ def row_group(
     row's.
     """
     query = (
-        "SELECT CASE WHEN id IS NULL THEN coalesce(json_extract(instance, '$.response'), instance) "
-        "END, number, id, criterion, status, score, verdict, flags FROM judgments "
-        "WHERE judge = ? AND number BETWEEN ? AND ? ORDER BY number"
+        "SELECT CASE WHEN id IS NULL THEN CAST(coalesce(json_extract(instance, '$.response'), "
+        "instance) AS BLOB) END, number, id, criterion, status, score, verdict, flags "
+        "FROM judgments WHERE judge = ? AND number BETWEEN ? AND ? ORDER BY number"
     )
     reach = len(order) - 1 if order else MOST_CRITERIA
     places = {name: place for place, name in enumerate(order)}
-    texts: str | None = None
+    texts: bytes | None = None
     found: list[RowJudgment] = []
     for own, *rest, flags in connection.execute(query, (judge, index - reach, index + reach)):
         one = replace(RowJudgment(judge, *rest), flags=flags_in(flags))

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from adjudge.ledger.columns import MATCHES
-from adjudge.ledger.conditions import PATTERN_FLAGS, Condition, WrongCondition
-from adjudge.messages import Message
-from adjudge.reading.patterns import TooLong, which_match
+from adjudge.ledger.conditions import PATTERN_FLAGS, Condition, WrongCondition, cannot_tell
+from adjudge.ledger.row_texts import texts_in
+from adjudge.reading.patterns import CannotMatch, which_match
 
 _AT_ONCE = 1_000_000
 """Characters of texts that are collected before they are matched."""
@@ -32,6 +32,7 @@ class TextMatcher:
         self._failure: WrongCondition | None = None
         if self._condition:
             connection.create_function(MATCHES, 2, self._matches)
+            connection.create_function(MATCHES, 3, self._matches_any)
 
     @property
     def has_patterns(self) -> bool:
@@ -39,7 +40,7 @@ class TextMatcher:
 
     def rows(self, query: str, values: Mapping[str, object]) -> Iterable[Any]:
         """What a query finds: asked again for as long as it comes to texts that were not matched
-        yet. A WrongCondition says that an expression took too long.
+        yet. A WrongCondition says that an expression could not be matched.
         """
         if not self._condition:
             return self._connection.execute(query, values)
@@ -65,20 +66,24 @@ class TextMatcher:
                 self._match_open()
         return self._known.get(own)
 
+    def _matches_any(self, pattern: str, kept: str | None, name: str | None) -> bool | None:
+        if kept is None:
+            return None
+        found = {self._matches(pattern, text) for text in texts_in(kept, name)}
+        return True if True in found else None if None in found else False
+
     def _match_open(self) -> None:
         for pattern in {pattern for pattern, _ in self._open}:
             texts = {own: text for own, text in self._open.items() if own[0] == pattern}
             try:
                 found = which_match(pattern, PATTERN_FLAGS, [*texts.values()])
-            except TooLong as error:
+            except CannotMatch as error:
                 self._fail(pattern, error)
-            else:
-                self._known.update(zip(texts, found, strict=True))
+                break
+            self._known.update(zip(texts, found, strict=True))
         self._open.clear()
         self._characters = 0
 
-    def _fail(self, pattern: str, error: TooLong) -> None:
+    def _fail(self, pattern: str, error: CannotMatch) -> None:
         if self._condition:
-            place = self._condition.patterns[pattern]
-            why = Message("cannot tell which rows match: {why}", why=error.message)
-            self._failure = WrongCondition(*place, why)
+            self._failure = WrongCondition(*self._condition.patterns[pattern], cannot_tell(error))

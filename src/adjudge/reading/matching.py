@@ -18,12 +18,21 @@ def match(
     return [[one.span() for one in islice(found.finditer(text), most)] for text in texts]
 
 
+def answer(line: str) -> list[list[tuple[int, int]]] | dict[str, str | int]:
+    """What is found, or why the expression is none and where."""
+    try:
+        return match(*json.loads(line))
+    except (re.error, ValueError, OverflowError, RecursionError) as error:
+        why = getattr(error, "msg", str(error))
+        return {"why": why, "at": getattr(error, "pos", None) or 0}
+
+
 def main() -> None:
     """Say that it is there, then answer each line by a line."""
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(match(*json.loads(line))) + "\n")
+        sys.stdout.write(json.dumps(answer(line)) + "\n")
         sys.stdout.flush()
 
 

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from adjudge.aio.side_process import ProcessEnded, SideProcess, TookTooLong
 from adjudge.domain.span import Span
@@ -16,26 +17,31 @@ from adjudge.messages import Message
 SECONDS = 5.0
 """What an expression may take for what it is asked at once."""
 _MOST = 20
+_Found = list[list[tuple[int, int]]]
 _PROGRAM = Path(__file__).with_name("matching.py")
 
 
-class TooLong(Exception):
-    """An expression took too long on a text: whether it matches cannot be told."""
+class CannotMatch(Exception):
+    """Whether an expression matches a text cannot be told."""
 
-    def __init__(self) -> None:
-        self.message = Message(
-            "the regular expression took longer than {seconds:g} s: write it without repeats "
-            "inside of repeats",
-            seconds=SECONDS,
-        )
-        super().__init__(self.message)
+    def __init__(self, message: Message) -> None:
+        self.message = message
+        super().__init__(message)
+
+
+class WrongPattern(CannotMatch):
+    """A text that is not a regular expression, and where it stops being one."""
+
+    def __init__(self, why: str, at: int) -> None:
+        super().__init__(Message("this regular expression cannot be read: {why}", why=why))
+        self.at = at
 
 
 _MATCHER = SideProcess(lambda: [sys.executable, "-I", "-S", str(_PROGRAM)], shows_errors=False)
 
 
 def find_all(pattern: str, flags: int, text: str, *, whole: bool) -> tuple[Span, ...]:
-    """Where the expression matches: the first places, or all of the text. TooLong where that
+    """Where the expression matches: the first places, or all of the text. CannotMatch where that
     cannot be told in time.
     """
     (found,) = _ask(pattern, flags, [text], whole, _MOST)
@@ -43,18 +49,33 @@ def find_all(pattern: str, flags: int, text: str, *, whole: bool) -> tuple[Span,
 
 
 def which_match(pattern: str, flags: int, texts: Sequence[str]) -> list[bool]:
-    """Of each text, whether the expression is found in it. TooLong where that cannot be told of all
-    of them in time.
+    """Of each text, whether the expression is found in it. CannotMatch where that cannot be told of
+    all of them in time.
     """
     return [bool(found) for found in _ask(pattern, flags, texts, False, 1)]
 
 
-def _ask(
-    pattern: str, flags: int, texts: Sequence[str], whole: bool, most: int
-) -> list[list[tuple[int, int]]]:
+def check_pattern(pattern: str, flags: int) -> None:
+    """Refuse what is not a regular expression: even to read one may take long."""
+    _ask(pattern, flags, (), False, 1)
+
+
+def _ask(pattern: str, flags: int, texts: Sequence[str], whole: bool, most: int) -> _Found:
     try:
         line = _MATCHER.ask(json.dumps([pattern, flags, texts, whole, most]), SECONDS)
-    except (TookTooLong, ProcessEnded):
-        raise TooLong from None
-    found: list[list[tuple[int, int]]] = json.loads(line)
-    return found
+    except TookTooLong:
+        raise CannotMatch(
+            Message(
+                "the regular expression took longer than {seconds:g} s: write it without repeats "
+                "inside of repeats",
+                seconds=SECONDS,
+            )
+        ) from None
+    except ProcessEnded:
+        raise CannotMatch(
+            Message("the process that matches regular expressions was stopped: ask again")
+        ) from None
+    answer: _Found | dict[str, Any] = json.loads(line)
+    if isinstance(answer, dict):
+        raise WrongPattern(**answer)
+    return answer

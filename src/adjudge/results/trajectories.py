@@ -271,8 +271,8 @@ def facts_in(connection: sqlite3.Connection, judge: str) -> dict[int, Trajectory
     if first is None or first == (None, None):
         return {}
     query = (
-        "SELECT number, coalesce(id, json_extract(instance, '$.trajectory')), criterion, "
-        "json_extract(result, '$.trajectory.steps'), "
+        "SELECT number, CAST(coalesce(id, json_extract(instance, '$.trajectory')) AS BLOB), "
+        "criterion, json_extract(result, '$.trajectory.steps'), "
         "CASE WHEN id IS NOT NULL AND json_extract(result, '$.kind') IS 'agent' THEN NULL "
         "ELSE json_extract(instance, '$.steps') END "
         "FROM judgments WHERE judge = ? ORDER BY number"

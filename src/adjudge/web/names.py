@@ -90,8 +90,8 @@ NAMES: Mapping[str, Mapping[str, str]] = {
     "severity": {"error": term("page", "error"), "warning": term("page", "warning")},
     "state": {"complete": term("run", "complete"), "not finished": Message("not finished")},
     "stand": {
-        "agree": Message("people agree"),
-        "differ": Message("people differ"),
+        "agree": Message("people agree with the judge"),
+        "differ": Message("people disagree with the judge"),
         "open": Message("people undecided"),
     },
     "status": {

@@ -17,7 +17,7 @@ from adjudge.web.library import Library, RunPlace
 from adjudge.web.pages.compare import labels_in
 from adjudge.web.pages.compare_several import MOST_RUNS
 from adjudge.web.pages.row import row_record
-from adjudge.web.pages.row_more import outcome_of, text_differences
+from adjudge.web.pages.row_more import outcome_of, text_differences, text_of
 from adjudge.web.site import site_of
 
 
@@ -32,11 +32,7 @@ def show(request: Request) -> Response:
     data = {
         "id": base.id or str(base.row),
         "criterion": base.criterion,
-        "fields": [
-            {"name": name, "text": text}
-            for name, text in base.fields.items()
-            if isinstance(text, str)
-        ],
+        "fields": [{"name": name, "text": text_of(base, name)} for name in base.fields],
         "runs": [
             {
                 "letter": letter,

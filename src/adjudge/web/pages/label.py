@@ -7,7 +7,7 @@ from __future__ import annotations
 import getpass
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from typing import NamedTuple, get_args
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from starlette.concurrency import run_in_threadpool
@@ -23,7 +23,7 @@ from adjudge.domain.label import LabelScale, labels
 from adjudge.errors import SetupError
 from adjudge.labels.criteria_notes import add_note
 from adjudge.labels.people import is_name
-from adjudge.labels.queue import FIRST, QUEUES, ChosenQueue, Queue, is_drawn
+from adjudge.labels.queue import FIRST, QUEUES, Queue, is_drawn
 from adjudge.labels.scales import keys_of, label_scales, read_fields
 from adjudge.labels.session import Annotator, Labelling, ShownRow
 from adjudge.messages import Message
@@ -380,7 +380,8 @@ class AskedQueue(NamedTuple):
 def read_queue(asked: Mapping[str, str]) -> AskedQueue:
     """The queue that a form names, checked."""
     named, given = asked.get("queue") or "random", asked.get("count") or str(FIRST)
-    queue = next((one for one in (*QUEUES, *get_args(ChosenQueue)) if one == named), None)
+    known: tuple[Queue, ...] = (*QUEUES, "listed")
+    queue = next((one for one in known if one == named), None)
     if queue is None:
         raise SetupError(
             "the queue must be one of {queues}, not {queue!r}",

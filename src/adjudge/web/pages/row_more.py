@@ -84,14 +84,18 @@ def _against(record: JudgmentRecord, other: RunPlace) -> JsonDict:
 
 
 def text_differences(before: JudgmentRecord, after: JudgmentRecord) -> list[JsonDict]:
-    """The texts that are not the same, word by word."""
-    return [
-        {"field": name, "parts": _parts(value, now)}
-        for name, value in before.fields.items()
-        if isinstance(value, str)
-        and isinstance(now := after.fields.get(name), str)
-        and now != value
-    ]
+    """The texts that are not the same, word by word; what only one has is new, or gone."""
+    both = (
+        (name, text_of(before, name), text_of(after, name))
+        for name in dict.fromkeys((*before.fields, *after.fields))
+    )
+    return [{"field": name, "parts": _parts(was, now)} for name, was, now in both if was != now]
+
+
+def text_of(record: JudgmentRecord, name: str) -> str:
+    """A text of the row; several, as contexts, one below the other."""
+    value = record.fields.get(name, "")
+    return value if isinstance(value, str) else "\n\n".join(value)
 
 
 def outcome_of(record: JudgmentRecord) -> JsonDict:

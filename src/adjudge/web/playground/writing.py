@@ -7,6 +7,7 @@ from __future__ import annotations
 import difflib
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,6 +51,10 @@ _MOST_USD = 0.25
 _TRIES = 3
 _MOST_CASES = 12
 _WORDS = re.compile(r"\s+|[^\s]+")
+_MOST_PAIRS = 2_000_000
+"""Equal words of two texts that are compared each with each: of texts that say one thing again and
+again only rare words are.
+"""
 T = TypeVar("T")
 Part = tuple[str, str]
 """(``same``, ``gone`` or ``new``, text)."""
@@ -244,7 +249,10 @@ def word_difference(before: str, after: str) -> list[Part]:
     """What became of each word."""
     one, other = _WORDS.findall(before), _WORDS.findall(after)
     parts: list[Part] = []
-    for tag, a, b, c, d in difflib.SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
+    counts = Counter(other)
+    is_long = sum(count * counts[word] for word, count in Counter(one).items()) > _MOST_PAIRS
+    found = difflib.SequenceMatcher(None, one, other, autojunk=is_long)
+    for tag, a, b, c, d in found.get_opcodes():
         if tag == "equal":
             parts.append(("same", "".join(one[a:b])))
             continue
