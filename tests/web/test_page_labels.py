@@ -366,6 +366,7 @@ def test_the_page_is_there_before_its_rows_are_drawn(
     address = desk(page)
     waiting = page.get(address).text
     assert 'hx-trigger="load"' in waiting and 'id="work"' not in waiting
+    assert "label.js" in waiting, "what labels by keys is there before the rows come"
     drawn = page.get(f"{address}&wait=1").text
     assert 'id="work"' in drawn and "wait=1" not in drawn.partition("<main")[2]
     assert 'id="work"' in page.get(address).text, "they are drawn once"

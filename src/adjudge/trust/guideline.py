@@ -15,8 +15,7 @@ from adjudge.domain.label import labels as letters_of
 from adjudge.domain.slices import slice_rows, value_in
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records
-from adjudge.messages import Message
-from adjudge.results.counts import count_rows
+from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.stats.difference import holm
 from adjudge.stats.distributions import fisher_greater
@@ -56,7 +55,7 @@ class GuidelineProblem:
                 one=self.options[0],
                 two=self.options[1],
                 rows=self.rows,
-                of=count_rows(self.of),
+                of=plural("{count:,} row", "{count:,} rows", self.of),
             )
         return Message(
             "{criteria}: where it is {slice}, annotators differ on {rows} of {of}, more than "
@@ -64,7 +63,7 @@ class GuidelineProblem:
             criteria=self.criteria,
             slice=self.slice,
             rows=self.rows,
-            of=count_rows(self.of),
+            of=plural("{count:,} row", "{count:,} rows", self.of),
             p=float(self.p_value or 0.0),
         )
 
