@@ -3,6 +3,7 @@
 AdjudgeError
 ├── SetupError      before any call; a retry cannot help: bad criteria, missing field, unknown
                     model, template, missing extra
+│   └── KeyMissing      a provider's key, which only asking it takes
 ├── ModelError      a model could not be asked, or its provider failed
 │   ├── RateLimited     429; ``retry_after`` seconds where the provider said so
 │   ├── Unavailable     time-out, cut connection, 5xx: a retry may help
@@ -56,6 +57,10 @@ class AdjudgeError(Exception):
 
 class SetupError(AdjudgeError, ValueError):
     """The question cannot be asked as it stands. Raised before any model is called."""
+
+
+class KeyMissing(SetupError):
+    """The variable that is to hold a provider's key is not set."""
 
 
 class ModelError(AdjudgeError):

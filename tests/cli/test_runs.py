@@ -121,9 +121,11 @@ def test_a_dry_run_asks_nothing_and_says_what_it_would_take(
     write(
         project, model=f"{{model: openai/gpt-4o-mini, base_url: '{provider.base_url('openai')}'}}"
     )
-    done = adjudge("run", "eval.yaml", "--dry-run", cwd=project, OPENAI_API_KEY=KEY)
+    done = adjudge("run", "eval.yaml", "--dry-run", cwd=project, OPENAI_API_KEY="")  # nor a key
     assert done.returncode == 0, done.stderr
     assert "calls: 36 to 39" in done.stdout
+    refused = adjudge("run", "eval.yaml", cwd=project, OPENAI_API_KEY="")
+    assert "eval.yaml, models: openai/gpt-4o-mini needs a key" in refused.stderr
     assert "cost: $0.0" in done.stdout
     assert "prices of 20" in done.stdout
     assert provider.requests == []

@@ -14,6 +14,8 @@ from adjudge.results.counts import (
     count_tokens,
     count_votes,
 )
+from adjudge.view.template import environment
+from adjudge.web.site import templates
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,10 @@ from adjudge.results.counts import (
 def test_a_noun_agrees_with_its_number(message: Message, english: str, russian: str) -> None:
     assert message == english
     assert message.render("ru") == russian
+
+
+@pytest.mark.parametrize(("language", "shown"), [("en", "1,500 of 2"), ("ru", "1\u00a0500 из 2")])
+def test_templates_group_thousands(language: str, shown: str) -> None:
+    text = "{{ rows | grouped }} {{ _('of') }} {{ few | grouped }}"
+    for made in (environment(language, html=True), templates(language)):
+        assert made.from_string(text).render(rows=1500, few=2) == shown

@@ -195,14 +195,23 @@ def test_a_saved_test_case_comes_in_as_well(play: Page, home: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "nothing of the kind", "test_case: 7", '{"instances": 3, "criteria": 4}']
+    ("text", "said"),
+    [
+        ("", "choose a file"),
+        ("{", "what was brought in"),
+        ("test_case: 7", "what was brought in"),
+        ('{"instances": 3, "criteria": 4}', "what was brought in"),
+        ("answer,label\nIt is tall.,Yes\n", "with the column response"),
+        ("PK\x03\x04\x14", "save the table as CSV in UTF-8"),
+    ],
 )
-def test_what_is_no_test_case_is_said_and_the_form_stays(play: Page, text: str) -> None:
+def test_what_is_no_test_case_is_said_and_the_form_stays(play: Page, text: str, said: str) -> None:
     shown = sent(play, "/playground/import", [*direct(ROWS), ("brought", text)], wants="text/html")
     assert shown.status == 200
-    assert 'role="alert"' in shown.text
+    assert said in shown.text.partition('role="alert"')[2]
     assert ">It is tall.</textarea>" in shown.text
     assert "/tmp" not in shown.text
+    assert "--as" not in shown.text, "there is no command line here"
 
 
 @pytest.mark.parametrize("winner", [-1.5, 10**12])

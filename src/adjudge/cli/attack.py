@@ -137,7 +137,13 @@ def attack(options: AttackOptions) -> int:
     if not rows:
         raise SetupError("{path} has no rows to attack", path=file.data.path)
     made = with_weights(
-        lambda: EvalRun.of(file, cache=not options.no_cache, folder=folder, prices=prices)
+        lambda: EvalRun.of(
+            file,
+            cache=not options.no_cache,
+            folder=folder,
+            prices=prices,
+            dry_run=options.dry_run,
+        )
     )
     defences = tuple(dict.fromkeys(options.defence)) or ("fence",)
     attacked = attacked_run(made, rows, chosen, defences, options.texts)

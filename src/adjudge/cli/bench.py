@@ -410,7 +410,9 @@ def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
         **facts_to_keep("bench", prices),
         FACT: {"data": str(data), "rows": len(rows.rows), "notes": [*_notes(rows), *read_as]},
     }
-    made = EvalRun.of(file, cache=not wanted.no_cache, facts=facts, prices=prices)
+    made = EvalRun.of(
+        file, cache=not wanted.no_cache, facts=facts, prices=prices, dry_run=wanted.dry_run
+    )
     if wanted.dry_run:
         show_estimate(made.estimate(), as_json=wanted.as_json)
         return ExitCode.OK

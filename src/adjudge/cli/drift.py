@@ -127,7 +127,9 @@ def check(options: DriftOptions) -> int:
         raise RunError("{folder} is whole: there is nothing to resume", folder=options.folder)
     check_resumed(folder, resume=options.resume)
     file = options.file(options.eval_file, options.anchors)
-    made = with_weights(lambda: EvalRun.of(file, cache=False, folder=folder, prices=prices))
+    made = with_weights(
+        lambda: EvalRun.of(file, cache=False, folder=folder, prices=prices, dry_run=options.dry_run)
+    )
     look = look_run(made, known, number)
     _check_questions(look, {name for one in known.anchors for name in one.said})
     if options.dry_run:

@@ -12,7 +12,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.engine.estimate import CostEstimate
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, join
-from adjudge.results.counts import count_votes
+from adjudge.results.counts import count_votes, grouped
 from adjudge.results.numbers import figure
 from adjudge.results.outcome import RunOutcome
 
@@ -48,7 +48,7 @@ def show_estimate(
             (_json(found) | (_batch_json(found) if in_batches else {}),),
         )
         return
-    rows = _thousands(found.rows)
+    rows = grouped(found.rows)
     echo(
         Message("candidates: {count}", count=rows)
         if of_candidates
@@ -155,9 +155,5 @@ def _without_price(models: Sequence[str]) -> Message:
 
 
 def _span(low: int, high: int) -> str:
-    ends = _thousands(low), _thousands(high)
+    ends = grouped(low), grouped(high)
     return ends[0] if low == high else Message("{low} to {high}", low=ends[0], high=ends[1])
-
-
-def _thousands(count: int) -> str:
-    return Message("{count:,}", count=count)

@@ -164,7 +164,12 @@ def prepare_run(
     facts = _facts(file, prices, outputs) if file.run else {}
     return with_weights(
         lambda: EvalRun.of(
-            file, cache=not flags.no_cache, api_key=api_key, facts=facts, prices=prices
+            file,
+            cache=not flags.no_cache,
+            api_key=api_key,
+            facts=facts,
+            prices=prices,
+            dry_run=flags.dry_run,
         )
     )
 

@@ -163,7 +163,7 @@ def generate(options: GenerateOptions, flags: RunFlags) -> int:
     check_resumed(flags.run, resume=flags.resume)
     project = current_project()
     language = choose_language(options.language)
-    opened = partial(open_entry, cache=not flags.no_cache, prices=prices)
+    opened = partial(open_entry, cache=not flags.no_cache, prices=prices, dry_run=flags.dry_run)
     writers = [
         opened(one)
         for one in model_entries(options.model, options.at, options.max_concurrency, project)

@@ -226,7 +226,11 @@ def _run_of(
         FACT: {"data": str(wanted.labels), "rows": len(rows.rows), "notes": list(rows.notes)},
     }
     return EvalRun.of(
-        replace(file, judges=(judge,)), cache=not wanted.no_cache, facts=facts, prices=prices
+        replace(file, judges=(judge,)),
+        cache=not wanted.no_cache,
+        facts=facts,
+        prices=prices,
+        dry_run=wanted.dry_run,
     )
 
 

@@ -359,7 +359,12 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
     """
     prices = price_table(wanted.prices)
     make = partial(
-        EvalRun.of, file, cache=not wanted.no_cache, folder=wanted.folder, limit=wanted.limit
+        EvalRun.of,
+        file,
+        cache=not wanted.no_cache,
+        folder=wanted.folder,
+        limit=wanted.limit,
+        dry_run=wanted.dry_run,
     )
     made = with_weights(lambda: make(prices=prices))
     data = data_fact(file)

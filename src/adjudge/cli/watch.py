@@ -113,8 +113,7 @@ class Watch:
         votes, failed = self._votes + self._votes_there, max(self._failed, self._failed_there)
         parts = [render(count_votes(votes), self.language)] if votes else []
         if rate:
-            slow, fast = Message("{rate:.1f}/s", rate=rate), Message("{rate:.0f}/s", rate=rate)
-            parts.append(render(slow if rate < 100 else fast, self.language))
+            parts.append(render(_speed(rate), self.language))
         usd, unpriced = self._money()
         if usd:
             parts.append(render(dollars(usd), self.language))
@@ -137,6 +136,15 @@ class Watch:
     ) -> None:
         if self._bar:
             self._bar.stop()
+
+
+def _speed(rate: float) -> Message:
+    """Rows a second, or a minute where those would be none."""
+    if rate < 0.1:
+        return Message("{rate:.1f}/min", rate=rate * 60)
+    if rate < 100:
+        return Message("{rate:.1f}/s", rate=rate)
+    return Message("{rate:.0f}/s", rate=rate)
 
 
 def _bar() -> Progress:

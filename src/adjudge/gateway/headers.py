@@ -12,7 +12,7 @@ from dataclasses import field
 
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import SetupError
+from adjudge.errors import KeyMissing, SetupError
 from adjudge.gateway.redact import looks_like_a_key
 
 _NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -102,7 +102,7 @@ def check_variable(name: str) -> str:
 def key_in(variable: str) -> str:
     """The key that an environment variable holds."""
     if not os.environ.get(variable, "").strip():
-        raise SetupError(
+        raise KeyMissing(
             "the environment variable {variable}, which is to hold the API key, is not set",
             variable=variable,
         )

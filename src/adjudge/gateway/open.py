@@ -15,7 +15,7 @@ from adjudge.aio.files import cache_folder
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request
 from adjudge.domain.vote import Mode
-from adjudge.errors import SetupError
+from adjudge.errors import KeyMissing, SetupError
 from adjudge.gateway.headers import Headers
 from adjudge.gateway.http import Secret
 from adjudge.gateway.layers.cache import Cache, Cached, Counting, JsonlCache
@@ -321,7 +321,7 @@ def _by_server(id: str, server: _Server) -> Model:
         and not key
         and not (server.headers.carry_credentials and spec.name != "watsonx")
     ):
-        raise SetupError(
+        raise KeyMissing(
             "{name}/{model_name} needs a key: set {key_variable} or pass api_key=…; "
             "--api-key-env and api_key_env name another variable",
             name=spec.name,

@@ -44,6 +44,10 @@ _LOOKED_AT = 100
 """Records in which a trace must show."""
 
 
+class UnknownFormat(RunError):
+    """No reader takes a file for its own."""
+
+
 @dataclass(frozen=True)
 class ImportOptions:
     kind: str | None = None
@@ -288,13 +292,15 @@ def _found_in(
     if wanted and alone:
         return [(file, wanted) for file, _ in found]
     if alone and found[0][1] is None:
+        if not path.stat().st_size:
+            raise RunError("{path} is empty", path=path)
         raise _unknown(str(path))
     return found
 
 
-def _unknown(named: str) -> RunError:
+def _unknown(named: str) -> UnknownFormat:
     formats = "|".join(sorted((*FORMATS, TABLE)))
-    return RunError(
+    return UnknownFormat(
         "the format of {named} was not recognised: name it with --as {formats}",
         named=named,
         formats=formats,

@@ -75,6 +75,10 @@ def _compose(content: str, place: Place, trusted: bool) -> Node | None:
         return node
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
+        if "'\\t'" in (error.problem or ""):
+            raise replace(place, line=line).wrong(
+                "a line of YAML begins with spaces, not with a tab: replace the tab by spaces"
+            ) from error
         said = ", ".join(filter(None, (error.context, error.problem)))
         raise replace(place, line=line).wrong(
             "is not YAML: {said}; {hint}", said=said, hint=_HINT

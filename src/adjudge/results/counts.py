@@ -5,6 +5,10 @@ from __future__ import annotations
 from adjudge.messages import Message, plural
 
 
+def grouped(count: int) -> Message:
+    return Message("{count:,}", count=count)
+
+
 def count_batches(count: int) -> Message:
     return plural("{count:,} batch", "{count:,} batches", count)
 

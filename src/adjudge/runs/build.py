@@ -18,7 +18,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import GivenFields, Instance
 from adjudge.domain.json_types import is_deep
 from adjudge.domain.light import light_dataclass
-from adjudge.errors import ModelError, NothingToJudge, SetupError, WrongData
+from adjudge.errors import KeyMissing, ModelError, NothingToJudge, SetupError, WrongData
 from adjudge.gateway.headers import key_in
 from adjudge.gateway.layers.cache import Cache
 from adjudge.gateway.open import ModelLike, OpenModel, open_model
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
 
 INVENTED = "invented"
 """The persona that the model makes up itself."""
+_NO_KEY = "none"
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
 
@@ -257,7 +258,14 @@ def judges(
         if entry not in shared:
             may_be_code = not file.typed and not is_known(entry.model)
             own = may_be_code and is_there(entry.model, file.path.parent)
-            shared[entry] = _own_model(file, entry) if own else (opened or open_entry)(entry)
+            try:
+                shared[entry] = _own_model(file, entry) if own else (opened or open_entry)(entry)
+            except WrongValue:
+                raise
+            except SetupError as error:
+                if file.typed:
+                    raise
+                raise Place(str(file.path), field="models").wrong("{error}", error=error) from error
         return shared[entry]
 
     each = [(entry, ready) for entry in file.judges for ready in _ready(file, entry, model)]
@@ -332,20 +340,28 @@ def open_entry(
     cache: Cache | bool = False,
     api_key: str | None = None,
     prices: PriceTable | None = None,
+    dry_run: bool = False,
 ) -> OpenModel:
     """The model that an entry describes.
 
-    A key of its own is given beside it: none belongs in a file.
+    A key of its own is given beside it: none belongs in a file. ``dry_run``: nobody will be asked,
+    so its key may be missing.
     """
-    key = api_key if api_key is not None or entry.api_key_env is None else key_in(entry.api_key_env)
-    return open_model(
+    opened = partial(
+        open_model,
         entry.model,
         cache=cache,
-        api_key=key,
         headers=dict(entry.headers),
         prices=prices,
         **_settings(entry),
     )
+    own = entry.api_key_env if api_key is None else None
+    try:
+        return opened(api_key=key_in(own) if own else api_key)
+    except KeyMissing:
+        if not dry_run:
+            raise
+        return opened(api_key=_NO_KEY)
 
 
 def _settings(entry: ModelEntry) -> dict[str, Any]:

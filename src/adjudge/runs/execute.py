@@ -161,12 +161,14 @@ class EvalRun:
         limit: int | None = None,
         facts: JsonObject | None = None,
         prices: PriceTable | None = None,
+        dry_run: bool = False,
     ) -> EvalRun:
         """``cache``: whether replies are taken from the user's cache, and kept there. ``api_key``:
-        of the file's one model. ``prices``: by default those of ``PriceTable.load()``.
+        of the file's one model. ``prices``: by default those of ``PriceTable.load()``. ``dry_run``:
+        it will only be estimated, so keys may be missing.
         """
         table = prices or PriceTable.load()
-        opened = partial(open_entry, cache=cache, api_key=api_key, prices=table)
+        opened = partial(open_entry, cache=cache, api_key=api_key, prices=table, dry_run=dry_run)
         made = judges(file, opened, table)
         if file.data.path == STDIN:
             hold_stdin()

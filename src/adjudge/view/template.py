@@ -5,6 +5,7 @@ from __future__ import annotations
 import jinja2
 
 from adjudge.messages import Message, capitalize, plural, render, term
+from adjudge.results.counts import grouped
 from adjudge.results.numbers import figure, limits, short_figure
 from adjudge.view.markdown import escaped
 
@@ -27,6 +28,7 @@ def environment(language: str, *, html: bool) -> jinja2.Environment:
         "upper_first": lambda value: capitalize(render(value, language)),
         "figure": lambda value, *digits: render(figure(value, *digits), language),
         "limits": lambda interval, *digits: render(limits(interval, *digits), language),
+        "grouped": lambda count: render(grouped(count), language),
         "short": lambda value: render(short_figure(value), language),
     }
     made.globals |= {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.domain.judge_criterion import of_system
 from adjudge.messages import Message, join, plural, term
-from adjudge.results.counts import count_judgments, count_rows
+from adjudge.results.counts import count_judgments, count_rows, grouped
 from adjudge.results.numbers import figure, limits, percent, percent_range
 from adjudge.results.summary import Summary
 from adjudge.results.trusted import trust_sentence
@@ -141,7 +141,9 @@ def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Ta
     table.add_column(screen.render(Message("verdicts")))
     for one in sections:
         found = one.summary
-        chosen = [f"{option} {count}" for option, count in found.options.items()]
+        chosen = [
+            f"{option} {screen.render(grouped(count))}" for option, count in found.options.items()
+        ]
         screen.add_row(
             table,
             one.name if named else one.title,
@@ -235,9 +237,13 @@ def _dimension(one: DimensionSummary) -> tuple[str, ...]:
 def _scored(found: Summary) -> str:
     """How many were scored, and how many of them with an outcome that is not a number."""
     scored: str = (
-        str(found.scored)
+        grouped(found.scored)
         if found.scored == found.attempted
-        else Message("{scored} of {attempted}", scored=found.scored, attempted=found.attempted)
+        else Message(
+            "{scored} of {attempted}",
+            scored=grouped(found.scored),
+            attempted=grouped(found.attempted),
+        )
     )
     if not found.without_number or found.mean is None:
         return scored

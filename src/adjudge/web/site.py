@@ -24,7 +24,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.messages import Message, plural, render, term
-from adjudge.results.counts import count_labels, count_rows
+from adjudge.results.counts import count_labels, count_rows, grouped
 from adjudge.results.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
 from adjudge.view.benchmark import PricedJudge, cost_plot
@@ -216,7 +216,7 @@ def templates(language: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["visible"] = visible
+    made.filters |= {"visible": visible, "grouped": grouped}
     made.globals.update(
         _=Message,
         plural=plural,

@@ -21,6 +21,7 @@ from adjudge.data.sources.row import BadRow
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.exporters.test_case_files import EXPORTS, files_of
 from adjudge.importers.case_in import case_in
+from adjudge.importers.run import UnknownFormat
 from adjudge.messages import Joined, Message, join
 from adjudge.runs.case_file import TestCase, dumped, parse_case
 from adjudge.web.forms import whole
@@ -49,6 +50,7 @@ from adjudge.web.playground.store import (
 from adjudge.web.site import site_of
 
 _NAME = "what was brought in"
+_ZIP = "PK\x03\x04"
 
 
 def save(request: Request, form: Form) -> Response:
@@ -102,7 +104,7 @@ def bring_in(request: Request, form: Form) -> Response:
         if rows := instances_in(text, draft):
             draft = with_instances(draft, rows)
         else:
-            draft = Draft.of_case(_known(_brought(text), site.known_models()))
+            draft = Draft.of_case(_known(_brought(text, draft), site.known_models()))
         problem = _encoding_note(dict(form).get("brought_as", ""))
     except AdjudgeError as error:
         problem = str(error)
@@ -125,9 +127,14 @@ def _known(case: TestCase, models: Sequence[str]) -> TestCase:
     return replace(case, settings=replace(case.settings, models=known))
 
 
-def _brought(text: str) -> TestCase:
+def _brought(text: str, draft: Draft) -> TestCase:
     if not text.strip():
         raise SetupError("choose a file, or paste its text")
+    if text.startswith(_ZIP):
+        raise SetupError(
+            "this is an Excel workbook or a ZIP archive: save the table as CSV in UTF-8, and bring "
+            "that in"
+        )
     if "test_case:" in text and not text.lstrip().startswith("{"):
         return parse_case(text, BROUGHT)
     with tempfile.TemporaryDirectory() as folder:
@@ -135,6 +142,13 @@ def _brought(text: str) -> TestCase:
         path.write_text(text, encoding="utf-8")
         try:
             return case_in(path, MOST_ROWS)
+        except UnknownFormat:
+            columns = ("response_1", "response_2") if draft.compares else (draft.judged,)
+            raise SetupError(
+                "what was brought in is neither a test case nor a CSV table with the column "
+                "{columns}: name the column so, in the first line",
+                columns=", ".join(columns),
+            ) from None
         except AdjudgeError as error:
             raise type(error)(_call(error.message, path)) from None
 

@@ -39,7 +39,7 @@ def preview(request: Request, form: Form) -> Response:
 
 
 def _first_ballot(case: TestCase, models: Sequence[ModelEntry]) -> Ballot:
-    run = EvalRun.of(case.eval_file(models))
+    run = EvalRun.of(case.eval_file(models), dry_run=True)
     instance, ready = run.first_row(), run.judges[0]
     for item in ready.items(instance) if instance else ():
         for ballot in ready.judge.plan_all(item):
