@@ -263,8 +263,8 @@ def judges(
             except WrongValue:
                 raise
             except SetupError as error:
-                if file.typed:
-                    raise
+                if file.typed or entry not in file.models:
+                    raise  # with the line of the judge that names it
                 raise Place(str(file.path), field="models").wrong("{error}", error=error) from error
         return shared[entry]
 
