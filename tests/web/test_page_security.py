@@ -441,7 +441,7 @@ def test_a_huge_cell_is_shown_in_part(tmp_path: Path) -> None:
         assert len(page.get(f"{run}?row=1").body) < 100_000
         assert len(page.get(f"{run}/label?annotator=ann").body) < 100_000
         assert len(page.get(f"{run}/label?annotator=ann&whole=1").body) > CELL
-        assert str(CELL - 20_000) in page.get(f"{run}/row/1").text
+        assert f"{CELL - 20_000:,}" in page.get(f"{run}/row/1").text
         assert len(page.get(f"{run}/row/1?whole=1").body) > CELL
 
 
