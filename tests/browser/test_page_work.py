@@ -121,9 +121,11 @@ def test_pictures_of_trust_and_of_a_comparison_say_what_the_json_says(
     a, b = run.removeprefix("/run/"), server.run("again").removeprefix("/run/")
     moves = server.data(f"/compare?a={a}&b={b}")["moves"]
     page.goto(server.address(f"/compare?a={a}&b={b}"))
-    told = page.locator("svg.flow").get_attribute("aria-label") or ""
+    told = page.locator("svg.flow .piece").evaluate_all(
+        "all => all.map(piece => piece.getAttribute('aria-label'))"
+    )
     for move in moves:
-        assert f"{move['a']} → {move['b']} {move['count']}" in told
+        assert f"{move['a']} → {move['b']}: {move['count']}" in told
     page.context.close()
 
 

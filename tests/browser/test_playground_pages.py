@@ -245,7 +245,9 @@ def test_criteria_are_tried_on_a_run_and_texts_are_rewritten(
     shares = page.locator(".agreement td[data-label='As expected']").all_inner_texts()
     assert shares[0] == "2 / 4"
     assert int(shares[1].split(" / ")[0]) >= 2
-    drawn = page.locator("svg.flow .band title").evaluate_all("all => all.map(e => e.textContent)")
+    drawn = page.locator("svg.flow .piece:has(.band)").evaluate_all(
+        "all => all.map(piece => piece.getAttribute('aria-label'))"
+    )
     moves = page.locator("#trial details table tbody tr").evaluate_all(
         "all => all.map(row => [...row.cells].map(cell => cell.textContent))"
     )
