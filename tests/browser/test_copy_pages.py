@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,32 +12,19 @@ from adjudge.web import run_copy
 from adjudge.web.library import Library
 from adjudge.web.run_copy import CopySettings, choose_runs, write_copy
 from adjudge.web.views import save_view
+from support.browser import needs_browser
 from support.labels import judged_by_two, model
 from support.trust import labelled, labels_of, population, run_of
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: make test-browser"
-)
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
-)
+pytestmark = needs_browser
 ROWS = population(60)
 HOSTILE = (
     "</template></script><script>document.title='taken'</script>"
     "<img src=http://127.0.0.1:9/x onerror=\"document.title='taken'\">"
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -5,9 +5,7 @@ JSON says, and a table stands behind it.
 from __future__ import annotations
 
 import math
-import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -31,6 +29,7 @@ from adjudge.labels.store import LabelStore
 from adjudge.rag import RagEvaluator
 from adjudge.results.report import judgments_of, report_of
 from support.bench import Judges, asked, rows_csv
+from support.browser import expect, needs_browser
 from support.fake_provider import FakeProvider
 from support.labels import model
 from support.page import Page as Server
@@ -40,13 +39,7 @@ from support.rag import EXAMPLE, varied
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: make test-browser"
-)
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
-)
+pytestmark = needs_browser
 OPTIONS = ("good", "fair", "bad")
 KIND = Criteria(
     name="kind",
@@ -140,19 +133,17 @@ def rag(root: Path, tmp_path_factory: pytest.TempPathFactory) -> RagRun:
 
 
 @pytest.fixture(scope="module")
-def page(server: Server) -> Iterator[Page]:
-    with playwright.sync_playwright() as running:
-        browser: Browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        shown = browser.new_page()
-        shown.goto(server.access.url)
-        yield shown
-        browser.close()
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    shown = browser.new_page()
+    shown.goto(server.access.url)
+    yield shown
+    shown.close()
 
 
 def show(page: Page, server: Server, path: str) -> Any:
     """Opens a page; says its data."""
     page.goto(server.address(path), wait_until="load")
-    playwright.expect(page.locator("[hx-trigger=load]")).to_have_count(0)
+    expect(page.locator("[hx-trigger=load]")).to_have_count(0)
     return server.data(path)
 
 
@@ -162,8 +153,8 @@ def told(page: Page, plot: str) -> list[str]:
     pieces[0].focus()
     found = []
     for one in pieces:
-        playwright.expect(one).to_be_focused()
-        playwright.expect(one.locator(".told").first).to_be_visible()
+        expect(one).to_be_focused()
+        expect(one.locator(".told").first).to_be_visible()
         found.append(one.get_attribute("aria-label") or "")
         page.keyboard.press("ArrowRight")
     page.keyboard.press("Tab")

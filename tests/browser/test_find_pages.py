@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
 
+from support.browser import needs_browser
 from support.page import Page as Server
 from support.page import served
 from support.trust import labelled, labels_of, population, run_of
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: make test-browser"
-)
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
-)
+pytestmark = needs_browser
 ROWS = population(60)
 
 
@@ -38,17 +31,15 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def page(server: Server) -> Iterator[Page]:
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        troubles: list[str] = []
-        page.on("pageerror", lambda error: troubles.append(str(error)))
-        page.on("console", lambda said: troubles.append(said.text))
-        page.goto(server.access.url)
-        yield page
-        browser.close()
-        assert [one for one in troubles if "status of 400" not in one] == []
+def page(browser: Browser, server: Server) -> Iterator[Page]:
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.on("console", lambda said: troubles.append(said.text))
+    page.goto(server.access.url)
+    yield page
+    page.close()
+    assert [one for one in troubles if "status of 400" not in one] == []
 
 
 def test_rows_are_found_sorted_and_kept_as_a_view(page: Page, server: Server) -> None:

@@ -5,7 +5,6 @@ server that is killed.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -18,6 +17,7 @@ from urllib.parse import urlencode
 import pytest
 
 from adjudge.labels.store import LabelStore
+from support.browser import expect, needs_browser
 from support.labels import judged
 from support.page import Page as Server
 from support.page import served
@@ -25,24 +25,10 @@ from support.page import served
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: make test-browser"
-)
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
-)
+pytestmark = needs_browser
 ROWS = int(os.environ.get("ADJUDGE_LABEL_ROWS", "14"))
 GLANCE = 170
 """Milliseconds after which a row takes keys."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture
@@ -64,7 +50,7 @@ def answer(page: Page) -> str:
     page.wait_for_timeout(GLANCE)
     row = page.locator("#now h2").inner_text().removeprefix("Row r")
     page.keyboard.press("1" if option_of(row) == "PASS" else "2")
-    playwright.expect(page.locator("#now h2")).not_to_have_text(f"Row r{row}")
+    expect(page.locator("#now h2")).not_to_have_text(f"Row r{row}")
     return row
 
 
@@ -92,15 +78,15 @@ def test_the_next_row_is_there_while_the_answer_is_on_its_way(browser: Browser, 
         page.keyboard.press("1")
         assert len(on_the_way) == 1 and not options(root / "dates")
         on_the_way[0].continue_()
-        playwright.expect(page.locator("#head")).to_contain_text("2 of")
+        expect(page.locator("#head")).to_contain_text("2 of")
         rows = [first, second, *(answer(page) for _ in range(3))]
-        playwright.expect(page.locator("#head")).to_contain_text("5 of")
+        expect(page.locator("#head")).to_contain_text("5 of")
         kept = {str(one.id): (one.option, one.note) for one in LabelStore(root / "dates").current()}
         assert kept == {
             f"r{row}": (option_of(row), "second thoughts" if row == second else "") for row in rows
         }
         page.keyboard.press("u")
-        playwright.expect(page.locator("#now h2")).to_have_text(f"Row r{rows[-1]}")
+        expect(page.locator("#now h2")).to_have_text(f"Row r{rows[-1]}")
         assert len(options(root / "dates")) == 4
         page.context.close()
 
@@ -111,13 +97,13 @@ def test_a_row_whose_answer_was_not_kept_comes_back(browser: Browser, root: Path
         page.route("**/label?*", lambda route: route.abort())
         shown = page.locator("#now h2").inner_text()
         page.keyboard.press("1")
-        playwright.expect(page.locator("#unheard")).to_be_visible()
-        playwright.expect(page.locator("#now h2")).to_have_text(shown)
+        expect(page.locator("#unheard")).to_be_visible()
+        expect(page.locator("#now h2")).to_have_text(shown)
         assert not options(root / "dates")
         page.unroute("**/label?*")
         answer(page)
-        playwright.expect(page.locator("#head")).to_contain_text("1 of")
-        playwright.expect(page.locator("#unheard")).to_be_hidden()
+        expect(page.locator("#head")).to_contain_text("1 of")
+        expect(page.locator("#unheard")).to_be_hidden()
         page.context.close()
 
 
@@ -155,15 +141,15 @@ def test_two_people_label_by_keys_and_the_server_is_killed_in_between(
         for _ in range(ROWS // 4):
             given |= {answer(page): name for name, page in pages.items()}
         for page in pages.values():
-            playwright.expect(page.locator("#head")).to_contain_text(f"{ROWS // 4} of")
+            expect(page.locator("#head")).to_contain_text(f"{ROWS // 4} of")
         process.kill()
         process.wait()
         for page in pages.values():
             page.wait_for_timeout(GLANCE)
             shown = page.locator("#now h2").inner_text()
             page.keyboard.press("1")
-            playwright.expect(page.locator("#unheard")).to_be_visible()
-            playwright.expect(page.locator("#now h2")).to_have_text(shown)
+            expect(page.locator("#unheard")).to_be_visible()
+            expect(page.locator("#now h2")).to_have_text(shown)
     assert len(options(root / "dates")) == len(given)
     with started(root) as (_, address):
         for name, page in pages.items():

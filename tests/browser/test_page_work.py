@@ -4,8 +4,6 @@ runs, try a criterion. Pictures show what the JSON says, and evaluated text stay
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adjudge import AspectCritic, Instance
+from support.browser import expect, needs_browser
 from support.labels import judged, model
 from support.page import Page as Server
 from support.page import served
@@ -22,13 +21,7 @@ from support.trust import labelled, labels_of, population, run_of
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: make test-browser"
-)
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
-)
+pytestmark = needs_browser
 ROWS = population(120)
 MARKDOWN = """# Returns
 
@@ -47,14 +40,6 @@ MARKDOWN = """# Returns
 
 <http://127.0.0.1:9/auto> <script>document.title = 'taken'</script>
 """
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -179,7 +164,7 @@ def test_help_and_the_list_of_runs_open_by_a_key(browser: Browser, server: Serve
     page.keyboard.press("/")
     page.wait_for_selector("#names a")
     page.keyboard.type("mark")
-    playwright.expect(page.locator("#names a")).to_have_count(1)
+    expect(page.locator("#names a")).to_have_count(1)
     page.locator("#names a").click()
     page.wait_for_url("**/run/markdown-*")
     page.get_by_role("link", name="Dark").click()
@@ -212,12 +197,12 @@ def test_a_draft_outlives_a_reload_a_wrong_button_and_two_saves(
         page.reload(wait_until="networkidle")
         page.wait_for_selector("#restored:visible")
         field, rows = page.locator("textarea[name=description]"), page.locator("[name='row.id']")
-        playwright.expect(field).to_have_value("Is it a question of taste?")
+        expect(field).to_have_value("Is it a question of taste?")
         count = rows.count()
         page.locator("#add-row").click()
-        playwright.expect(rows).to_have_count(count + 1)
+        expect(rows).to_have_count(count + 1)
         page.locator("#undo").click()
-        playwright.expect(rows).to_have_count(count)
+        expect(rows).to_have_count(count)
         for number in (1, 2):
             page.keyboard.press("Control+s")
             page.wait_for_selector(f"#said :text('Saved as version {number}')")
@@ -236,7 +221,7 @@ def test_results_outlive_a_reload_and_a_version_says_what_it_agreed_with(
         verdicts = page.locator(".got .verdict").all_inner_texts()
         assert [one.split()[0] for one in verdicts] == ["✓", "✓", "✗"]
         page.reload(wait_until="networkidle")
-        playwright.expect(page.locator(".got .verdict")).to_have_text(verdicts)
+        expect(page.locator(".got .verdict")).to_have_text(verdicts)
         assert page.locator("#restored").is_hidden()
         page.keyboard.press("Control+s")
         page.wait_for_selector("#said :text('Saved as version 2')")
@@ -259,7 +244,6 @@ def test_a_server_that_was_started_again_is_told_on_the_page_that_stayed_open(
 
 def test_keys_pressed_while_the_next_row_loads_hit_no_row(browser: Browser, server: Server) -> None:
     """Ten keys at once give one label; as many undos as labels lead back to the first row."""
-    expect = playwright.expect
     page = at(browser, server, f"{server.run('again')}/label?annotator=hasty")
     row, progress = page.locator("#work h2"), page.locator("#work p").first
     shown = row.inner_text()
@@ -285,7 +269,7 @@ def test_keys_pressed_while_the_next_row_loads_hit_no_row(browser: Browser, serv
 
 def test_rows_are_fetched_ahead_and_the_last_key_decides(browser: Browser, server: Server) -> None:
     """By key from row to row, with answers that come late: what is chosen is what is shown."""
-    expect, asked = playwright.expect, []
+    asked = []
     page = at(browser, server, f"{server.run('dates')}?sort=row&row=1")
     page.on("request", lambda request: asked.append(request.url))
     page.wait_for_load_state("networkidle")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Literal
 import pytest
 
 from adjudge.runs.case_file import parse_case
+from support.browser import expect, needs_browser
 from support.fake_provider import HANGS, FakeProvider, never
 from support.labels import judged
 from support.page import Page as Server
@@ -24,10 +24,8 @@ from support.trust import labelled, labels_of
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: make test-browser"
-)
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = needs_browser
+
 SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os.environ else None
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 Scheme = Literal["light", "dark"]
@@ -47,18 +45,6 @@ instances:
 START = "/playground?case=begun"
 _SLOW = 90_000
 """Milliseconds for the first verdicts of a model that has to be loaded."""
-
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +287,7 @@ def test_two_wordings_are_compared_by_keys_alone(
     assert "Cannot tell" in page.locator("#trial .outcome").nth(1).inner_text()
     page.get_by_role("button", name="Edit this one: year (2)").press("Enter")
     asked = page.locator("#case [name=description]")
-    playwright.expect(asked).to_have_value("Does the response name a year?")
+    expect(asked).to_have_value("Does the response name a year?")
     page.reload()
     page.wait_for_selector(".beside .other")
     assert page.locator(".beside summary").inner_text() == "year (2)"
@@ -349,7 +335,7 @@ def test_each_of_two_tabs_keeps_its_own_draft(
     one.reload()
     one.locator("#restored").wait_for()
     text = one.locator("#case [name='row.text:response']").first
-    playwright.expect(text).to_have_value("Typed in the first tab.")
+    expect(text).to_have_value("Typed in the first tab.")
     assert troubles == []
 
 

@@ -5,9 +5,7 @@ order work.
 from __future__ import annotations
 
 import os
-import shutil
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -23,15 +21,14 @@ from adjudge.rag import RagEvaluator
 from adjudge.results.rag_row import score_of
 from adjudge.results.report import ReportTally, judgments_of, report_of
 from adjudge.results.setup import Setup
+from support.browser import needs_browser
 from support.rag import EXAMPLE, ROW, gives, varied
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: make test-browser"
-)
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = needs_browser
+
 SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os.environ else None
 MANY = int(os.environ.get("ADJUDGE_PAGE_ROWS", "1000"))
 """Rows of the page that clicks are tried on: ten thousand with make test-browser."""
@@ -44,20 +41,8 @@ HOSTILE = (
     "onerror=\"document.title='taken'\"> **bold**"
 )
 
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
-)
-
 
 Scheme = Literal["light", "dark"]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import hashlib
 import http.server
 import json
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from itertools import product
@@ -24,6 +23,7 @@ from adjudge.rag import RagEvaluator
 from adjudge.trust.benchmark import FACT
 from adjudge.web.opener import opener
 from support.agent_runs import agent_run
+from support.browser import needs_browser
 from support.fake_provider import KEY, FakeProvider
 from support.labels import compared, judged, judged_by_two, label, model
 from support.page import Page as Server
@@ -34,10 +34,8 @@ from support.trust import labelled, labels_of, population, run_of
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-playwright = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: make test-browser"
-)
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+pytestmark = needs_browser
+
 SCREENS = Path(os.environ["ADJUDGE_SCREENSHOTS"]) if "ADJUDGE_SCREENSHOTS" in os.environ else None
 VENDOR = Path(__file__).parent / "vendor"
 ROWS = population(120)
@@ -91,18 +89,6 @@ LOOKS: list[tuple[int, Scheme, str]] = [
 """Widths, themes and languages; with $ADJUDGE_SCREENSHOTS all of them."""
 if SCREENS:
     LOOKS = list(product((390, 1280, 2560), get_args(Scheme), ("en", "ru")))
-
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM, reason="there is no Chromium: install it, or name it in $CHROMIUM"
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with playwright.sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.labels.people import KEPT_FOR, Assignment, People
 from adjudge.labels.session import Annotator, Labelling, assign_rows, labelling
 from adjudge.labels.store import LabelStore
-from adjudge.ledger.file import LABEL_FILES, PEOPLE
+from adjudge.ledger.file import LABEL_FILES, PEOPLE, refuse_links
 from adjudge.trust.calibration import calibrate_run
 from support.labels import identity, judged
 
@@ -235,6 +235,25 @@ def test_undo_takes_back_what_was_said_last_also_after_rows_were_drawn_anew(tmp_
     assert "random" in {one.design for one in LabelStore(run).current(annotator="carol")}
     back = [label.row for label in (carol.undo(), carol.undo(), carol.undo()) if label]
     assert back == said[:-4:-1]
+
+
+def test_a_file_that_comes_and_goes_is_no_strange_file(tmp_path: Path) -> None:
+    """SQLite makes and removes its own files while others look for links."""
+    beside, ended = tmp_path / f"{PEOPLE}-shm", threading.Event()
+
+    def come_and_go() -> None:
+        while not ended.is_set():
+            beside.touch()
+            beside.unlink()
+
+    thread = threading.Thread(target=come_and_go)
+    thread.start()
+    try:
+        for _ in range(3000):
+            refuse_links(tmp_path, LABEL_FILES)
+    finally:
+        ended.set()
+        thread.join()
 
 
 def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:

@@ -155,8 +155,8 @@ class People:
         """Remove the assignment. Labels stay."""
         if self._path.exists():
             with self._writing() as connection:
-                for table in ("assigned", "assignments"):
-                    connection.execute(f"DELETE FROM {table} WHERE criteria = ?", (criteria,))  # noqa: S608 - names of ours
+                connection.execute("DELETE FROM assigned WHERE criteria = ?", (criteria,))
+                connection.execute("DELETE FROM assignments WHERE criteria = ?", (criteria,))
 
     def rows_of(
         self,

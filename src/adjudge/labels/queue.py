@@ -14,6 +14,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -293,14 +294,14 @@ def _plain_rows(ledger: sqlite3.Connection, judge: str, criterion: str) -> Itera
         "WHERE judge = :judge AND criterion = :criterion ORDER BY number"
     )
     values = {"judge": judge, "criterion": criterion, "traffic": f'"{COLUMN}"'}
+    full = partial(records, ledger, judge=judge, trajectory=False)
     for number, id, instance, status, verdict, traffic in ledger.execute(query, values):
         decided = (verdict or "scored") if status == "scored" else FAILED
-        full = records(ledger, judge=judge, index=number, trajectory=False)
-        sampled = not traffic or all(map(is_of_sample, full))
+        sampled = not traffic or all(map(is_of_sample, full(index=number)))
         try:
             identity = identity_of(json.loads(instance))
         except (TypeError, ValueError, AttributeError):
-            identity = next(full).identity  # or what is wrong with the row
+            identity = next(full(index=number)).identity  # or what is wrong with the row
         yield _Row(identity, number, id, decided, 0.0, 0.0, None, "", sampled)
 
 

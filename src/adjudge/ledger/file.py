@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import sqlite3
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -438,13 +439,17 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
     Pipes are refused as well.
     """
     for path in (folder / name for name in names):
-        if path.is_symlink():
+        try:
+            mode = path.lstat().st_mode  # asked once: SQLite removes its files when it likes
+        except OSError:
+            continue
+        if stat.S_ISLNK(mode):
             raise RunError(
                 "{path} is a symbolic link, which adjudge never makes: copy what it points "
                 "to, or delete it",
                 path=path,
             )
-        if path.exists() and not path.is_file():  # whoever opens a pipe waits for its other end
+        if not stat.S_ISREG(mode):  # whoever opens a pipe waits for its other end
             raise RunError(
                 "{path} is not a plain file, and adjudge makes no others: delete it", path=path
             )

@@ -41,16 +41,16 @@ _MATCHER = SideProcess(lambda: [sys.executable, "-I", "-S", str(_PROGRAM)], show
 
 
 def find_all(pattern: str, flags: int, text: str, *, whole: bool) -> tuple[Span, ...]:
-    """Where the expression matches: the first places, or all of the text. CannotMatch where that
-    cannot be told in time.
+    """Where the expression matches: the first places, or all of the text. Raises CannotMatch where
+    that takes too long.
     """
     (found,) = _ask(pattern, flags, [text], whole, _MOST)
     return tuple(Span(*one) for one in found)
 
 
 def which_match(pattern: str, flags: int, texts: Sequence[str]) -> list[bool]:
-    """Of each text, whether the expression is found in it. CannotMatch where that cannot be told of
-    all of them in time.
+    """Whether the expression is found in each text. Raises CannotMatch where all of them take too
+    long.
     """
     return [bool(found) for found in _ask(pattern, flags, texts, False, 1)]
 

@@ -198,8 +198,8 @@ def _members(kind: type) -> _Read:
     plan: list[tuple[str, frozenset[type], _Read]] = []
 
     def read(value: object) -> object:
-        if not plan:  # only now, since a kind may hold itself
-            plan.extend((name, _kinds(hints[name]), _reader(hints[name])) for name in names)
+        if not plan:  # only now, since a kind may hold itself; at once, for the other threads
+            plan[:] = [(name, _kinds(hints[name]), _reader(hints[name])) for name in names]
         if type(value) is not dict:
             raise WrongType(Message("an object"), value)
         found = {}

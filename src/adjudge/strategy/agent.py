@@ -97,7 +97,7 @@ class Agent:
         ]
 
     def variables(self) -> list[tuple[str, str]]:
-        """Each input as the model is told of it."""
+        """Each input as the model reads it: name, and what kind of value it is."""
         return [(name, describe(kind)) for name, kind in self.inputs.items()]
 
     def writers(self, otherwise: ModelLike | Sequence[ModelLike] | None = None) -> list[OpenModel]:

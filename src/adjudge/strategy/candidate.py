@@ -27,7 +27,7 @@ class Try:
     reasons: tuple[str, ...] = ()
     """Why it may not be used; none when it may."""
     no_verdict: tuple[str, ...] = ()
-    """Those of the reasons that are a judge's failure and not the candidate's: no writer is told of
+    """Those of the reasons that are a judge's failure and not the candidate's: no writer hears
     them.
     """
     results: tuple[SampledResult, ...] = ()

@@ -301,7 +301,7 @@ class Follower:
 
 def _latest(days: Sequence[DayDone]) -> Iterator[Alarm]:
     """The alarms of the last day, and those that were raised on a day that ended before it was
-    judged: nobody has been told of them.
+    judged: nobody has heard of them yet.
     """
     yield from (one for day in days[:-1] for one in day.alarms if one.raised)
     yield from days[-1].alarms

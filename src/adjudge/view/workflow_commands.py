@@ -14,7 +14,7 @@ _NOTHING = "\u200b"
 
 
 def in_job() -> bool:
-    """Whether what is printed goes to such a log."""
+    """Whether this process runs in a job of GitHub Actions, whose log obeys commands."""
     return os.environ.get("GITHUB_ACTIONS") == "true"
 
 

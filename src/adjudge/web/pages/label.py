@@ -115,7 +115,7 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
 
 
 def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> Message:
-    """Do what the key says; what the annotator is told of it."""
+    """Do what the key says, and return what the annotator reads."""
     if given.get("do") == "unclear":
         add_note(desk.place.folder, desk.criteria, desk.who.name, given.get("unclear", ""))
         return Message("Kept as a note on the criteria.")
