@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import (
     FrozenInstanceError,
     asdict,
@@ -79,6 +80,25 @@ def test_another_class_is_never_the_same() -> None:
     assert Light(name="a") != Plain(name="a")
     assert Lighter(name="a") != Light(name="a")
     assert len({Lighter(name="a"), Lighter(name="a"), Lighter(name="a", more=1)}) == 2
+
+
+def test_its_fields_are_found_once_whoever_looks_first() -> None:
+    for _ in range(50):
+
+        @light_dataclass(frozen=True)
+        class Base:
+            kept: list[str] = field(default_factory=list)
+
+        @light_dataclass(frozen=True)
+        class Made(Base):
+            name: str = field(default="a", repr=False)
+
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: (Made(), len(fields(Made))), range(8)))
+        assert {(repr(one), one.name, count) for one, count in found} == {
+            (repr(Made()), "a", 2),
+        }
+        assert repr(Made()).endswith("Made(kept=[])")
 
 
 def test_it_is_a_dataclass_and_cannot_be_changed() -> None:
