@@ -18,9 +18,9 @@ from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.session import (
     EnclosingRun,
     NoRoom,
+    OpenedSession,
     OpenRun,
     PartialAsk,
-    opened_session,
     session,
 )
 from adjudge.errors import HALTS, SetupError
@@ -189,13 +189,13 @@ class RecordedVotes(LiveVotes):
         earlier, now = self._unfinished.pop(key, None), session()
         begun = replace(earlier, usage=Usage(), unfinished=False) if earlier else None
         partial = PartialAsk(key, begun)
-        with opened_session(now.asking(partial)):
+        with OpenedSession(now.asking(partial)):
             try:
                 vote = await self._judge.ask(ballot)
             except (*HALTS, NoRoom):
                 await self._keep_partial(partial)
                 raise
-        kept = await self._keep_partial(partial)
+        kept = await self._keep_partial(partial) if partial.vote else None
         await self._run.ledger.keep(key, replace(vote, usage=vote.usage - kept) if kept else vote)
         if now.backend:
             now.backend.kept(key)
@@ -312,7 +312,7 @@ async def everything_in(
         if under_way is None:
             yield None
             return
-        with opened_session(replace(session(), run=EnclosingRun(under_way, []))):
+        with OpenedSession(replace(session(), run=EnclosingRun(under_way, []))):
             yield under_way
 
 

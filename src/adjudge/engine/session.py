@@ -140,7 +140,9 @@ class Session:
 
     def asking(self, partial: PartialAsk) -> Session:
         """The same for one ballot; quicker than ``replace``."""
-        return Session(**{**vars(self), "partial": partial})
+        asking = object.__new__(Session)
+        vars(asking).update(vars(self), partial=partial)
+        return asking
 
 
 # it is frozen
@@ -151,14 +153,17 @@ user's.
 """
 
 
-@contextmanager
-def opened_session(changed: Session) -> Iterator[None]:
+class OpenedSession:
     """Have all that is asked inside belong to ``changed``."""
-    token = _current.set(changed)
-    try:
-        yield
-    finally:
-        _current.reset(token)
+
+    def __init__(self, changed: Session) -> None:
+        self._changed = changed
+
+    def __enter__(self) -> None:
+        self._token = _current.set(self._changed)
+
+    def __exit__(self, *_: object) -> None:
+        _current.reset(self._token)
 
 
 @contextmanager
@@ -168,5 +173,5 @@ def collecting_keys(keys: list[bytes]) -> Iterator[None]:
     """
     now = session()
     run = EnclosingRun(now.run.run, keys) if now.run else None
-    with opened_session(replace(now, run=run)):
+    with OpenedSession(replace(now, run=run)):
         yield

@@ -26,7 +26,7 @@ from adjudge.engine.estimate import CostEstimate, Known, Questions, estimate
 from adjudge.engine.progress_bar import ProgressBar
 from adjudge.engine.run import Ask, Asker, Run, RunLike, vote_source
 from adjudge.engine.schedule import DeferredItems, judge_each
-from adjudge.engine.session import OpenRun, opened_session, session
+from adjudge.engine.session import OpenedSession, OpenRun, session
 from adjudge.errors import BudgetSpent, RunError, SetupError
 from adjudge.gateway.layers.budget import Budget, calling
 from adjudge.gateway.prices import PriceTable
@@ -208,7 +208,7 @@ class Judge(ConfiguredJudge, Generic[I, R]):
                 await answers.keep_judgment(number, result, self.kept_ballots(ballots))
                 wanted.on_result(number, result)
 
-            with opened_session(replace(session(), judge=self, votes=answers)):
+            with OpenedSession(replace(session(), judge=self, votes=answers)):
                 await answers.finish(
                     await judge_each(self, items, answers, pooled, wanted.deferred)
                 )

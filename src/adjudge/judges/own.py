@@ -16,7 +16,7 @@ from adjudge.domain.question import Comparison, Question
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome, Vote
-from adjudge.engine.session import opened_session, session
+from adjudge.engine.session import OpenedSession, session
 from adjudge.errors import HALTS, ModelError, Refused
 from adjudge.judges.batches import CaseBatches, Run, answers_of, gathered
 from adjudge.messages import Message
@@ -28,7 +28,7 @@ _NO_VERDICT = Message("the judge gave no verdict")
 async def in_batches(judge: object, run: Run, size: int) -> AsyncIterator[None]:
     """Hand the judge's cases to ``run`` many at once for as long as this holds."""
     async with gathered(run, size) as batches:
-        with opened_session(replace(session(), judge=judge, work=batches)):
+        with OpenedSession(replace(session(), judge=judge, work=batches)):
             yield
 
 

@@ -17,7 +17,7 @@ from adjudge.domain.question import Choice, Rating
 from adjudge.domain.sampled import SampledResult
 from adjudge.domain.vote import Ballot, Vote
 from adjudge.engine.run import RunLike
-from adjudge.engine.session import SampleNumbers, opened_session, session
+from adjudge.engine.session import OpenedSession, SampleNumbers, session
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.open import ModelLike
@@ -48,7 +48,7 @@ def sampling(
     """Have all criteria that are asked inside, in functions and subclasses too, sampled and heard
     like this.
     """
-    with opened_session(replace(session(), sampling=SampleNumbers(first, count, on_result))):
+    with OpenedSession(replace(session(), sampling=SampleNumbers(first, count, on_result))):
         yield
 
 

@@ -162,10 +162,13 @@ def judgment_row(
     """
     flags = {*record.flags, *(("repaired",) if repaired else ())}
     kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
-    kept |= {} if record.judge_identity is None else {"judge_identity": record.judge_identity}
+    if record.judge_identity is not None:
+        kept["judge_identity"] = record.judge_identity
     kept |= message_parts(kept)
-    kept |= {INPUT: kept_input(record.input, record.fields)} if record.input else {}
-    kept |= {ANSWERS: answers.hex()} if answers else {}
+    if record.input:
+        kept[INPUT] = kept_input(record.input, record.fields)
+    if answers:
+        kept[ANSWERS] = answers.hex()
     return with_checksum(
         storable(record.judge),
         record.index,

@@ -192,15 +192,16 @@ class Ledger:
         """Store what came of a row, unless that is what is stored already; ``answers``: what its
         targets were asked.
         """
-        ballots, label, id = b"".join(keys), storable(judge), storable(result.instance.id)
-        now = (
-            ballots,
-            result.status.value,
-            id,
-            result.votes_valid,
-        )  # a vote that is asked again was not valid before
-        if number < self._rows_at_start and self._all(_KNOWN, (label, number)) == [now]:
-            return
+        ballots = b"".join(keys)
+        if number < self._rows_at_start:
+            now = (
+                ballots,
+                result.status.value,
+                storable(result.instance.id),
+                result.votes_valid,
+            )  # a vote that is asked again was not valid before
+            if self._all(_KNOWN, (storable(judge), number)) == [now]:
+                return
         record = result.record(judge, number)
         repaired = any(vote.repairs for vote in result.votes)
         row = judgment_row(record, ballots, b"".join(answers), repaired=repaired)

@@ -24,7 +24,7 @@ from adjudge.engine.backends.batch.settings import BatchNews, BatchSettings
 from adjudge.engine.estimate import CostEstimate
 from adjudge.engine.run import Run, open_run
 from adjudge.engine.schedule import DeferredItems
-from adjudge.engine.session import Call, OpenRun, opened_session, session
+from adjudge.engine.session import Call, OpenedSession, OpenRun, session
 from adjudge.errors import RunError, SetupError
 from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget, caller
@@ -204,7 +204,7 @@ class EvalRun:
 
         async def work(outbox: event_loop.Outbox[Event]) -> None:
             on_call = (lambda call: outbox.put(Called(call))) if calls else session().on_call
-            with opened_session(replace(session(), on_call=on_call)):
+            with OpenedSession(replace(session(), on_call=on_call)):
                 await self._execute(run, limits, outbox, kept, batch)
 
         with event_loop.stream(work) as events:
@@ -361,7 +361,7 @@ class EvalRun:
         left = [(ready, DeferredItems()) for ready in self.judges]
         for ready in self.judges:
             listen(JudgeStarted(ready.name))
-        with opened_session(replace(session(), backend=batches)):
+        with OpenedSession(replace(session(), backend=batches)):
             try:
                 await batches.begin()
                 while left:

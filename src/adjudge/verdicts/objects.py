@@ -36,7 +36,7 @@ _LAST_WORDS = lazy_pattern(
     r"\s*([^\s:=][^:=]{0,39})\Z",
     re.IGNORECASE,
 )
-_LAST_WORDS_HAVE = lazy_pattern(
+_LAST_WORDS_HAVE = re.compile(
     "verd.{1,2}ct|selected|w.{1,2}nner|f.{1,2}nal|вердикт|победитель|g.{1,2}ve|rate|score|should"
     "|must"
 )
@@ -45,12 +45,12 @@ one or two, they are found ten times as quickly.
 """
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
-_TO_BE_FILLED = lazy_pattern(
+_TO_BE_FILLED = re.compile(
     r"(?=[\s\S]*(?:[^\W\d_]{2}|\.\.|…|__))"  # [0] and [A] point at something
     r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*",
     re.IGNORECASE,
 )
-_AFTERWARDS = lazy_pattern(
+_AFTERWARDS = re.compile(
     r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z"
     r"|revision\Z|revised\Z|updated?\Z"
     r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
@@ -189,7 +189,7 @@ def _says_otherwise(
     """
     names = keys_of(question)
     for name, value in data.items():
-        if isinstance(value, dict | list) and value is not said and name not in _WORDS_ONLY:
+        if isinstance(value, (dict, list)) and value is not said and name not in _WORDS_ONLY:
             inner = _verdict_value({name: value}, names) if isinstance(value, dict) else None
             other = _match_under(inner[1], inner[2], question) if inner else None
         elif (name not in _ORDINARY and _AFTERWARDS.match(name)) or (
