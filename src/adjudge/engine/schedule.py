@@ -134,8 +134,10 @@ async def judge_each(
     with collected_rarely():
         try:
             while work.ready and len(workers) < most and not work.halt:
-                workers.add(asyncio.create_task(work.take_items()))
-                await asyncio.sleep(0)  # where all is known, one worker is enough
+                # where all is known, one worker is enough
+                for _ in range(min(max(1, len(workers)), most - len(workers))):
+                    workers.add(asyncio.create_task(work.take_items()))
+                await asyncio.sleep(0)
             await asyncio.gather(*workers)
         finally:
             for worker in workers:
