@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from dataclasses import (
     FrozenInstanceError,
     asdict,
@@ -19,6 +20,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adjudge.domain import light
 from adjudge.domain.light import light_dataclass
 
 
@@ -148,3 +150,30 @@ def test_one_that_holds_itself_is_shown() -> None:
     one = Light(name="a", parts=(parts,))
     parts.append(one)
     assert "..." in repr(one)
+
+
+def test_two_threads_make_classes_of_one_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages load their modules when they are first asked for: here one does while another is."""
+    made, heavy, begun, ended = list[type](), light.dataclass, threading.Event(), threading.Event()
+    beside = threading.Thread(target=lambda: made.append(light_dataclass(frozen=True)(Two)))
+
+    class One(Light):
+        one: int = 0
+
+    class Two(Light):
+        two: int = 0
+
+    def overtaken(**settings: bool) -> Any:
+        if threading.current_thread() is beside:
+            begun.set()
+            ended.wait(20)
+        else:
+            beside.start()
+            begun.wait(0.05)  # not before this one has ended
+        return heavy(**settings)
+
+    monkeypatch.setattr(light, "dataclass", overtaken)
+    light_dataclass(frozen=True)(One)
+    ended.set()
+    beside.join()
+    assert made == [Two]

@@ -12,9 +12,12 @@ from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
 from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
+from threading import Lock
 from typing import TYPE_CHECKING, TypeVar, cast
 
 T = TypeVar("T")
+_one_at_a_time = Lock()
+"""Between threads that load modules: of a class, several inherit."""
 __all__ = ["light_dataclass"]
 
 if TYPE_CHECKING:
@@ -38,13 +41,14 @@ else:
             for name in shared.keys() - cls.__dict__.keys():
                 if name != "__repr__" or cls.__repr__ in (object.__repr__, _said):
                     setattr(cls, name, shared[name])  # a short one that is inherited stays
-            frozen_bases = [one.__dataclass_params__ for one in cls.__mro__[1:] if _is_frozen(one)]
-            for one in frozen_bases if frozen else ():
-                one.frozen = False  # else ``dataclass`` would write what refuses, once more
             cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` writes a signature there
-            dataclass(kw_only=kw_only, init=False, repr=False, eq=False)(cls)
-            for one in (*frozen_bases, cls.__dataclass_params__):
-                one.frozen = frozen  # what inherits from it is to be frozen, too
+            with _one_at_a_time:
+                bases = [one.__dataclass_params__ for one in cls.__mro__[1:] if _is_frozen(one)]
+                for one in bases if frozen else ():
+                    one.frozen = False  # else ``dataclass`` would write what refuses, once more
+                dataclass(kw_only=kw_only, init=False, repr=False, eq=False)(cls)
+                for one in (*bases, cls.__dataclass_params__):
+                    one.frozen = frozen  # what inherits from it is to be frozen, too
             return cls
 
         return made
