@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import atexit
 import os
-import re
 import signal
 import threading
 import time
@@ -23,6 +22,7 @@ from types import FrameType
 from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -364,7 +364,7 @@ def same_as(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P
     return _through(method, lambda result: result)
 
 
-_CALLED = re.compile(r"^[^\s()]+\(\)")
+_CALLED = lazy_pattern(r"^[^\s()]+\(\)")
 
 
 def _through(

@@ -5,7 +5,6 @@ file, entry and field.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, i
 from adjudge.domain.frozen import nonempty, plain
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 from adjudge.reading.values import (
     Place,
@@ -45,7 +45,7 @@ PAIRWISE_KEYS = (
 KEYS = (*PAIRWISE_KEYS, "higher_is_better", "options")
 _OPTION_KEYS = ("name", "description", "score")
 _EXAMPLE_KEYS = ("fields", "option", "explanation")
-_VERSION = re.compile(r"\d+(\.\d+){0,2}")
+_VERSION = lazy_pattern(r"\d+(\.\d+){0,2}")
 _JSON, _YAML = (".json",), (".yaml", ".yml")
 
 

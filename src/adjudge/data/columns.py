@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -26,6 +25,7 @@ from adjudge.data.rendered import (
 from adjudge.data.sources.row import Cells, is_blank
 from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError, WrongData
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 from adjudge.reading.json_path import NotThere, steps_of, value_at
 
@@ -119,7 +119,7 @@ T = TypeVar("T")
 _MISSING = ("NAType", "NaTType")
 _RENDERED = ("contexts", "history")
 """Fields that may be nested: of an answer, JSON is what was answered."""
-_BETWEEN = re.compile(r"[\s_-]+")
+_BETWEEN = lazy_pattern(r"[\s_-]+")
 
 
 @lru_cache(maxsize=4096)

@@ -14,8 +14,9 @@ from typing import Any, TypeAlias
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
 
-NUMBERED = re.compile(
+NUMBERED = lazy_pattern(
     r"(response|answer|output|completion|model|system)(?:[\s_-]*(\d+)|(?:[\s_-]+"
     r"|(?-i:(?=[A-Z])))([a-z]))",
     re.IGNORECASE,

@@ -8,16 +8,15 @@ second stays an ordinary dataclass. Making a frozen one takes about a third of t
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import MISSING, FrozenInstanceError, dataclass, fields
+from dataclasses import MISSING, FrozenInstanceError, dataclass, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
-from threading import Lock
+from threading import RLock
 from typing import TYPE_CHECKING, TypeVar, cast
 
 T = TypeVar("T")
-_one_at_a_time = Lock()
-"""Between threads that load modules: of a class, several inherit."""
+_LOOKING = RLock()
 __all__ = ["light_dataclass"]
 
 if TYPE_CHECKING:
@@ -42,16 +41,34 @@ else:
                 if name != "__repr__" or cls.__repr__ in (object.__repr__, _said):
                     setattr(cls, name, shared[name])  # a short one that is inherited stays
             cls.__doc__ = cls.__doc__ or cls.__name__  # else ``dataclass`` writes a signature there
-            with _one_at_a_time:
-                bases = [one.__dataclass_params__ for one in cls.__mro__[1:] if _is_frozen(one)]
-                for one in bases if frozen else ():
-                    one.frozen = False  # else ``dataclass`` would write what refuses, once more
-                dataclass(kw_only=kw_only, init=False, repr=False, eq=False)(cls)
-                for one in (*bases, cls.__dataclass_params__):
-                    one.frozen = frozen  # what inherits from it is to be frozen, too
+            cls.__dataclass_fields__ = _FieldsOfClass(cls, frozen=frozen, kw_only=kw_only)
             return cls
 
         return made
+
+
+class _FieldsOfClass:
+    """What ``dataclass`` sets on a class, set when somebody looks: at most classes that a command
+    loads nobody does.
+    """
+
+    def __init__(self, cls: type[DataclassInstance], *, frozen: bool, kw_only: bool) -> None:
+        self._cls, self._frozen, self._kw_only = cls, frozen, kw_only
+
+    def __get__(self, instance: object, owner: type) -> object:
+        with _LOOKING:
+            if self._cls.__dict__["__dataclass_fields__"] is self:
+                self._set()
+        return self._cls.__dict__["__dataclass_fields__"]
+
+    def _set(self) -> None:
+        bases = [one for one in self._cls.__mro__[1:] if is_dataclass(one)]  # now they are, too
+        frozen_bases = [one.__dataclass_params__ for one in bases if _is_frozen(one)]
+        for one in frozen_bases if self._frozen else ():
+            one.frozen = False  # else ``dataclass`` would write what refuses, once more
+        dataclass(kw_only=self._kw_only, init=False, repr=False, eq=False)(self._cls)
+        for one in (*frozen_bases, self._cls.__dataclass_params__):
+            one.frozen = self._frozen  # what inherits from it is to be frozen, too
 
 
 class _InitOfClass:

@@ -17,18 +17,19 @@ from adjudge.domain.json_types import JsonObject
 from adjudge.domain.numbers import match_number, without_note
 from adjudge.domain.options import are_numbers, match_integer, match_option
 from adjudge.domain.verdict import TIE, Chosen, Compared, Details, Ranking, Rated, best_of, letter
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 
 T = TypeVar("T")
 Schema = JsonObject
 AnswerKey = Literal["selected_option", "score"]
 _TIES = ("ничья", "draw", "a tie", "a draw", "it's a tie", "equal")
-_RESPONSE_WORD = re.compile(
+_RESPONSE_WORD = lazy_pattern(
     r"\W{0,10}(?:response|assistant|answer|model|output|candidate|option|ответ|вариант"
     r"|модель)[\s:_]+",
     re.IGNORECASE,
 )
-_BETTER = re.compile(r"\s*(>{1,3}|<{1,3}|[=≈])\s*")
+_BETTER = lazy_pattern(r"\s*(>{1,3}|<{1,3}|[=≈])\s*")
 _LONGEST_ORDER = 400
 """Characters of responses in their order, as "B > A"."""
 _NUMBER_IN_LEDGERS = CriteriaOption("<number>")

@@ -6,7 +6,6 @@ one whose default is None is left out while it is None.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from functools import cache
@@ -27,6 +26,7 @@ from adjudge.domain.verdict import (
     Selection,
 )
 from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 StatusName = Literal["scored", "abstained", "failed", "skipped"]
 OutcomeName = Literal["ok", "repaired", "abstained", "unreadable", "refused", "model_error"]
 Flag = Literal["tie", "bias", "low", "split", "disagree", "repaired", "shortened"]
-_STEPS = re.compile(r"([^.\[\]]+)|\[(-?\d+)\]")
+_STEPS = lazy_pattern(r"([^.\[\]]+)|\[(-?\d+)\]")
 """What a path into a row begins with."""
 FLAGS: tuple[Flag, ...] = get_args(Flag)
 """What a reader of a list may look for."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
@@ -19,6 +18,7 @@ from urllib.parse import urlsplit
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
 
 _MILLION = 1_000_000
 TARGET = "target/"
@@ -28,9 +28,9 @@ _FREE = ("local/", "scripted", "replay/", "ollama/", TARGET)
 _OWN_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
 """How the names end of hosts that nobody else can reach."""
 VARIABLE = "ADJUDGE_PRICES"
-_NUMBERED = re.compile(r" \d+$")
+_NUMBERED = lazy_pattern(r" \d+$")
 """How a panel tells models of one name apart."""
-_WILD = re.compile(r"[*?\[]")
+_WILD = lazy_pattern(r"[*?\[]")
 
 
 @light_dataclass(frozen=True)

@@ -17,6 +17,7 @@ from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.judge_configuration import JudgeConfiguration, judges_of
 from adjudge.domain.message import Usage
 from adjudge.errors import OtherConfiguration, RunError
+from adjudge.lazy import lazy_pattern
 from adjudge.ledger.changes import SettingChange, change_lines, differences, is_wording
 from adjudge.ledger.rows import (
     CHECKSUM_SQL,
@@ -68,7 +69,7 @@ _SMALL = 200_000_000
 """Bytes up to which a ledger is read through for damage before it is used."""
 _LAST_SECOND = 253_402_300_800
 """Of the year 9999, beyond which no calendar of ours goes."""
-_VIRTUAL = re.compile(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
+_VIRTUAL = lazy_pattern(r"\s*CREATE\s+VIRTUAL", re.IGNORECASE)
 _REPLIED = "NOT (outcome IN ('model_error', 'refused') AND prompt_tokens = 0)"
 """Votes for which there was a reply."""
 _FACTS: Mapping[str, Callable[[object], bool]] = {

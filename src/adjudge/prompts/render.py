@@ -22,6 +22,7 @@ from adjudge.domain.question import Comparison, Question, Rating
 from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Ballot
 from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
 from adjudge.prompts.fence import fence, fence_steps, neutral, unfenced
 
 LIKELIHOOD = "likelihood"
@@ -52,7 +53,7 @@ _ABOUT_SENTENCES = tuple(
         "repair_sentences",
     )
 )
-_SECTION = re.compile(r"^--- (system|user|assistant)\n", re.MULTILINE)
+_SECTION = lazy_pattern(r"^--- (system|user|assistant)\n", re.MULTILINE)
 _ENVIRONMENT = jinja2.Environment(
     undefined=jinja2.StrictUndefined,
     # prompts are no HTML; evaluated text is fenced before it comes here

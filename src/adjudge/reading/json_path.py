@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from adjudge.domain.json_types import JsonValue
 from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
 
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d+)\]|\[\"([^\"]*)\"\]")
+_STEP = lazy_pattern(r"\.?([^.\[\]]+)|\[(-?\d+)\]|\[\"([^\"]*)\"\]")
 
 
 class NotThere(Exception):

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.domain.json_types import JsonValue
 from adjudge.errors import SetupError
+from adjudge.lazy import lazy_pattern
 
-_PLACE = re.compile(r"\{\{|\}\}|\{([\w .-]+)\}")
+_PLACE = lazy_pattern(r"\{\{|\}\}|\{([\w .-]+)\}")
 Row = Mapping[str, JsonValue]
 
 

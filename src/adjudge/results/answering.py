@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 
-_VERSION = re.compile(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
+from adjudge.lazy import lazy_pattern
+
+_VERSION = lazy_pattern(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
 """What may stand behind a model's name without making it another model."""
-_NUMBERED = re.compile(r" \d+$")
+_NUMBERED = lazy_pattern(r" \d+$")
 """How a panel tells models of one name apart."""
 
 

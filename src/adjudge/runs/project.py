@@ -5,7 +5,6 @@ one up the tree.
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field, fields, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from adjudge.gateway.headers import check_variable, check_written, is_credential
 from adjudge.gateway.prices import VARIABLE
 from adjudge.gateway.redact import secrets_in
 from adjudge.gateway.registry import is_url, server_of
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.toml_text import load_toml
@@ -175,7 +175,7 @@ def server_of_or_none(model: str) -> str | None:
 
 FILE, PYPROJECT = "adjudge.toml", "pyproject.toml"
 _TABLE = ("tool", "adjudge")
-_HEADING = re.compile(r"""\[\s*tool\s*\.\s*["']?adjudge\b""")
+_HEADING = lazy_pattern(r"""\[\s*tool\s*\.\s*["']?adjudge\b""")
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from adjudge.domain.plain import plain
 from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Outcome
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 from adjudge.verdicts.phrases import phrase, words
 from adjudge.verdicts.reading import Reading, clean, unmatched
@@ -26,7 +27,7 @@ _COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
 _EXPLANATION_KEYS = words("explanation_keys")
 _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 """What stands there is no verdict, whatever it looks like."""
-_LAST_WORDS = re.compile(
+_LAST_WORDS = lazy_pattern(
     r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
     r"|победитель)"
     r"\s*(?:[:=]|is\b(?! not))|(?:i(?:'d| would)?|we) (?:give|rate|score) (?:it|this)(?: "
@@ -35,7 +36,7 @@ _LAST_WORDS = re.compile(
     r"\s*([^\s:=][^:=]{0,39})\Z",
     re.IGNORECASE,
 )
-_LAST_WORDS_HAVE = re.compile(
+_LAST_WORDS_HAVE = lazy_pattern(
     "verd.{1,2}ct|selected|w.{1,2}nner|f.{1,2}nal|вердикт|победитель|g.{1,2}ve|rate|score|should"
     "|must"
 )
@@ -44,12 +45,12 @@ one or two, they are found ten times as quickly.
 """
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
-_TO_BE_FILLED = re.compile(
+_TO_BE_FILLED = lazy_pattern(
     r"(?=[\s\S]*(?:[^\W\d_]{2}|\.\.|…|__))"  # [0] and [A] point at something
     r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*",
     re.IGNORECASE,
 )
-_AFTERWARDS = re.compile(
+_AFTERWARDS = lazy_pattern(
     r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z"
     r"|revision\Z|revised\Z|updated?\Z"
     r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"

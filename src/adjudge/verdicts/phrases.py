@@ -6,8 +6,10 @@ import re
 from functools import cache
 from pathlib import Path
 
-_SECTION = re.compile(r"^=== (\w+)\n", re.MULTILINE)
-_REFERENCE = re.compile(r"<<(\w+)>>")
+from adjudge.lazy import lazy_pattern
+
+_SECTION = lazy_pattern(r"^=== (\w+)\n", re.MULTILINE)
+_REFERENCE = lazy_pattern(r"<<(\w+)>>")
 
 
 @cache

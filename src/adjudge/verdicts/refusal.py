@@ -7,9 +7,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from adjudge.lazy import lazy_pattern
 from adjudge.verdicts.phrases import phrase
 
-_TWO_SENTENCES = re.compile(r"[^.!?]*[.!?]*[^.!?]*")
+_TWO_SENTENCES = lazy_pattern(r"[^.!?]*[.!?]*[^.!?]*")
 _LONGEST = 2000
 """A refusal is shorter; only so much is looked at."""
 

@@ -4,7 +4,6 @@ what to type next.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from adjudge.domain.light import light_dataclass
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join, plural, term
 from adjudge.reading.objects import ObjectFile
 from adjudge.results.cost import cost_message
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _SIGNS = {"holds": "✓", "failed": "✗", "inconclusive": "?"}
 _STYLES = {"holds": "green", "failed": "red", "inconclusive": "yellow"}
-_LIMIT = re.compile(r"\bmax_(usd|calls|tokens)=([\d.]+)")
+_LIMIT = lazy_pattern(r"\bmax_(usd|calls|tokens)=([\d.]+)")
 _STANDING = {
     "holds": term("gate", "PASS"),
     "failed": term("gate", "FAIL"),

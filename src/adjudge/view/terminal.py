@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -10,13 +9,14 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.text import Text
 
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import render
 from adjudge.view.workflow_commands import defused
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def clean(text: str, *, may_command: bool = False) -> str:

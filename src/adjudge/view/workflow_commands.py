@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
 
-_BEGINS = re.compile(r":(?=:[A-Za-z])|##(?=\[)")
+from adjudge.lazy import lazy_pattern
+
+_BEGINS = lazy_pattern(r":(?=:[A-Za-z])|##(?=\[)")
 """``::command::`` counts where a line begins with it, which a wrapped one may; ``##[command]``
 counts anywhere in a line.
 """

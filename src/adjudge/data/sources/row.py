@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from adjudge.domain.instance import Instance
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import WrongData
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join, plural
 
-_NOTHING = re.compile("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
+_NOTHING = lazy_pattern("[\\s\u00ad\u200b-\u200f\u2060\ufeff]*")
 """White space, no-break spaces among it, and characters that are not seen at all."""
 
 
