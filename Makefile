@@ -17,7 +17,7 @@ help:
 	@echo "make test            all tests"
 	@echo "make check           ruff, strict types of the package and its tests, import direction"
 	@echo "make bench           CPU per judgment and import time, beside a bare HTTP loop and two other frameworks (RECORD=--record keeps the ratios)"
-	@echo "make bench-intervals how often the 95 % interval of a mean holds the true mean"
+	@echo "make bench-intervals how often the 95% interval of a mean holds the true mean"
 	@echo "make bench-coverage  how often corrected rates, differences, gates and cascades are right (some minutes)"
 	@echo "make test-oracles    figures (on ten thousand random tables each), rules over trajectories and sentences against other implementations"
 	@echo "make test-width      that no interval of ten thousand random tables of each kind has width zero (some minutes)"

@@ -67,7 +67,7 @@ WORST = 8
 """How many cells of a grid are drawn again, at least: of a large one, one in forty."""
 OURS = "post-stratified"
 BAR = 0.93
-"""The least share of samples in which a 95 % interval that is shown may hold the truth."""
+"""The least share of samples in which a 95% interval that is shown may hold the truth."""
 QUICK: list[bool] = []
 """Not empty: a few cells of each grid alone."""
 
@@ -204,7 +204,7 @@ def rates(draws: int) -> bool:
             f"rates {place}/36: θ={cell[0]} judge={cell[1]} labels={cell[2]}: "
             f"{found[cell][OURS][0]:.3f}"
         )
-    print(f"\n## Corrected rate: {ROWS} rows, {draws} draws a cell, 95 % nominal\n")
+    print(f"\n## Corrected rate: {ROWS} rows, {draws} draws a cell, 95% nominal\n")
     print(
         "| method | coverage over 36 cells | worst cell | undefined, at worst | median "
         "width (θ=.8, .95/.90, 100 labels) |"
@@ -383,7 +383,7 @@ RARE: Scores = {
 
 def few_rows(draws: int) -> bool:
     """Passes and fails by every sample there can be; scores by drawing."""
-    print("\n## Few rows: how often the 95 % interval holds the true mean\n")
+    print("\n## Few rows: how often the 95% interval holds the true mean\n")
     print("| values | 8 rows | 12 rows | 25 rows |\n|---|--:|--:|--:|")
     passes = [
         [exact_coverage(rows, rate) for rows in (8, 12, 25)] for rate in (0.5, 0.7, 0.8, 0.9, 0.95)
@@ -532,7 +532,7 @@ def paired_draw(
 
 def one_sided(_: int) -> bool:
     """Gates: how often a limit lies on the wrong side of the truth, over every sample there is."""
-    print("\n## Gates on a rate, 95 % confidence: how often either limit is wrong, at worst\n")
+    print("\n## Gates on a rate, 95% confidence: how often either limit is wrong, at worst\n")
     print("| rows | too high | too low |\n|--:|--:|--:|")
     found = []
     for rows in some((8, 12, 20, 50, 100, 300)):

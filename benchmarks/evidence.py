@@ -9,7 +9,7 @@ seconds. ``--model`` asks every named one (``local/smollm2-135m`` is the embedde
 first ``--rows`` rows of each set: once for groundedness as one number, and once a sentence. AUC:
 how often a grounded text scores above one that is not. Balanced accuracy: the mean of both classes'
 shares, with a threshold that was chosen on the other half of the rows; the rules and verdicts have
-thresholds of their own (nothing marked; all supported). Intervals are of 95 %, by resampling the
+thresholds of their own (nothing marked; all supported). Intervals are of 95%, by resampling the
 rows. ``--cost`` prints the calls and tokens that each way takes on the rows of the RAG set, by a
 model that only counts.
 

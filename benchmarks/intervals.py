@@ -1,4 +1,4 @@
-"""How often the 95 % interval of a mean holds the true mean: few rows and many, scores of many
+"""How often the 95% interval of a mean holds the true mean: few rows and many, scores of many
 kinds.
 
 python benchmarks/intervals.py --samples 2000

@@ -156,7 +156,7 @@ def main() -> None:
     print(f"mean reward {fmean(run.reward for run in runs):.6g}")
     for k, share in enumerate(passes_by_task(runs), 1):
         print(f"pass^{k} {share:.6f}")
-    print(f"\n{'rule':26}{'passed':>8}{'rewarded':>10}{'agreement':>11}  95 % interval   kappa")
+    print(f"\n{'rule':26}{'passed':>8}{'rewarded':>10}{'agreement':>11}  95% interval   kappa")
     found = [agreement_with_reward(name, runs) for name in PREDICTORS]
     for one in found:
         limits = f"{one.interval.lower:.3f}–{one.interval.upper:.3f}" if one.interval else "–"

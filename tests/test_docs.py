@@ -24,6 +24,7 @@ import adjudge
 from adjudge import Reply, Request, ScriptedModel, rag, runs, strategy, trust
 from adjudge.agents.expected import read_expected
 from adjudge.catalog.criteria import read_criteria
+from adjudge.cli.init import starters
 from adjudge.cli.main import app
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.message import Capabilities, LogprobCalibration
@@ -60,11 +61,7 @@ VARIABLES = (
     "GATEWAY_KEY",
     "MODEL",
 )
-EVAL = """data: answers.csv
-judges: [{kind: direct, criteria: politeness, strictness: 3}]
-"""
 WHOLE_OBJECT = re.compile(r"\b[A-Z]\w+\(\w+=|<\w+ object at ")
-SHEET = "id,criteria,option,annotator\neiffel-short,politeness,Polite,ann\n"
 
 
 IMPORTS = {
@@ -169,15 +166,15 @@ def _scripted(id: str, *_: object) -> ScriptedModel:
 
 @pytest.fixture
 def desk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A reader's folder, with the files that pages speak of and scripted models behind the names:
-    keys and money are the reader's. What the models write needs no sandbox.
+    """A reader's folder, with what ``adjudge init`` writes there, files of other tools, and
+    scripted models behind the names: keys and money are the reader's. What the models write needs
+    no sandbox.
     """
     monkeypatch.setattr(sys, "argv", sys.argv)
     shutil.copytree(ROOT / "examples", tmp_path / "examples")  # commands write beside their files
-    (tmp_path / "answers.csv").write_bytes((ROOT / "examples" / "answers.csv").read_bytes())
-    (tmp_path / "rows.csv").write_bytes((ROOT / "examples" / "rag.csv").read_bytes())
-    (tmp_path / "eval.yaml").write_text(EVAL)
-    (tmp_path / "sheet.csv").write_text(SHEET)
+    for path, content in starters("chat"):
+        (tmp_path / path.parent).mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(content)
     for name, sample in IMPORTS.items():
         (tmp_path / name).write_bytes((ROOT / "tests" / "samples" / sample).read_bytes())
     for name in VARIABLES:

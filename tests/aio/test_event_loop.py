@@ -9,9 +9,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 
@@ -460,3 +461,35 @@ def test_a_second_interrupt_cancels_what_is_streamed_and_its_last_events_are_rea
                 signal.raise_signal(signal.SIGINT)
     assert seen == [1, 2]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_work_waits_for_the_event_it_put_while_the_reader_was_done_with_those_before() -> None:
+    class Overtaken(event_loop.Outbox[str]):
+        waiting: asyncio.Task[None] | None = None
+
+        def _wake(self) -> None:
+            if self.waiting is None:
+                on_home_loop(self.put_and_wait())
+            super()._wake()
+
+        async def put_and_wait(self) -> None:
+            self.put("second")
+            self.waiting = asyncio.create_task(self.drained())
+            await asyncio.sleep(0)
+
+        async def is_drained(self) -> bool:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            return self.waiting is not None and self.waiting.done()
+
+    def on_home_loop(work: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work, event_loop.home_loop()).result(60)
+
+    outbox = Overtaken()
+    outbox.put("first")
+    read = outbox.read()
+    assert [next(read), next(read)] == ["first", "second"]
+    assert not on_home_loop(outbox.is_drained()), "the second one is still being handled"
+    outbox.end()
+    assert next(read, None) is None
+    assert on_home_loop(outbox.is_drained())

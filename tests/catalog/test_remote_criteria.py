@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from adjudge.catalog import criteria_lock
 from support.commands import adjudge
 
 TONE = (
@@ -133,3 +134,28 @@ def test_what_is_no_criteria_file_is_not_kept(
     assert told in done.stderr
     assert not (tmp_path / "criteria.lock").exists()
     assert not list(tmp_path.glob("criteria/*"))
+
+
+def test_two_that_lock_criteria_at_once_both_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock, written = tmp_path / "criteria.lock", criteria_lock._write
+    for name in ("tone", "taste"):
+        (tmp_path / f"{name}.yaml").write_text(TONE.replace("name: tone", f"name: {name}"))
+
+    def add(name: str) -> None:
+        criteria_lock.add_to_lock(str(tmp_path / f"{name}.yaml"), lock, origin="x", licence="y")
+
+    beside = threading.Thread(target=add, args=("taste",))
+
+    def overtaken(found: criteria_lock.Locked, path: Path) -> None:
+        if not beside.ident:
+            beside.start()
+            beside.join(0.05)  # it waits
+        written(found, path)
+
+    monkeypatch.setattr(criteria_lock, "_write", overtaken)
+    add("tone")
+    beside.join()
+    assert json.loads(lock.read_text())["criteria"].keys() == {"tone", "taste"}
+    assert {one.name for one in tmp_path.iterdir()} == {"criteria.lock", "tone.yaml", "taste.yaml"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,7 @@ def test_it_says_what_it_wrote_and_kept_in_russian(tmp_path: Path) -> None:
     first, again = (
         adjudge("init", "rag", "--language", "ru", cwd=tmp_path).stdout for _ in range(2)
     )
-    assert "записан eval.yaml\n\nТеперь:\n" in first
+    assert "записан eval.yaml\nзаписан adjudge.toml\n\nТеперь:\n" in first
     assert "language: ru" in (tmp_path / "eval.yaml").read_text(encoding="utf-8")
     ran = adjudge("run", "eval.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
@@ -53,12 +54,35 @@ def test_it_says_what_it_wrote_and_kept_in_russian(tmp_path: Path) -> None:
     assert "eval.yaml сохранён: он уже есть" in again
 
 
+def test_who_begins_in_russian_is_spoken_to_in_russian(tmp_path: Path) -> None:
+    adjudge("init", "rag", "--language", "ru", cwd=tmp_path)
+    adjudge("run", "eval.yaml", "-m", "scripted", "--no-cache", cwd=tmp_path)
+    shown = adjudge("runs", "show", "runs/eval", cwd=tmp_path)
+    assert shown.stdout.startswith("runs/eval: завершён")
+    assert "## Что оценивает" in adjudge("card", "runs/eval", cwd=tmp_path).stdout
+    assert "такого параметра нет" in adjudge("runs", "show", "--nope", cwd=tmp_path).stderr
+    assert "Папки прогонов" in adjudge("runs", "--help", cwd=tmp_path).stdout
+    in_english = adjudge("runs", "show", "runs/eval", "--language", "en", cwd=tmp_path)
+    assert in_english.stdout.startswith("runs/eval: complete")
+
+
+def test_the_language_goes_into_no_file_of_the_project(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.adjudge]\nmodel = "scripted"\n')
+    done = adjudge("init", "chat", "--language", "ru", "--folder", "evals", cwd=tmp_path)
+    assert 'добавьте туда language = "ru"' in done.stdout
+    assert not (tmp_path / "evals" / "adjudge.toml").exists()  # it would hide the model
+    environment = {**os.environ, "LC_ALL": "", "LANG": "ru_RU.UTF-8"}
+    english = adjudge("init", "examples", cwd=tmp_path, environment=environment)
+    assert "записан examples/eval.yaml" in english.stdout
+    assert "adjudge.toml" not in english.stdout
+
+
 def test_each_kind_has_the_same_files_in_both_languages(tmp_path: Path) -> None:
     for kind in (*KINDS, "pytest", "github"):
         english, russian = (
             {str(path): content for path, content in starters(kind, one)} for one in ("en", "ru")
         )
-        assert russian.keys() - {"adjudge.toml"} == english.keys()  # pytest's says the language
+        assert russian.keys() == english.keys()
         assert all(any("а" <= sign <= "я" for sign in russian[path].decode()) for path in english)
     for kind in ("chat", "pairwise"):
         adjudge("init", kind, "--language", "ru", "--folder", tmp_path / kind)

@@ -258,7 +258,7 @@ def test_a_seed_of_one_s_own_holds_for_all(run: Path) -> None:
         (("--annotator", " "), 2, "--annotator is empty"),
         (("--annotator", "a", "--annotator", "b"), 2, "one annotator labels at a time"),
         (("--queue", "mine"), 2, "mine"),
-        (("--language", "de"), 1, "language 'de' is not one of"),
+        (("--language", "de"), 2, "'de' is not one of"),
         (("--conflicts", "--export", "x.csv"), 2, "use only one of"),
     ],
 )

@@ -290,7 +290,7 @@ def test_the_nearest_file_counts_and_a_pyproject_without_our_table_does_not(
     below = folder / "below"
     below.mkdir()
     (below / "pyproject.toml").write_text('[project]\nname = "x"\ndependencies = ["adjudge"]\n')
-    assert f"configuration: {folder / 'adjudge.toml'} (language)" in run(below, "doctor").stdout
+    assert f"настройки: {folder / 'adjudge.toml'} (language)" in run(below, "doctor").stdout
     (below / "adjudge.toml").write_text("")
     assert (
         f"configuration: {below / 'adjudge.toml'} (it says nothing)" in run(below, "doctor").stdout

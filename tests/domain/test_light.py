@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import (
     FrozenInstanceError,
@@ -20,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from adjudge.domain import light
 from adjudge.domain.light import light_dataclass
 
 
@@ -168,3 +170,32 @@ def test_one_that_holds_itself_is_shown() -> None:
     one = Light(name="a", parts=(parts,))
     parts.append(one)
     assert "..." in repr(one)
+
+
+def test_two_threads_make_classes_of_one_base(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages load their modules when they are first asked for: here one does while another is."""
+    made, heavy, begun, ended = list[str](), light.dataclass, threading.Event(), threading.Event()
+    beside = threading.Thread(target=lambda: made.extend(one.name for one in fields(Two)))
+
+    @light_dataclass(frozen=True)
+    class One(Light):
+        one: int = 0
+
+    @light_dataclass(frozen=True)
+    class Two(Light):
+        two: int = 0
+
+    def overtaken(**settings: bool) -> Any:
+        if threading.current_thread() is beside:
+            begun.set()
+            ended.wait(20)
+        else:
+            beside.start()
+            begun.wait(0.05)  # not before this one has ended
+        return heavy(**settings)
+
+    monkeypatch.setattr(light, "dataclass", overtaken)
+    assert fields(One)
+    ended.set()
+    beside.join()
+    assert "two" in made

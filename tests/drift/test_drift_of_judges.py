@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from adjudge.cli.main import main
 from adjudge.domain.label import Label
 from adjudge.labels.store import LabelStore
+from adjudge.runs import judge_changes
 from adjudge.runs.folder import records_of
 from support.fake_provider import KEY, FakeProvider
 
@@ -360,3 +362,22 @@ def label(run: str, quarters: int) -> None:
             for one in rows
         )
     )
+
+
+def test_changes_of_two_judges_that_are_found_at_once_are_both_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = judge_changes._changes_in
+    beside = threading.Thread(target=judge_changes.keep_changes, args=(tmp_path, {"two": 2.0}))
+
+    def overtaken(runs: Path) -> dict[str, float]:
+        found = read(runs)
+        if not beside.ident:
+            beside.start()
+            beside.join(0.05)  # it waits
+        return found
+
+    monkeypatch.setattr(judge_changes, "_changes_in", overtaken)
+    judge_changes.keep_changes(tmp_path, {"one": 1.0})
+    beside.join()
+    assert read(tmp_path) == {"one": 1.0, "two": 2.0}

@@ -495,3 +495,21 @@ def test_a_bare_number_is_no_budget() -> None:
     wrong: Any = 5
     with pytest.raises(SetupError, match=r"such as adjudge.Budget\(max_calls=100\), not 5"):
         DirectJudge("scripted").evaluate(["a text"], "Is it short?", budget=wrong)
+
+
+def test_what_is_counted_while_somebody_adds_up_is_in_the_next_sum(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A page asks what was spent while replies come in."""
+    open_budget = OpenBudget(prices=PriceTable({}))
+    open_budget.collect("one", Usage(1, 10, 10))
+    cost = open_budget.cost
+
+    def overtaken(model: str, usage: Usage) -> Spent:
+        monkeypatch.setattr(open_budget, "cost", cost)
+        open_budget.collect("two", Usage(1, 10, 10))
+        return cost(model, usage)
+
+    monkeypatch.setattr(open_budget, "cost", overtaken)
+    assert open_budget.spent.calls == 1
+    assert open_budget.spent.calls == 2

@@ -11,6 +11,10 @@ from typing import Any
 import pytest
 from importing import imported, imported_path
 
+from adjudge.errors import RunError
+from adjudge.importers.folder import imported_run
+from adjudge.runs.folder import records_of
+
 PAIR = {"input": "Say hi.", "output_1": "hi", "output_2": "no", "label": 1}
 
 
@@ -267,3 +271,21 @@ def test_an_empty_verdict_is_a_failed_vote_of_its_judge(tmp_path: Path) -> None:
     ]
     found = imported(tmp_path, rows, lines=True)
     assert (found.verdicts, found.outcomes) == (["PASS", None, None], {"ok": 1, "model_error": 2})
+
+
+def test_a_second_import_leaves_the_first_alone_until_it_is_in_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, replace_path = tmp_path / "run", Path.replace
+
+    def overtaken(path: Path, place: Path) -> Path:
+        if place == target:
+            with pytest.raises(RunError, match="another import"), imported_run(target):
+                pass
+        return replace_path(path, place)
+
+    monkeypatch.setattr(Path, "replace", overtaken)
+    with imported_run(target):
+        pass
+    assert [one.name for one in tmp_path.iterdir()] == ["run"]
+    assert list(records_of(target)) == []

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -16,15 +18,25 @@ from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.numbers import number_of
 from adjudge.exporters.export import export
 from adjudge.gateway.open import open_model
+from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import FILE, connect, under_lock
 from adjudge.ledger.ledger import BloomFilter
 from adjudge.runs import Run
-from adjudge.runs.folder import delete_run, find_runs, last_written, run_info
+from adjudge.runs.folder import (
+    delete_run,
+    find_runs,
+    last_written,
+    reading,
+    run_info,
+    runs_inside,
+)
 from adjudge.runs.known import KnownVotes
 from adjudge.runs.recover import recover
+from adjudge.service.run_index import RunIndex
 from support.asking import marked
 from support.exported import judgments, reseal
 from support.fake_provider import KEY, PROSE, FakeProvider, Status, always, at_first
+from support.labels import label
 
 
 def made(folder: Path, texts: list[str], script: Any = None, **settings: Any) -> Path:
@@ -386,3 +398,46 @@ def test_what_is_no_json_in_a_ledger_is_damage(tmp_path: Path) -> None:
         reseal(ledger, "meta")
     with pytest.raises(RunError, match="it is damaged"):
         run_info(tmp_path)
+
+
+def test_a_label_that_comes_while_its_run_is_deleted_keeps_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made(tmp_path / "run", ["a"])
+
+    def overtaken(folder: Path) -> AbstractContextManager[None]:
+        LabelStore(run).add(label())
+        return under_lock(folder)
+
+    monkeypatch.setattr("adjudge.runs.folder.under_lock", overtaken)
+    with pytest.raises(RunError, match="labels that people made"):
+        delete_run(run)
+    assert len([*LabelStore(run).current()]) == run_info(run).rows == 1
+
+
+def test_all_that_a_reader_asks_is_of_one_moment(tmp_path: Path) -> None:
+    run, count = made(tmp_path / "run", ["a"]), "SELECT count(*) FROM judgments"
+    with reading(run) as ledger:
+        (before,) = ledger.execute(count).fetchone()
+        made(run, ["a", "b"])
+        assert ledger.execute(count).fetchone() == (before,)
+    assert run_info(run).rows == 2
+
+
+def test_a_run_that_is_deleted_under_its_reader_is_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = made(tmp_path / "run", ["a"])
+    monkeypatch.setattr("adjudge.runs.folder.refuse_links", shutil.rmtree)
+    with pytest.raises(RunError, match="is not a run folder"):
+        run_info(run)
+
+
+def test_the_list_of_runs_is_without_one_that_is_deleted_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, other = made(tmp_path / "run", ["a"]), made(tmp_path / "other", ["a"])
+    inside = runs_inside(tmp_path)
+    delete_run(run)
+    monkeypatch.setattr("adjudge.service.run_index.runs_inside", lambda _: inside)
+    assert [one["name"] for one in RunIndex(tmp_path).runs()] == [other.name]

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from adjudge import AspectCritic, DirectJudge, Instance, MultiCriteria
-from adjudge.domain.criteria import yes_no_criteria
+from adjudge import AspectCritic, Criteria, DirectJudge, Instance, MultiCriteria, PairwiseJudge
+from adjudge.domain.criteria import CriteriaOption, yes_no_criteria
+from adjudge.domain.instance import PairwiseInstance
 from adjudge.domain.label import Label
 from adjudge.runs.diff import run_diff
 from adjudge.trust.comparison import compare_several
@@ -138,7 +139,7 @@ def test_labels_stand_in_the_grid_and_a_row_says_which_words_differ(tmp_path: Pa
         assert row["label"] == "FAIL"
         shown = page.get(address).text
         signs = re.findall(r'<span class="(?:good|bad)">([✓✗])', shown[shown.index("grid") :])
-        assert signs == ["✗", "✓", "✓"]
+        assert signs == ["✓", "✓"], "nobody labelled the text of the first"
         link = re.findall(r'href="[^"]*(/compare/row[^"]+)"', shown)[0].replace("&amp;", "&")
         runs = page.data(link)["runs"]
         assert [one["verdict"] for one in runs] == ["PASS", "FAIL", "FAIL"]
@@ -149,6 +150,67 @@ def test_labels_stand_in_the_grid_and_a_row_says_which_words_differ(tmp_path: Pa
         assert "<del>8.</del>" in page.get(link).text.replace(" </del>", "</del>")
         assert page.get("/compare/row?cell=1").status == 400
         assert page.get(link.replace("%3A1%3A", "%3A7%3A")).status == 400
+
+
+def test_compared_responses_are_named_and_counted_by_who_won(tmp_path: Path) -> None:
+    won = {"first": "ABA", "second": "ABB", "third": "BBA"}
+    for name, letters in won.items():
+        systems = ("old", "new")[:: -1 if name == "third" else 1]
+        rows = [
+            PairwiseInstance(
+                {"response": [f"{system} {place}" for system in systems]},
+                f"r{place}",
+                metadata={"systems": systems},
+            )
+            for place in range(3)
+        ]
+
+        def verdict(prompt: str, letters: str = letters) -> str:
+            return letters[int(re.findall(r"new (\d)", prompt)[-1])]
+
+        judge = PairwiseJudge(model(verdict), check_positional_bias=False)
+        judge.evaluate(rows, "Which is better?", run=tmp_path / name)
+    with served(tmp_path) as page:
+        found = page.data(_address(page, *NAMES))
+        assert [[cell["said"] for cell in row["cells"]] for row in found["rows"]] == [
+            ["new", "new", "old"],
+            ["old", "new", "new"],
+        ]
+        assert found["criteria"][0]["note"] == "win rate of old"
+        assert {kind: count for kind, count in found["kinds"].items() if count} == {
+            "differ": 2,
+            "higher-A": 1,
+            "higher-C": 1,
+        }
+        one, two, _ = (page.run(name)[5:] for name in NAMES)
+        both = page.data(f"/compare?a={one}&b={two}&tab=lower")
+        assert [row["b"]["said"] for row in both["rows"]] == ["new"]
+        assert {(move["a"], move["b"]): move["count"] for move in both["moves"]} == {
+            ("old", "old"): 1,
+            ("new", "new"): 1,
+            ("old", "new"): 1,
+        }
+
+
+def test_rarer_moves_are_counted_and_rows_stand_in_their_order(tmp_path: Path) -> None:
+    options = [CriteriaOption(f"o{number}", "", number / 6) for number in range(7)]
+    criteria = Criteria("grade", "Which grade?", options)
+    for name, by in (("first", 1), ("second", 7)):
+
+        def verdict(prompt: str, by: int = by) -> str:
+            return f"o{int(re.findall('text ([0-9]+)', prompt)[-1]) // by % 7}"
+
+        texts = [f"text {number}" for number in range(49)]
+        DirectJudge(model(verdict)).evaluate(
+            [Instance({"response": text}, text) for text in texts], criteria, run=tmp_path / name
+        )
+    with served(tmp_path) as page:
+        address = f"/compare?a={page.run('first')[5:]}&b={page.run('second')[5:]}"
+        found = page.data(address)
+        assert (len(found["moves"]), found["other_moves"]) == (30, {"grade": 19})
+        assert "and 19 more" in page.get(address).text
+        rows = [row["a"]["row"] for row in found["rows"]]
+        assert rows == sorted(rows)
 
 
 def test_words_that_differ_are_those_of_every_text_whatever_it_is(tmp_path: Path) -> None:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import re
 import shutil
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from adjudge.labels.criteria_notes import notes_in
+from adjudge.labels.scales import JudgedScale
+from adjudge.labels.session import Annotator, DrawnRows, draw_rows
 from adjudge.labels.store import LabelStore
+from adjudge.web import label_sessions
+from adjudge.web.label_sessions import LabelSessions
+from adjudge.web.library import Library
 from support.labels import compared, judged
 from support.page import Page, served
 
@@ -71,6 +78,28 @@ def test_skip_unsure_and_undo(page: Page, root: Path) -> None:
     press(page, address, do="undo")
     assert next_row(page, address) == second
     assert [label.state for label in store.history()][-1] == "withdrawn"
+
+
+def test_rows_that_are_drawn_for_long_hold_up_nobody_in_another_run(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(root / "dates", root / "large")
+    large, small = Library(root).scan()
+    large, small = (large, small) if large.name == "large" else (small, large)
+    sessions, began, other_was_served = LabelSessions(), threading.Event(), threading.Event()
+
+    def draw_for_long(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRows:
+        if store.folder == large.folder:
+            began.set()
+            assert other_was_served.wait(60)
+        return draw_rows(store, judged, who)
+
+    monkeypatch.setattr(label_sessions, "draw_rows", draw_for_long)
+    with ThreadPoolExecutor(1) as beside:
+        slow = beside.submit(sessions.work, large, None, Annotator("ann"))
+        assert began.wait(60) and sessions.work(small, None, Annotator("bob")).next()
+        other_was_served.set()
+        assert slow.result().next()
 
 
 def test_a_row_that_another_tab_labelled_is_not_labelled_by_mistake(page: Page, root: Path) -> None:

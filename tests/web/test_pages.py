@@ -26,7 +26,8 @@ from adjudge.errors import SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.ledger.file import FILE, connect, write_meta
 from adjudge.messages import Message, read_catalogue
-from adjudge.web.library import Library
+from adjudge.runs.folder import reading
+from adjudge.web.library import Library, run_version
 from adjudge.web.names import NAMES
 from adjudge.web.site import templates
 from support.labels import compared, judged, model
@@ -351,6 +352,45 @@ def test_a_commit_counts_when_it_can_be_read_whatever_the_log_looks_like(tmp_pat
         assert (
             sum(one.statuses["scored"] for one in library.counts(place, at_once=True).values()) == 1
         )
+
+
+_IN_USE = """
+import fcntl, sys
+with open(sys.argv[1], "r+b") as index:
+    fcntl.lockf(index, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 128)
+"""
+"""How SQLite sees whether anybody uses the index of a log: where nobody does, it is emptied."""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks are another matter there")
+def test_who_asks_for_the_version_of_a_run_leaves_the_locks_of_its_readers(tmp_path: Path) -> None:
+    """Else whoever writes to the run next kills the page: its readers have the index mapped."""
+    judged(tmp_path / "run", ["one"], lambda _: "PASS")
+    with connect(tmp_path / "run" / FILE) as writer, reading(tmp_path / "run") as reader:
+        write_meta(writer, {"filler": 1})
+        reader.execute("SELECT * FROM meta").fetchone()
+        run_version(tmp_path / "run")
+        index = tmp_path / "run" / f"{FILE}-shm"
+        words = [sys.executable, "-c", _IN_USE, index]
+        asked = subprocess.run(words, capture_output=True, check=False)
+    assert b"BlockingIOError" in asked.stderr
+
+
+def test_the_list_is_without_a_run_that_is_deleted_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("one", "two"):
+        judged(tmp_path / name, ["a"], lambda _: "PASS")
+    with served(tmp_path) as page:
+        address, places = page.run("one"), page.server.site.library.scan()
+        monkeypatch.setattr(page.server.site.library, "scan", lambda: places)
+        monkeypatch.setattr(page.server.site.library, "find", lambda _: places[0])
+        for path in (place.folder for place in places if place.name == "one"):
+            shutil.rmtree(path)
+        assert [one["name"] for one in page.data("/")["runs"]] == ["two"]
+        shutil.rmtree(places[0].folder, ignore_errors=True)
+        gone = page.get(f"{address}/line")
+        assert (gone.status, "was deleted meanwhile" in gone.text) == (404, True)
 
 
 def test_a_run_that_was_deleted_is_said_to_be_gone(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it.ruler import Ruler
 
+from adjudge.web import rendered
 from adjudge.web.rendered import LONGEST, render_text
 
 ALLOWED = {
@@ -80,3 +82,13 @@ def test_a_hostile_text_takes_no_longer_than_anybody_waits(piece: str) -> None:
     began = time.process_time()
     render_text("**x**\n" + piece * (LONGEST // len(piece) - 10))
     assert time.process_time() - began < 5
+
+
+def test_nothing_of_the_reader_is_left_to_the_threads_that_use_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It puts its rules in order one by one: who reads meanwhile would read without them."""
+    rendered._reader.cache_clear()
+    rendered._reader()
+    monkeypatch.setattr(Ruler, "__compile__", lambda _: pytest.fail("its rules are put in order"))
+    assert "<strong>b</strong>" in str(render_text("- a **b**\n\n| c |\n|---|\n| d |"))

@@ -125,7 +125,7 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
     except KeyboardInterrupt:
         if not _stops or future.done():
             raise
-        for stop in _stops:
+        for stop in (*_stops,):  # which the home loop changes
             loop.call_soon_threadsafe(stop)
         told = list(_tellers)
         for tell in told:
@@ -161,8 +161,9 @@ class Outbox(Generic[E]):
     async def drained(self) -> None:
         """Wait until the reader has handled all that was put, or has gone."""
         self._drained = asyncio.Event()
-        if self._handled < self._put and not self._closed.is_set():
+        while self._handled < self._put and not self._closed.is_set():
             await self._drained.wait()
+            self._drained.clear()  # the reader may have meant what was put before
 
     def end(self) -> None:
         """Nothing more will be put."""
@@ -231,7 +232,7 @@ def _interrupts_left_to(
             future.cancel()
         else:
             stopping.set()
-            for stop in _stops:
+            for stop in (*_stops,):
                 loop.call_soon_threadsafe(stop)
 
     if threading.current_thread() is not threading.main_thread():

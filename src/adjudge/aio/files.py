@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -50,21 +50,41 @@ def writing(path: object) -> Iterator[None]:
 
 @contextmanager
 def locked(
-    path: Path, *, wait: bool = True, when_waiting: Callable[[], None] = lambda: None
+    path: Path,
+    *,
+    wait: bool = True,
+    when_waiting: Callable[[], None] = lambda: None,
+    stays: bool = True,
 ) -> Iterator[bool]:
     """Hold the lock that ``path`` stands for; says whether it is held. A process that dies lets go
     of it.
 
-    The file itself stays: were it removed, somebody could be holding a lock that nobody else can
-    see.
+    ``stays``: whether the file does. Only who holds the lock may remove it.
     """
-    with path.open("ab") as file:
-        held = _try_lock(file)
-        if wait and not held:
-            when_waiting()
-            while not (held := _try_lock(file)):
-                time.sleep(_PAUSE)
-        yield held
+    is_ours = False
+    while not is_ours:
+        with path.open("ab") as file:
+            held = _try_lock(file)
+            if wait and not held:
+                when_waiting()
+                while not (held := _try_lock(file)):
+                    time.sleep(_PAUSE)
+            is_ours = not held or _is_at(path, file)  # else others would lock another file
+            try:
+                if is_ours:
+                    yield held
+            finally:
+                if held and is_ours and not stays:
+                    with suppress(OSError):  # Windows keeps what is open
+                        path.unlink()
+
+
+def _is_at(path: Path, file: BinaryIO) -> bool:
+    """Whether the open file is the one that stands at ``path``."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file.fileno()))
+    except FileNotFoundError:
+        return False
 
 
 if sys.platform == "win32":

@@ -5,10 +5,11 @@ unseen.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
-from adjudge.aio.files import writing
+from adjudge.aio.files import locked, writing, written_whole
 from adjudge.catalog.criteria import entry
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.domain.frozen import content_hash
@@ -42,11 +43,12 @@ def write_lock(sources: Sequence[str], path: Path) -> Locked:
     """Lock them as they are; what is known of where they came from stays, as long as they are what
     came.
     """
-    before, found = _read(path) if path.exists() else {}, locked_now(sources)
-    for name, one in found.items():
-        if before.get(name, {}).get("sha256") == one["sha256"]:
-            one.update({key: before[name][key] for key in _ORIGIN if key in before[name]})
-    _write(found, path)
+    found = locked_now(sources)
+    with _changing(path) as before:
+        for name, one in found.items():
+            if before.get(name, {}).get("sha256") == one["sha256"]:
+                one.update({key: before[name][key] for key in _ORIGIN if key in before[name]})
+        _write(found, path)
     return found
 
 
@@ -56,15 +58,21 @@ def add_to_lock(file: str, path: Path, *, origin: str, licence: str) -> Locked:
         name: {**one, "from": origin, "licence": licence}
         for name, one in locked_now([file]).items()
     }
-    _write({**(_read(path) if path.exists() else {}), **new}, path)
+    with _changing(path) as before:
+        _write({**before, **new}, path)
     return new
 
 
+@contextmanager
+def _changing(path: Path) -> Iterator[Locked]:
+    """What is locked already, while nobody else adds to it."""
+    with writing(path), locked(path.with_name(f".{path.name}.turn"), stays=False):
+        yield _read(path) if path.exists() else {}
+
+
 def _write(found: Locked, path: Path) -> None:
-    with writing(path):
-        path.write_text(
-            json.dumps({"criteria": found}, indent=2, ensure_ascii=False) + "\n", encoding="utf-8"
-        )
+    with written_whole(path) as file:
+        file.write((json.dumps({"criteria": found}, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def lock_changes(sources: Sequence[str], path: Path) -> list[str]:

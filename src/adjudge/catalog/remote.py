@@ -109,7 +109,7 @@ def _fetched(address: str) -> bytes | None:
 
 def keep_criteria(file: Path, content: bytes) -> None:
     """Put what was fetched into a file; what holds no criteria is not kept."""
-    part = file.with_name(f".{file.stem}.fetched{file.suffix}")
+    part = file.with_name(f".{file.stem}.{os.getpid()}.fetched{file.suffix}")
     try:
         with writing(file):
             file.parent.mkdir(parents=True, exist_ok=True)

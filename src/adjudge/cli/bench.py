@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import get_args
@@ -66,7 +67,7 @@ from adjudge.exporters.benchmark import benchmark_facts, write_benchmark
 from adjudge.exporters.page_files import check_page
 from adjudge.gateway.layers.budget import Budget
 from adjudge.importers.formats import FORMATS
-from adjudge.importers.run import ImportOptions, import_file
+from adjudge.importers.run import ImportOptions, UnknownFormat, import_file
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
@@ -367,15 +368,29 @@ def _show_published(data: Path | None, wanted: BenchOptions) -> int:
     return ExitCode.OK
 
 
+@contextmanager
+def _naming_labels(data: Path) -> Iterator[None]:
+    """Where the data is not a set that is known, a table of the user's is the likelier one."""
+    try:
+        yield
+    except UnknownFormat as error:
+        raise RunError(
+            "the format of {data} was not recognised: say which column holds people's answers with "
+            "--human COLUMN, or name the format with --as {formats}",
+            data=data,
+            formats="|".join(sorted(FORMATS)),
+        ) from error
+
+
 def _recorded(data: Path, wanted: BenchOptions) -> Path:
     """The run folder with the judges that the data recorded: itself, or what it is imported to."""
     if holds_run(data):
         return data
     folder = _folder(data, wanted)
     if not (holds_run(folder) and _imported_from(folder) == str(data)):
-        import_file(
-            data, folder, ImportOptions(wanted.kind, wanted.encoding, not wanted.stop_at_bad_row)
-        )
+        skip = not wanted.stop_at_bad_row
+        with _naming_labels(data):
+            import_file(data, folder, ImportOptions(wanted.kind, wanted.encoding, skip))
     return folder
 
 
@@ -442,7 +457,8 @@ def labelled_rows(
         needed = needed_fields(
             one.criteria for one in criteria_to_try(named, questions, guess, language)
         )
-    rows = labelled_set(wanted.source(data, [guess], needed, told))
+    with _naming_labels(data):
+        rows = labelled_set(wanted.source(data, [guess], needed, told))
     kind: Kind = "pairwise" if rows.compares else "direct"
     criteria = criteria_to_try(named, questions, kind, language)
     if not criteria and rows.own is None:

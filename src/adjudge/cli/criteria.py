@@ -16,6 +16,7 @@ from adjudge.catalog.differences import criteria_diff
 from adjudge.catalog.entry import CatalogEntry, Kind
 from adjudge.catalog.lint import Finding, lint_file
 from adjudge.catalog.remote import RemoteCriteria, keep_criteria
+from adjudge.cli.chosen import choose_language
 from adjudge.cli.json_text import print_results
 from adjudge.cli.options import PATH, CommandGroup, argument, as_json
 from adjudge.cli.output import echo
@@ -30,9 +31,7 @@ from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_criteria import show_catalogue, show_entry, show_findings
 
-_language = click.option(
-    "--language", default="en", help=f"Of the criteria: {' or '.join(catalog.languages())}."
-)
+_language = click.option("--language", help=f"Of the criteria: {' or '.join(catalog.languages())}.")
 
 
 _ASKING = {"test": "goldens", "improve": "improve"}
@@ -63,21 +62,22 @@ class _Commands(CommandGroup):
 @_language
 @as_json
 @click.pass_context
-def criteria(context: click.Context, kind: Kind | None, language: str, as_json: bool) -> int:
+def criteria(context: click.Context, kind: Kind | None, language: str | None, as_json: bool) -> int:
     """List the ready-made criteria; `show` prints one, `check` looks for mistakes in a file of your
     own, `improve` suggests better wording.
     """
     if context.invoked_subcommand is not None:
         return ExitCode.OK
+    chosen = choose_language(language)
     entries = [
         entry
-        for name in catalog.all_names(language)
-        if kind in (None, (entry := catalog.entry(name, language)).kind)
+        for name in catalog.all_names(chosen)
+        if kind in (None, (entry := catalog.entry(name, chosen)).kind)
     ]
     if as_json:
         print_results("criteria", {"criteria": len(entries)}, map(_as_json, entries))
     else:
-        show_catalogue(entries, Screen(language))
+        show_catalogue(entries, Screen(output_language()))
     return ExitCode.OK
 
 
@@ -88,19 +88,20 @@ def criteria(context: click.Context, kind: Kind | None, language: str, as_json: 
     "--yaml", "as_yaml", is_flag=True, help="Print the file, as a starting point for your own."
 )
 @as_json
-def show(name: str, language: str, as_yaml: bool, as_json: bool) -> int:
+def show(name: str, language: str | None, as_yaml: bool, as_json: bool) -> int:
     """Print everything about criteria, ready-made or your own: question, options with their
     scores, fields, golden examples.
     """
     own = Path(name) if Path(name).suffix.lower() in CRITERIA_FILES else None
-    entries = read_entries(own) if own else [catalog.entry(name, language)]
+    chosen = choose_language(language)
+    entries = read_entries(own) if own else [catalog.entry(name, chosen)]
     if as_yaml:
-        click.echo(_text_of(own) if own else catalog.source(name, language), nl=False)
+        click.echo(_text_of(own) if own else catalog.source(name, chosen), nl=False)
     elif as_json:
         print_results("criteria", {"criteria": len(entries)}, map(_as_json, entries))
     else:
         for entry in entries:
-            show_entry(entry, Screen(language))
+            show_entry(entry, Screen(output_language()))
     return ExitCode.OK
 
 

@@ -175,5 +175,5 @@ def _key(paragraph: str) -> str:
 
 
 def _say(text: str, ctx: click.Context | None) -> str:
-    output = (ctx and ctx.find_object(Output)) or Output()
+    output = (ctx and ctx.find_object(Output)) or Output("en")
     return render(text, output.language)

@@ -8,10 +8,12 @@ from pathlib import Path, PurePosixPath
 import click
 
 from adjudge.cli.options import PATH, argument, command
-from adjudge.cli.output import echo, language
+from adjudge.cli.output import echo, language, typed_language
 from adjudge.errors import RunError
 from adjudge.messages import Message, reason_of
+from adjudge.runs.project import FILE, find_project
 
+_STARTERS = Path(__file__).parent / "starters"
 _EXAMPLES = "examples"
 _RUN = "adjudge run eval.yaml"
 _NEXT = {
@@ -66,6 +68,10 @@ def init(kind: str, folder: Path, force: bool) -> int:
     """
     for path, content in starters(kind, language()):
         echo(_write(folder / path, content, force=force))
+    # the examples are English, whatever LANG says: only who asks for it has them judged in another
+    chosen = typed_language() if kind == _EXAMPLES else language()
+    if chosen and chosen != "en":
+        echo(_keep_language(folder, chosen))
     click.echo()
     echo(Message("Now:"))
     for line in _NEXT[kind]:
@@ -78,14 +84,14 @@ def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, b
     if kind == _EXAMPLES:
         yield from _files(_examples(), PurePosixPath(_EXAMPLES))
         return
-    place = Path(__file__).parent / "starters"
+    place = _STARTERS if language == "en" else _STARTERS / language
     for part in _PARTS.get(kind, (kind,)):
-        yield from _files((place if language == "en" else place / language) / part, PurePosixPath())
+        yield from _files(place / part, PurePosixPath())
 
 
 def _examples() -> Path:
     """The folder of a wheel, or of the checkout that the package is used from."""
-    packed = Path(__file__).parent / "starters" / _EXAMPLES
+    packed = _STARTERS / _EXAMPLES
     return packed if packed.is_dir() else Path(__file__).parents[3] / _EXAMPLES
 
 
@@ -95,6 +101,23 @@ def _files(place: Path, path: PurePosixPath) -> Iterator[tuple[PurePosixPath, by
             yield path / one.name, one.read_bytes()
         elif one.name != "__pycache__":
             yield from _files(one, path / one.name)
+
+
+def _keep_language(folder: Path, language: str) -> Message:
+    """Where every command in the folder looks for it; a file of the project that is there already,
+    here or above, is the user's to change.
+    """
+    project = find_project(folder)
+    line = f'language = "{language}"'
+    if project.path is None:
+        return _write(folder / FILE, (_STARTERS / language / FILE).read_bytes(), force=False)
+    if project.language == language:
+        return Message("kept {file}: it says {line}", file=project.path, line=line)
+    return Message(
+        "kept {file}: add {line} to it, and every command here speaks that language",
+        file=project.path,
+        line=line,
+    )
 
 
 def _write(target: Path, content: bytes, *, force: bool) -> Message:

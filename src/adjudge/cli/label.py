@@ -28,7 +28,7 @@ from adjudge.cli.options import (
     positional,
     shared,
 )
-from adjudge.cli.output import echo, language, use_language
+from adjudge.cli.output import echo, language
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.label import DESIGNS, KINDS, Answer, Design, Kind, Label
 from adjudge.domain.light import light_dataclass
@@ -39,7 +39,6 @@ from adjudge.labels.scales import keys_of, label_scale
 from adjudge.labels.session import Annotator, Labelling, ShownRow, assign_rows, labelling
 from adjudge.labels.store import LabelStore
 from adjudge.messages import Message, join, render
-from adjudge.prompts.render import check_language
 from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.trajectories import KeptSteps, steps_in
@@ -103,7 +102,6 @@ class LabelOptions:
         type=click.IntRange(0, _LARGEST_SEED),
         help="Of the random order; the first session of a run decides.",
     )
-    language: str = option("--language", default="en", help="Of the screen: en or ru.")
     source: Path | None = option(
         "--import", type=PATH, help="Take labels from a .csv or .jsonl file instead."
     )
@@ -172,8 +170,6 @@ def label(options: LabelOptions) -> int:
     some more. One key per answer, and each is on the disk before the next row comes: stop whenever
     you like, the same command goes on.
     """
-    check_language(options.language)
-    use_language(options.language)
     with reading(options.run):
         _check_alone(options)
     if options.source is not None:

@@ -13,7 +13,6 @@ import click
 from click.core import ParameterSource
 
 from adjudge.cli.help import Argument, Helpful, HelpfulGroup
-from adjudge.cli.output import use_language
 from adjudge.cli.overwriting import refuse_overwriting
 from adjudge.cli.shell_names import criteria_names, model_names
 from adjudge.cli.typed_values import bar, header_line, known_encoding, variable, writable
@@ -46,21 +45,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
 
-def _use_language(
-    context: click.Context,  # noqa: ARG001
-    parameter: click.Parameter,  # noqa: ARG001
-    language: str | None,
-) -> None:
-    if language is not None:
-        use_language(language)
-
-
 _LANGUAGE_OPTION = click.Option(
     ["--language"],
     type=LANGUAGE,
     expose_value=False,
-    callback=_use_language,
-    help="Output language: en (default) or ru.",
+    help="Output language: en or ru. Default: the project's, else that of LANG.",
 )
 
 

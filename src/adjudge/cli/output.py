@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import click
 
 from adjudge.domain.light import light_dataclass
+from adjudge.errors import AdjudgeError
 from adjudge.messages import render
 
 
@@ -16,10 +18,13 @@ from adjudge.messages import render
 class Output:
     """How a command prints: the ``obj`` of its click context."""
 
-    language: str = "en"
-    """What was typed or a file says; else that of the environment."""
-    typed: bool = False
-    """Whether it was typed on the command line."""
+    typed: str | None = None
+    """The language that the command line names."""
+
+    @cached_property
+    def language(self) -> str:
+        """What was typed, else what the project's file says, else that of the environment."""
+        return self.typed or _language_of_project() or _language_of_environment()
 
     def render(self, text: object) -> str:
         """``text`` in this language, harmless to a terminal."""
@@ -41,7 +46,16 @@ def output_of(words: Sequence[str]) -> Output:
         ),
         None,
     )
-    return Output(typed or _language_of_environment(), typed is not None)
+    return Output(typed)
+
+
+def _language_of_project() -> str | None:
+    from adjudge.runs.project import find_project  # not loaded where the language was typed
+
+    try:
+        return find_project().language
+    except AdjudgeError:
+        return None  # the command that uses the file says what is wrong with it
 
 
 def _language_of_environment() -> str:
@@ -52,7 +66,7 @@ def _language_of_environment() -> str:
 def output() -> Output:
     """Of the command under way."""
     context = click.get_current_context(silent=True)
-    return (context and context.find_object(Output)) or Output()
+    return (context and context.find_object(Output)) or Output("en")
 
 
 def language() -> str:
@@ -62,8 +76,7 @@ def language() -> str:
 
 def typed_language() -> str | None:
     """The language that was typed on the command line."""
-    found = output()
-    return found.language if found.typed else None
+    return output().typed
 
 
 def use_language(language: str) -> None:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 from click import UsageError
 
-from adjudge.cli.chosen import price_table
-from adjudge.cli.options import LANGUAGE, PATH, command, option, options, positional
-from adjudge.cli.output import echo
+from adjudge.cli.chosen import choose_language, price_table
+from adjudge.cli.options import PATH, command, option, options, positional
+from adjudge.cli.output import echo, language, typed_language
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -40,9 +40,6 @@ class ViewOptions:
     )
     read_only: bool = option(
         "--read-only", is_flag=True, help="Write nothing: no labels, no index in old runs."
-    )
-    language: str = option(
-        "--language", type=LANGUAGE, default="en", help="Of the pages; each has a switch."
     )
     model: tuple[str, ...] = option(
         "-m",
@@ -113,7 +110,8 @@ def _export(options: ViewOptions, target: Path) -> int:
     )
 
     library = Library(options.folder, read_only=True)
-    settings = CopySettings(options.language, options.with_prompts, options.most_rows or MOST_ROWS)
+    chosen = choose_language(typed_language())
+    settings = CopySettings(chosen, options.with_prompts, options.most_rows or MOST_ROWS)
     check_target(target)
     places = choose_runs(library, options.run)
     expected = expected_size(library, places, settings)
@@ -150,7 +148,7 @@ def _serve(options: ViewOptions) -> int:
         options.folder,
         port=options.port,
         read_only=options.read_only,
-        language=options.language,
+        language=language(),
         max_usd=options.max_usd,
         models=options.model,
         prices=price_table(),

@@ -38,7 +38,6 @@ from adjudge.verdicts.styles import UnreadablePolicy, unreadable_as
 
 IMPORTED = "imported"
 """How an imported run ended, and where it says what it was imported from."""
-_LOCK = "import.lock"
 _MOST_QUESTIONS = 2000
 """Questions of one run that are described in its configuration: the others are
 in its rows alone.
@@ -273,20 +272,19 @@ def imported_run(
     """A new run folder. It appears when all of it is written, and leaves
     nothing behind otherwise.
     """
-    refuse_existing(target)
     new = target.with_name(f".{target.name}{UNFINISHED}")
     try:
-        new.mkdir(parents=True, exist_ok=True)
-        with locked(new / _LOCK, wait=False) as alone:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with locked(new.with_suffix(".lock"), wait=False, stays=False) as alone:
             if not alone:
                 raise RunError(
                     "another import is writing {target}: wait for it, or give --run another name",
                     target=target,
                 )
+            refuse_existing(target)
             with _whole_or_gone(new), bulk_ledger(new) as ledger:
                 yield ImportedRun(new, ledger, design, unreadable)
-        (new / _LOCK).unlink()
-        new.replace(target)
+            new.replace(target)  # before another import may empty the folder
     except OSError as error:
         raise RunError(
             "the run folder {target} cannot be made: {reason}",
@@ -299,9 +297,8 @@ def imported_run(
 def _whole_or_gone(new: Path) -> Iterator[None]:
     """Empty at first, whatever an import that was killed left there; gone when this one fails."""
     whole = False
-    for path in new.iterdir():
-        if path.name != _LOCK:
-            path.unlink()
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir()
     try:
         yield
         whole = True

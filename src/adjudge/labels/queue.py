@@ -56,7 +56,7 @@ _MANY = 4
 FAILED = ""
 """The verdict of rows that have none."""
 _TABLE = (
-    "CREATE TABLE rows (identity TEXT PRIMARY KEY, lot TEXT NOT NULL, judge TEXT NOT NULL, "
+    "CREATE TABLE rows (identity TEXT NOT NULL, lot TEXT PRIMARY KEY, judge TEXT NOT NULL, "
     "number INTEGER NOT NULL, id TEXT, "
     "verdict TEXT NOT NULL, dispute REAL NOT NULL, doubt REAL NOT NULL, "
     "signal REAL, kind TEXT NOT NULL, sampled INTEGER NOT NULL)"
@@ -65,7 +65,7 @@ _DOUBTFUL = 1 / 3
 """Of the rows, about how many are drawn oftener: the greatest doubts, and no row without any."""
 _ADD = (
     "INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-    "ON CONFLICT (identity) DO UPDATE SET "
+    "ON CONFLICT (lot) DO UPDATE SET "
     "dispute = max(dispute, excluded.dispute) + (verdict <> excluded.verdict), doubt = "
     "max(doubt, excluded.doubt), sampled = max(sampled, excluded.sampled)"
 )
@@ -172,7 +172,9 @@ class RowIndex:
     def rows(self, identities: Iterable[str]) -> list[QueuedRow]:
         """These rows, as far as the run has them: what annotators differ on."""
         return [
-            row for one in identities for row in self._rows("chosen", "WHERE identity = ?", (one,))
+            row
+            for one in identities
+            for row in self._rows("chosen", "WHERE lot = ?", (self._lot(one),))
         ]
 
     def _topped_up(self, first: list[QueuedRow]) -> list[QueuedRow]:
@@ -198,9 +200,12 @@ class RowIndex:
 
     def _verdict(self, identity: str) -> str:
         (verdict,) = self._table.execute(
-            "SELECT verdict FROM rows WHERE identity = ?", (identity,)
+            "SELECT verdict FROM rows WHERE lot = ?", (self._lot(identity),)
         ).fetchone()
         return str(verdict)
+
+    def _lot(self, identity: str) -> str:
+        return _lot(str(self._seed), identity)
 
     def _drawn(self, count: int, after: int = 0) -> list[QueuedRow]:
         return self._rows("random", "WHERE sampled ORDER BY lot LIMIT ? OFFSET ?", (count, after))
@@ -237,8 +242,7 @@ def row_index(
                 _ADD,
                 ((one.identity, _lot(str(seed), one.identity), judge, *one[1:]) for one in found),
             )
-        table.execute("CREATE INDEX by_lot ON rows (lot)")
-        table.execute("CREATE INDEX by_verdict ON rows (verdict, lot)")
+        table.execute("CREATE INDEX by_verdict ON rows (verdict, lot) WHERE sampled")
         yield RowIndex(table, seed)
 
 

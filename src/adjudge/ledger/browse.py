@@ -279,7 +279,11 @@ def sorted_numbers(connection: sqlite3.Connection, judge: str, key: SortKey) -> 
     _add_functions(connection)
     ends = time.monotonic() + _LONGEST_SORT
     connection.set_progress_handler(lambda: time.monotonic() > ends, 100_000)
-    query = f"SELECT number FROM judgments WHERE judge = :judge ORDER BY {key.order}"  # noqa: S608
+    query = (
+        f"WITH keyed AS MATERIALIZED (SELECT number, {key.sql} AS value "  # noqa: S608 - ours
+        f"FROM judgments WHERE judge = :judge) SELECT number FROM keyed "
+        f"ORDER BY {key.order_by('value')}"
+    )
     try:
         found = connection.execute(query, {**key.values, "judge": judge})
         few = last_row(connection, judge) < 1 << 32

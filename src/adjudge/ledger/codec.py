@@ -19,27 +19,22 @@ from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.check_result import CheckDetail
 from adjudge.domain.evidence_record import EvidenceDetail
 from adjudge.domain.frozen import NOTHING, json_text, plain
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import (
     FLAGS,
     AspectDetail,
-    CascadeStepRecord,
     Detail,
     DirectDetail,
-    Fields,
     Flag,
     JudgmentRecord,
     OtherDetail,
-    OutcomeName,
     PairwiseDetail,
-    StatusName,
     VoteRecord,
 )
 from adjudge.domain.sampled_record import CandidateDetail, QualitativeDetail, QuantitativeDetail
-from adjudge.domain.verdict import KeptCitation, KeptPlace, KeptQuote, KeptSupport, Ranking
 from adjudge.domain.vote import named_by, used_by
 from adjudge.ledger.rows import (
     COLUMNS,
@@ -85,72 +80,24 @@ _NOT_EXPORTED: Mapping[str, float] = {
 _BY_NAME: Mapping[str, type[Detail]] = {kind.kind: kind for kind in KINDS}
 
 
-@light_dataclass(frozen=True, kw_only=True)
-class _Kept:
-    """What every judgment has, whatever its kind."""
-
-    judge: str
-    index: int
-    fields: Fields
-    id: str | None = None
-    criteria: str
-    status: StatusName
-    score: float | None
-    explanation: str | None
-    reason: str | None = None
-    agreement: float | None
-    tie: bool
-    fallback: str | None
-    low_confidence: bool = False
-    votes_requested: int
-    votes_valid: int
-    notes: tuple[str, ...] = ()
-    excluded_models: Mapping[str, str] = NOTHING
-    steps: tuple[CascadeStepRecord, ...] = ()
-    judge_identity: str | None = None
-
-
-@light_dataclass(frozen=True, kw_only=True)
-class _KeptVote:
-    model: str
-    sample: int
-    outcome: OutcomeName
-    option: str | None
-    explanation: str | None
-    reason: str | None
-    text: str | None
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int
-    latency: float
-    at: float
-    order: tuple[int, ...] | None = None
-    number: float | None = None
-    feedback: str | None = None
-    ranking: Ranking | None = None
-    distribution: Mapping[str, float] | None = None
-    low_confidence: bool = False
-    evidence: tuple[KeptQuote, ...] | None = None
-    each: tuple[KeptSupport, ...] | None = None
-    cited: tuple[KeptCitation, ...] | None = None
-    place: KeptPlace | None = None
-    score: float | None = None
-    answered_by: str | None = None
-    answered_before: str | None = None
-    fingerprint: str | None = None
-    persona: str | None = None
-    repairs: int = 0
-    metadata: JsonObject = NOTHING
-    prompt: str | None = None
-    unfinished: bool = False
-    estimated: int = 0
-    in_batch: tuple[int, int] | None = None
-
-
 _COMMON = frozenset(
-    {*(one.name for one in fields(_Kept)), "decided_by", "row", "votes", INPUT, _KIND, ANSWERS}
-)
+    {one.name for one in fields(JudgmentRecord)} - {"criterion", "detail", "used", "named"}
+) | {"criteria", "decided_by", "row", _KIND, ANSWERS}
+"""The keys that a judgment of any kind may have."""
+_ABSENT: JsonObject = {"id": None, "reason": None, "low_confidence": False}
+"""What stands for the keys that a judgment may leave out."""
+_ABSENT_OF_VOTE: JsonObject = {
+    **dict.fromkeys(("order", "number", "feedback", "ranking", "distribution")),
+    "low_confidence": False,
+}
+_BATCH_TOKENS = ("batch_prompt_tokens", "batch_completion_tokens")
+
+
+@light_dataclass(frozen=True)
+class _InBatch:
+    """Tokens that went through a provider's batches: of prompts, and of replies."""
+
+    in_batch: tuple[int, int] | None = None
 
 
 def judgment_row(
@@ -228,30 +175,16 @@ def judgment_of(
 
 def record_of(found: JsonObject, votes: tuple[VoteRecord, ...] | None = None) -> JudgmentRecord:
     """The record of what is kept of a judgment. A WrongType says what is not of the right type."""
-    kept = read_as(_Kept, found)
-    return JudgmentRecord(
-        judge=kept.judge,
-        index=kept.index,
-        id=kept.id,
-        fields=kept.fields,
-        input=input_from(found.get(INPUT), kept.fields),
-        criterion=kept.criteria,
-        status=kept.status,
-        score=kept.score,
-        explanation=kept.explanation,
-        reason=kept.reason,
-        agreement=kept.agreement,
-        tie=kept.tie,
-        fallback=kept.fallback,
-        low_confidence=kept.low_confidence,
-        votes_requested=kept.votes_requested,
-        votes_valid=kept.votes_valid,
-        notes=kept.notes,
-        excluded_models=kept.excluded_models,
-        steps=kept.steps,
+    criterion = found.get("criteria", MISSING)
+    if not isinstance(criterion, str):
+        raise WrongType("a text", criterion, "criteria")
+    return read_as(
+        JudgmentRecord,
+        {**_ABSENT, **found},
+        criterion=criterion,
+        input=input_from(found.get(INPUT), object_in(found.get("fields"))),
         detail=_detail(found),
         votes=votes,
-        judge_identity=kept.judge_identity,
         used=used_by(votes or ()),
         named=named_by(votes or ()),
     )
@@ -376,45 +309,9 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
 
 
 def _vote(found: JsonObject) -> VoteRecord:
-    kept = read_as(_KeptVote, found)
-    counts = (
-        kept.calls,
-        kept.prompt_tokens,
-        kept.completion_tokens,
-        kept.cached_tokens,
-        kept.estimated,
-    )
-    return VoteRecord(
-        model=kept.model,
-        sample=kept.sample,
-        order=kept.order,
-        outcome=kept.outcome,
-        option=kept.option,
-        number=kept.number,
-        explanation=kept.explanation,
-        feedback=kept.feedback,
-        ranking=kept.ranking,
-        reason=kept.reason,
-        text=kept.text,
-        usage=Usage(*counts, *(kept.in_batch or ())),
-        latency=kept.latency,
-        distribution=kept.distribution,
-        low_confidence=kept.low_confidence,
-        evidence=kept.evidence,
-        each=kept.each,
-        cited=kept.cited,
-        place=kept.place,
-        score=kept.score,
-        answered_by=kept.answered_by,
-        answered_before=kept.answered_before,
-        fingerprint=kept.fingerprint,
-        persona=kept.persona,
-        repairs=kept.repairs,
-        metadata=kept.metadata,
-        prompt=kept.prompt,
-        unfinished=kept.unfinished,
-        at=kept.at,
-    )
+    batch = zip(_BATCH_TOKENS, read_as(_InBatch, found).in_batch or (), strict=False)
+    usage = read_as(Usage, {**found, **dict(batch)})
+    return read_as(VoteRecord, {**_ABSENT_OF_VOTE, **found}, usage=usage)
 
 
 def _detail(found: JsonObject) -> Detail:

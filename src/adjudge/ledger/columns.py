@@ -219,18 +219,23 @@ class SortKey:
 
     @property
     def order(self) -> str:
-        """Judgments without a value come last, whichever end is first."""
+        return self.order_by(self.sql)
+
+    def order_by(self, value: str) -> str:
+        """Numbers as numbers, also those that are texts, before other texts; judgments without a
+        value come last, whichever end is first.
+        """
         down = " DESC" if self.name.startswith("-") else ""
-        return f"{self.sql} IS NULL, {self.sql}{down}, number"
+        number = (
+            f"CASE WHEN {value} GLOB '*[0-9]*' AND {value} NOT GLOB '*[^-+.0-9e]*' "
+            f"THEN CAST({value} AS REAL) END"
+        )
+        return f"{value} IS NULL, {number} IS NULL{down}, {number}{down}, {value}{down}, number"
 
 
 def sort_key(name: str, known: KnownColumns) -> SortKey:
     """The key of a column. By a criterion, a row stands where its judgment by that one stands."""
     binder, plain = Binder("k"), name.removeprefix("-")
-    own = plain.removeprefix(CRITERION)
-    if plain.startswith(CRITERION) and own in known.criteria:
-        sql = f"CASE WHEN criterion = {binder.bind(own)} THEN coalesce(verdict, score, status) END"
-        return SortKey(name, sql, binder.values)
     column = resolve_column(plain, known, binder)
     if column is None:
         known = known.with_every_field()

@@ -44,12 +44,14 @@ _DEEPEST = 20
 _MOST_TESTS = 50
 _TOKEN = re.compile(
     r"""\s*(?:(?P<sign>\(|\)|!=|!~|<=|>=|==?|<|>|~)
-    |(?P<pattern>/(?:[^/\\]|\\.)+/(?=[\s)]|$))
+    |(?P<pattern>/(?:(?:[^/\\[]|\\.|\[\^?+\]?+(?:[^\]\\]|\\.)*+\])++|(?:[^/\\]|\\.)+)/(?=[\s)]|$))
     |(?P<quote>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|«[^»]*»|“[^”]*”|„[^“”]*[“”]|‘[^’]*’)
     |(?P<word>[^\s()=<>!~"'«“„‘]+)
     |(?P<wrong>\S))""",
     re.VERBOSE | re.DOTALL,
 )
+_ESCAPED = re.compile(r"\\([\"'\\])")
+"""Any other backslash is one: of a path, say."""
 _IN_WORDS = {"and": "and", "or": "or", "not": "not", "и": "and", "или": "or", "не": "not"}
 
 
@@ -114,7 +116,7 @@ def _tokens(text: str) -> Iterator[_Token]:
                 start, end, Message("{sign!r} does not belong here", sign=found["wrong"])
             )
         if kind == "quote":
-            yield _Token("quote", re.sub(r"\\(.)", r"\1", found["quote"][1:-1]), start, end)
+            yield _Token("quote", _ESCAPED.sub(r"\1", found["quote"][1:-1]), start, end)
         elif kind == "pattern":
             yield _Token("pattern", found["pattern"][1:-1], start, end)
         else:
@@ -232,6 +234,13 @@ class _Reader:
     def _contains(self, column: Column, value: _Token) -> str:
         if value.kind == "pattern":
             return self._matches(column, value)
+        if value.kind == "word" and value.text.startswith("/") and "/" in value.text[1:]:
+            raise value.wrong(
+                Message(
+                    "a regular expression is written /…/, with \\/ for a slash in it; words "
+                    "with slashes are put in quotation marks"
+                )
+            )
         words = self.binder.bind(value.text.casefold())
         if column.texts:
             return _fits(column, "'~'", words)

@@ -119,10 +119,12 @@ def _on_read_only_media(path: Path) -> bool:
     """Where SQLite cannot put its index of the log; so nobody writes there, and without a log the
     file holds everything.
     """
-    log = path.with_name(f"{path.name}-wal")
-    return not os.access(path.absolute().parent, os.W_OK) and not (
-        log.exists() and log.stat().st_size
-    )
+    if os.access(path.absolute().parent, os.W_OK):
+        return False
+    try:
+        return not path.with_name(f"{path.name}-wal").stat().st_size
+    except FileNotFoundError:
+        return True
 
 
 @contextmanager
@@ -500,7 +502,10 @@ def check_rows(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _is_small(path: Path) -> bool:
-    return path.stat().st_size <= _SMALL
+    try:
+        return path.stat().st_size <= _SMALL
+    except FileNotFoundError:  # deleted under its reader, who reads on
+        return False
 
 
 def _refuse_damaged(connection: sqlite3.Connection, path: Path) -> None:

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from queue import LifoQueue
 from typing import Any
 
 from adjudge.aio.side_process import ProcessEnded, SideProcess, TookTooLong
@@ -37,7 +38,14 @@ class WrongPattern(CannotMatch):
         self.at = at
 
 
-_MATCHER = SideProcess(lambda: [sys.executable, "-I", "-S", str(_PROGRAM)], shows_errors=False)
+def _matcher() -> SideProcess:
+    return SideProcess(lambda: [sys.executable, "-I", "-S", str(_PROGRAM)], shows_errors=False)
+
+
+_IDLE: LifoQueue[SideProcess] = LifoQueue()
+"""One more is started where a slow expression holds the others."""
+for _ in range(4):
+    _IDLE.put(_matcher())
 
 
 def find_all(pattern: str, flags: int, text: str, *, whole: bool) -> tuple[Span, ...]:
@@ -61,8 +69,9 @@ def check_pattern(pattern: str, flags: int) -> None:
 
 
 def _ask(pattern: str, flags: int, texts: Sequence[str], whole: bool, most: int) -> _Found:
+    matcher = _IDLE.get()
     try:
-        line = _MATCHER.ask(json.dumps([pattern, flags, texts, whole, most]), SECONDS)
+        line = matcher.ask(json.dumps([pattern, flags, texts, whole, most]), SECONDS)
     except TookTooLong:
         raise CannotMatch(
             Message(
@@ -75,6 +84,8 @@ def _ask(pattern: str, flags: int, texts: Sequence[str], whole: bool, most: int)
         raise CannotMatch(
             Message("the process that matches regular expressions was stopped: ask again")
         ) from None
+    finally:
+        _IDLE.put(matcher)
     answer: _Found | dict[str, Any] = json.loads(line)
     if isinstance(answer, dict):
         raise WrongPattern(**answer)

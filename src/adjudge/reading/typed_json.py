@@ -61,12 +61,15 @@ class WrongType(ValueError):
         )
 
 
-def read_as(kind: type[T], value: object) -> T:
+def read_as(kind: type[T], value: object, **given: object) -> T:
     """``value``, as ``json.loads`` gives it, as a ``kind``: a TypedDict or a dataclass with plain
-    annotations.
+    annotations; ``given``: the members that are not looked for in it.
 
     Keys that it does not have are left alone; where it is wrong, a WrongType says where.
     """
+    if given:
+        known: T = _members(cast(type, kind), tuple(given))(value, **given)
+        return known
     found: T = _reader(cast(object, kind))(value)
     return found
 
@@ -187,17 +190,15 @@ uses them knows.
 """
 
 
-def _members(kind: type) -> _Read:
+@cache
+def _members(kind: type, known: tuple[str, ...] = ()) -> Callable[..., Any]:
     hints = type_hints(kind)
-    names = [one.name for one in fields(kind)] if is_dataclass(kind) else list(hints)
-    optional = (
-        {one.name for one in fields(kind) if one.default is not MISSING}
-        if is_dataclass(kind)
-        else set()
-    )
+    own = {one.name: one for one in fields(kind)} if is_dataclass(kind) else {}
+    names = [name for name in own or hints if name not in known]
+    optional = {name for name, one in own.items() if one.default is not MISSING}
     plan: list[tuple[str, frozenset[type], _Read]] = []
 
-    def read(value: object) -> object:
+    def read(value: object, **given: object) -> object:
         if not plan:  # only now, since a kind may hold itself; at once, for the other threads
             plan[:] = [(name, _kinds(hints[name]), _reader(hints[name])) for name in names]
         if type(value) is not dict:
@@ -214,7 +215,7 @@ def _members(kind: type) -> _Read:
                     raise error.inside(name) from None
             elif name not in optional:
                 raise WrongType("", MISSING, name)
-        return kind(**found)
+        return kind(**found, **given)
 
     return read
 

@@ -36,11 +36,11 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
             "column that does with --id"
         )
         return
-    if found.first is None or found.second is None:
+    if not found.rows:
         yield Message("{name}: cannot tell: no row has a number in both runs", name=name)
         yield pairing_message(pairing)
         return
-    if shown.value is None:
+    if shown.value is None or found.first is None or found.second is None:
         yield Message("{name}: cannot tell: {reason}", name=name, reason=shown.reason)
         yield pairing_message(pairing)
         return
@@ -94,10 +94,16 @@ def _difference(found: RunComparison) -> Iterator[str]:
 def _slices(found: RunComparison) -> Iterator[str]:
     """A line for each slice, the largest first, and what their intervals promise."""
     for one in found.slices:
-        if one.first is None or one.second is None:
+        if not one.rows:
             yield _nothing_shared(one)
             continue
-        if one.shown.lower is None or one.shown.upper is None or one.shown.value is None:
+        if (
+            one.first is None
+            or one.second is None
+            or one.shown.lower is None
+            or one.shown.upper is None
+            or one.shown.value is None
+        ):
             yield Message(
                 "{slice}: cannot tell: {reason}", slice=one.slice, reason=one.shown.reason
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 INVENTED = "invented"
 """The persona that the model makes up itself."""
 _NO_KEY = "none"
+_LOG = logging.getLogger("adjudge")
 OpenEntry = Callable[[ModelEntry], ModelLike]
 Models = Sequence[ModelLike] | None
 
@@ -265,7 +267,8 @@ def judges(
             except SetupError as error:
                 if file.typed or entry not in file.models:
                     raise  # with the line of the judge that names it
-                raise Place(str(file.path), field="models").wrong("{error}", error=error) from error
+                where = file.models_from or Place(str(file.path), field="models")
+                raise where.wrong("{error}", error=error) from error
         return shared[entry]
 
     each = [(entry, ready) for entry in file.judges for ready in _ready(file, entry, model)]
@@ -358,9 +361,10 @@ def open_entry(
     own = entry.api_key_env if api_key is None else None
     try:
         return opened(api_key=key_in(own) if own else api_key)
-    except KeyMissing:
+    except KeyMissing as error:
         if not dry_run:
             raise
+        _LOG.warning(Message("{error}. A dry run does without it.", error=error))
         return opened(api_key=_NO_KEY)
 
 

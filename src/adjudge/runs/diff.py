@@ -178,16 +178,16 @@ class RunDiff:
         first = "SELECT line FROM judged GROUP BY line HAVING max(side) = 0 ORDER BY min(place)"
         return [tuple(json.loads(line)) for (line,) in self._table.execute(first)]
 
-    def pairs(self, line: str) -> Iterator[Pair]:
+    def pairs(self, line: str | None = None) -> Iterator[Pair]:
         """The rows of one judge and criteria that both runs judged; those that belong together
-        follow each other.
+        follow each other. Without ``line`` all of them, in the order of the first run.
         """
         together = "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, a.identity)"
         wanted = (
             f"SELECT {_BOTH}, a.identity, b.identity, a.slice, {together} AS unit {_PAIRED} AND "
-            "a.line = ? ORDER BY unit"
+            f"(:line IS NULL OR a.line = :line) ORDER BY {'unit, ' if line else ''}a.place"
         )
-        for *values, one, two, slice, cluster in self._table.execute(wanted, (line,)):
+        for *values, one, two, slice, cluster in self._table.execute(wanted, {"line": line}):
             yield Pair(*_two(values), (one, two), cluster, slice)
 
     def slices(self, line: str | None = None) -> tuple[Counter[str], Counter[str]]:

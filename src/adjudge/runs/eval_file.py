@@ -547,6 +547,8 @@ class EvalFile:
     """
     given: GivenFields = field(default_factory=dict)
     """Fields for every row that lacks its own."""
+    models_from: Place | None = None
+    """What names the models, where the file itself does not."""
 
     @cached_property
     def source(self) -> Path | ObjectFile:
@@ -663,7 +665,10 @@ def _completed(file: EvalFile, project: Project, *, said_language: bool) -> Eval
     if file.checks:
         own = CheckEntry(kind="check", checks=file.checks, line=file.checks[0].place.line)
         file = replace(file, judges=(own, *file.judges), checks=())
-    models = file.models or ((ModelEntry(model=project.model),) if project.model else ())
+    models = file.models
+    if not models and project.model:
+        models = (ModelEntry(model=project.model),)
+        file = replace(file, models_from=Place(str(project.path), field="model"))
     return replace(
         file,
         models=tuple(map(project.with_defaults, models)),

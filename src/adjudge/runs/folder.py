@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from adjudge.aio.files import locked
 from adjudge.domain.frozen import some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
@@ -30,6 +31,7 @@ from adjudge.ledger.codec import ANSWERS
 from adjudge.ledger.file import (
     FILE,
     LABEL_FILES,
+    LABELS_LOCK,
     LOCK,
     OWN,
     check_layout,
@@ -161,16 +163,21 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
             "{folder}' makes one of it",
             folder=folder,
         )
+    no_run = RunError("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
     if not path.is_file():
-        raise RunError("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
+        raise no_run
     refuse_links(path.parent)
-    refuse_empty(path)
+    try:
+        refuse_empty(path)
+    except FileNotFoundError:  # it was deleted just now
+        raise no_run from None
     try:
         with connect(path, writable=False) as connection:
+            connection.execute("BEGIN")  # all that is read is of one moment
             check_layout(connection, path)
             yield connection
     except sqlite3.Error as error:
-        raise ledger_error(path, error) from error
+        raise (ledger_error(path, error) if path.exists() else no_run) from error
     except (json.JSONDecodeError, RecursionError) as error:
         raise ledger_error(
             path,
@@ -378,23 +385,34 @@ def delete_run(folder: str | Path, *, only_try: bool = False) -> None:
             "{place} is a symbolic link: delete the run where it lies, or the link by itself",
             place=place,
         )
+    _refuse_valuable(place)
+    if only_try and not (place / LOCK).exists():
+        return
+    with under_lock(place):
+        if only_try:
+            return
+        refuse_links(place, (LABELS_LOCK,))
+        with locked(place / LABELS_LOCK):
+            _refuse_valuable(place)  # somebody may have labelled a row meanwhile
+            _delete_files(place)
+
+
+def _delete_files(place: Path) -> None:
+    _delete_batches(place / BATCHES)
+    alone = {path.name for path in place.iterdir()} <= {*OWN, *LABEL_FILES, *_EXPORTED, LOCK}
+    for name in (*OWN, *LABEL_FILES, *(_EXPORTED if alone else ()), LOCK):
+        (place / name).unlink(missing_ok=True)
+    if alone:
+        place.rmdir()
+
+
+def _refuse_valuable(place: Path) -> None:
     if holds_labels(place):
         raise RunError(
             "it holds labels that people made: export them with 'adjudge label RUN --export "
             "FILE', then delete labels.sqlite"
         )
     _refuse_open_batches(place)
-    if only_try and not (place / LOCK).exists():
-        return
-    with under_lock(place):
-        if only_try:
-            return
-        _delete_batches(place / BATCHES)
-        alone = {path.name for path in place.iterdir()} <= {*OWN, *LABEL_FILES, *_EXPORTED, LOCK}
-        for name in (*OWN, *LABEL_FILES, *(_EXPORTED if alone else ()), LOCK):
-            (place / name).unlink(missing_ok=True)
-        if alone:
-            place.rmdir()
 
 
 def _refuse_open_batches(place: Path) -> None:

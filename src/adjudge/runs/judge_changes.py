@@ -6,21 +6,23 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from adjudge.aio.files import written_whole
+from adjudge.aio.files import locked, written_whole
 from adjudge.domain.json_types import object_in
 from adjudge.errors import RunError
 
 FILE = "judge-changes.json"
+_LOCK = "judge-changes.lock"
 
 
 def keep_changes(runs: Path, found: Mapping[str, float]) -> None:
     """Keep in the folder of the runs when each judge, by its identity, was found changed."""
-    before = _changes_in(runs)
-    latest = {name: max(at, before.get(name, at)) for name, at in found.items()}
-    if latest.items() <= before.items():
-        return
-    with written_whole(runs / FILE) as file:
-        file.write(json.dumps({**before, **latest}, indent=2).encode())
+    with locked(runs / _LOCK):
+        before = _changes_in(runs)
+        latest = {name: max(at, before.get(name, at)) for name, at in found.items()}
+        if latest.items() <= before.items():
+            return
+        with written_whole(runs / FILE) as file:
+            file.write(json.dumps({**before, **latest}, indent=2).encode())
 
 
 def changed_at(run: str | Path, identity: str) -> float | None:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 from adjudge.errors import SetupError
 from adjudge.gateway.redact import shown
+from adjudge.reading.values import Place
 from adjudge.runs.eval_file import CascadeEntry, EvalFile, JudgeEntry, with_models
 from adjudge.runs.project import ModelEntry, ServerEntry, StepEntry
 
@@ -30,7 +31,7 @@ def by_models(file: EvalFile, models: Sequence[ModelEntry]) -> EvalFile:
     Of a cascade one of them takes the place, and several are its steps, in this order.
     """
     judges = (each for one in file.judges for each in _asked_with(one, models))
-    return replace(file, models=tuple(models), judges=tuple(judges))
+    return replace(file, models=tuple(models), judges=tuple(judges), models_from=Place("--model"))
 
 
 def _asked_with(judge: JudgeEntry, models: Sequence[ModelEntry]) -> Iterator[JudgeEntry]:

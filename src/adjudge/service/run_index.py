@@ -4,6 +4,7 @@ list, never by a path.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -55,10 +56,11 @@ class RunIndex:
 
     def runs(self) -> list[JsonDict]:
         """Every run there is, the newest first."""
-        return [
-            {"name": name, "written": last_written(folder)}
-            for name, folder in reversed(runs_inside(self._root).items())
-        ]
+        found: list[JsonDict] = []
+        for name, folder in reversed(runs_inside(self._root).items()):
+            with suppress(FileNotFoundError):  # it was deleted just now
+                found.append({"name": name, "written": last_written(folder)})
+        return found
 
     def run(self, name: str) -> JsonDict:
         """A run at a glance: its judges, their means, what it took."""

@@ -64,7 +64,9 @@ class RunComparison(JudgeCriterion, HtmlRepr):
 
     first: float | None
     second: float | None
-    """The means over the rows that have a number in both."""
+    """The means over the rows that have a number in both; None where responses of several systems
+    have none together.
+    """
     difference: Difference
     corrected: Estimate | None = None
     """By the labels of rows that people labelled in both runs."""
@@ -89,6 +91,8 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """How far two scores can lie apart."""
     system: str = ""
     """Of compared responses: whose win rate it is."""
+    judges: tuple[str, str] = ("", "")
+    """What the judge is called in either run."""
     answered_by: str = ""
     """Whose answers they are, where several targets answered: each is compared with itself."""
     notes: tuple[str, ...] = ()
@@ -285,6 +289,7 @@ class _Line:
         clustered = self._found.by_column or scores.units < scores.rows
         system, why = _system(*self._found.systems(self._line))
         reach = 1.0 if measure is None else measure.range[1] - measure.range[0]
+        rows = 0 if why else scores.rows
         if settings.sequential and self._is_count:
             why = why or NO_BOUNDS
         difference = (
@@ -311,8 +316,8 @@ class _Line:
         made = RunComparison(
             judge=self._judge,
             criteria=criteria,
-            first=_mean(scores.second, scores.rows, is_count=self._is_count),
-            second=_mean(scores.first, scores.rows, is_count=self._is_count),
+            first=_mean(scores.second, rows, is_count=self._is_count),
+            second=_mean(scores.first, rows, is_count=self._is_count),
             difference=difference,
             corrected=corrected,
             labels=len(series.labelled),
@@ -327,6 +332,7 @@ class _Line:
             margin=settings.margin,
             reach=reach,
             system=system,
+            judges=series.judges,
             answered_by=self._answered_by,
             notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
         )

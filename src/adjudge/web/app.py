@@ -88,6 +88,7 @@ def application(site: Site) -> ASGIApp:
         exception_handlers={
             AdjudgeError: _explain,
             HTTPException: _refuse,
+            FileNotFoundError: _tell_gone,
             Exception: _admit,
         },
     )
@@ -136,6 +137,13 @@ def _refuse(request: Request, error: Exception) -> Response:
     site = site_of(request)
     said = Message("there is no such page") if error.status_code == 404 else error.detail
     return site.answer(request, _error_template(request), {"error": said}, error.status_code)
+
+
+# as handlers are called
+def _tell_gone(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    """A run, say, was deleted while its page was made."""
+    said = Message("what this page shows was deleted meanwhile: see the list of runs")
+    return site_of(request).answer(request, _error_template(request), {"error": said}, 404)
 
 
 def _admit(request: Request, error: Exception) -> Response:

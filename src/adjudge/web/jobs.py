@@ -153,23 +153,23 @@ class Jobs:
             return job
 
     def find(self, id: str) -> Job:
-        if id not in self._jobs:
-            raise SetupError(
-                "that run was not started by this page, or long ago: look for it in the "
-                "list of runs"
-            )
-        return self._jobs[id]
+        if job := self._jobs.get(id):
+            return job
+        raise SetupError(
+            "that run was not started by this page, or long ago: look for it in the list of runs"
+        )
 
     def of(self, folder: Path) -> Job | None:
         """The last job that judges into a folder."""
-        return next((job for job in reversed(self._jobs.values()) if job.folder == folder), None)
+        return next((job for job in reversed([*self._jobs.values()]) if job.folder == folder), None)
 
     def close(self) -> None:
         """The page ends: every job stops gently, and nobody waits for an estimate any more."""
         with self._lock:  # one that is just being started is among them
-            for process in self._estimates:
+            for process in [*self._estimates]:
                 process.kill()
-        for job in self._jobs.values():
+            jobs = [*self._jobs.values()]
+        for job in jobs:
             if job.is_running:
                 job.stop()
 

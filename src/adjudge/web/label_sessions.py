@@ -35,12 +35,17 @@ class LabelSessions:
         self._drawn: dict[tuple[str, str, Queue, int, str], tuple[Hashable, DrawnRows]] = {}
         """The rows of a queue, and of which ledger: the same for all annotators."""
         self._last: dict[tuple[str, str | None, Annotator], ShownRow] = {}
-        self.lock = threading.RLock()
-        """Two tabs may answer at once."""
+        self._locks: dict[str, threading.RLock] = {}
+
+    def lock(self, place: RunPlace) -> threading.RLock:
+        """Two tabs may answer at once. Each run has its own: of a large one the rows are drawn for
+        a while.
+        """
+        return self._locks.setdefault(place.id, threading.RLock())
 
     def work(self, place: RunPlace, criteria: str | None, who: Annotator) -> Labelling:
         """The session, begun where there is none."""
-        with self.lock:
+        with self.lock(place):
             key = (place.id, criteria, who)
             if key not in self._open or _is_over(self._open[key], place, who):
                 if len(self._open) >= _MOST:

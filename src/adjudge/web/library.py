@@ -40,8 +40,8 @@ _OF_LATE = 60.0
 """Seconds since something was written, while a run may still be under way."""
 _UNFINISHED = "not finished"
 _CORRECTED = "corrected"
-_INDEX_HEADER = 48
-"""Bytes with which the index of a log begins: written anew by every commit."""
+_SETTLED = 2_000_000_000
+"""Nanoseconds after which readers see what is on the disk."""
 LARGE = 100_000_000
 """Bytes of a ledger whose judgments are counted behind the page, so that it
 does not wait for them.
@@ -237,19 +237,17 @@ def run_version(folder: Path) -> Hashable:
 
 
 def _log_version(database: Path) -> tuple[object, ...]:
-    """Of a database's log, and of how much of it is committed.
+    """Of a database's log. A commit is on the disk before readers see it: while one may be under
+    way, no two versions are the same.
 
-    A commit is on the disk before readers see it, so size and time of the log alone may be those of
-    what nobody can read yet.
+    The index of the log knows more, and is left alone: who closes a file of a database takes from
+    his whole process the locks that SQLite holds on it.
     """
-    time, size = _stamp(database.with_name(f"{database.name}-wal"))
+    written, size = _stamp(database.with_name(f"{database.name}-wal"))
     if not size:  # a reader left it
         return ()
-    try:
-        with database.with_name(f"{database.name}-shm").open("rb") as index:
-            return time, size, index.read(_INDEX_HEADER)
-    except OSError:
-        return time, size
+    is_settled = abs(time.time_ns() - written) > _SETTLED
+    return written, size, 0 if is_settled else time.monotonic_ns()
 
 
 def file_version(path: Path) -> Hashable:

@@ -63,4 +63,6 @@ def _reader() -> MarkdownIt:
     made = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST}).enable(
         ["table", "strikethrough"]
     )
-    return made.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
+    made.disable(["link", "image", "autolink", "html_inline", "html_block", "reference"])
+    made.parse("a")  # puts its rules in order, which it does not do for two threads at once
+    return made

@@ -120,20 +120,16 @@ class Site:
     is_leaving: Callable[[], bool] = lambda: False
     """Whether the server is about to end: nothing that is followed goes on."""
 
-    @cached_property
-    def trials(self) -> Trials:
+    def __post_init__(self) -> None:
+        self.trials = Trials(self.spending)
         """What is judged in the playground."""
-        return Trials(self.spending)
+        self.jobs = Jobs(self.spending, self.home)
+        """The runs that were started here."""
 
     @property
     def read_only(self) -> bool:
         """Whether nothing may be written."""
         return self.library.read_only
-
-    @cached_property
-    def jobs(self) -> Jobs:
-        """The runs that were started here."""
-        return Jobs(self.spending, self.home)
 
     @cached_property
     def project(self) -> Project:

@@ -204,6 +204,8 @@ class Account:
     """Requests that may have been sent, as the disk knows or is about to know."""
     each: Spent = Spent()
     """What one of those is expected to take, at the dearest."""
+    changes: int = field(default=0, compare=False)
+    """Counts what came in, so that others know when to add up anew."""
 
     @property
     def settled(self) -> int:
@@ -213,6 +215,17 @@ class Account:
     def add(self, model: str, usage: Usage) -> None:
         known = self.used.get(model)
         self.used[model] = usage if known is None else known + usage
+        self.changes += 1
+
+    def fail(self) -> None:
+        """A request brought no reply."""
+        self.failed += 1
+        self.changes += 1
+
+    def lose(self, amount: Spent) -> None:
+        """Of requests that may have taken so much nobody will ever know."""
+        self.lost += amount
+        self.changes += 1
 
     def lease(self, calls: int, each: Spent) -> None:
         """So many requests may be sent; of what each takes, the most so far counts."""

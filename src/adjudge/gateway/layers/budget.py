@@ -118,7 +118,8 @@ class OpenBudget(Haltable):
         self._limited = budget is not None and budget != _NO_LIMITS
         self.prices = prices or PriceTable.load()
         self.account = account or Account()
-        self._spent: Spent | None = None
+        self._spent = Spent(), -1
+        """What the account came to, and after how many of its changes."""
         self.lease = keep and CallLease(
             self.account,
             keep,
@@ -145,12 +146,13 @@ class OpenBudget(Haltable):
     @property
     def spent(self) -> Spent:
         """What the account comes to; added up when it is asked for."""
-        if self._spent is None:
-            replies = sum(
-                (self.cost(*used) for used in self.account.used.items()), self.account.lost
-            )
-            self._spent = replies + Spent(calls=self.account.failed)
-        return self._spent
+        (spent, then), now = self._spent, self.account.changes
+        if then != now:
+            used = (*self.account.used.items(),)  # at once: pages ask while requests are sent
+            replies = sum((self.cost(*one) for one in used), self.account.lost)
+            spent = replies + Spent(calls=self.account.failed)
+            self._spent = spent, now
+        return spent
 
     def share(self, more: More | None, whole: Budget | None) -> None:
         """Spend what ``more`` gives, which is a part of the whole."""
@@ -201,8 +203,7 @@ class OpenBudget(Haltable):
         try:
             reply = measured(model, request, await ask())
         except asyncio.CancelledError:  # nobody waits for it any more, and it may be paid for
-            self.account.lost += self.cost(model, self.sizes.likely(model, request))
-            self._spent = None
+            self.account.lose(self.cost(model, self.sizes.likely(model, request)))
             raise
         except BaseException:
             self._count(model, None)
@@ -211,9 +212,8 @@ class OpenBudget(Haltable):
         return reply
 
     def _count(self, model: str, usage: Usage | None) -> None:
-        self._spent = None
         if usage is None:
-            self.account.failed += 1
+            self.account.fail()
         else:
             self.account.add(model, usage)
 
@@ -258,8 +258,7 @@ class OpenBudget(Haltable):
             spent = BudgetSpent("the budget is spent: {limit}", limit=limit)
             self.halt(spent)
             raise spent
-        self.account.lost += amount
-        self._spent = None
+        self.account.lose(amount)
         if self.lease:
             self.lease.add(amount.calls)
 

@@ -111,9 +111,11 @@ class JsonlCache:
         kept = reply_data(reply)
         data = {"model": model, "request": request.key, **kept}
         # "backslashreplace": half a surrogate pair has no UTF-8, but a JSON escape.
-        with self._lock, self.path.open("a", encoding="utf-8", errors="backslashreplace") as file:
-            file.write(json.dumps(data, ensure_ascii=False) + "\n")
-            self._kept[model, request.key] = reply_from(kept)
+        line = (json.dumps(data, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+        # at once, so that no other process writes into it
+        with self._lock, self.path.open("ab", buffering=len(line) + 1) as file:
+            file.write(line)
+        self._kept[model, request.key] = reply_from(kept)
 
 
 def _end_with_a_whole_line(path: Path) -> None:

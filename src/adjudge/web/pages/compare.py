@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,12 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from adjudge.domain.frozen import plain, some_of
+from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.errors import SetupError
 from adjudge.labels.store import LabelStore
 from adjudge.results.compared import comparison_lines
-from adjudge.runs.diff import JudgedRow, JudgmentSummary, Pair, RunDiff, run_diff
+from adjudge.runs.diff import JudgedRow, Pair, RunDiff, run_diff
 from adjudge.stats.difference import ComparisonOutcome
 from adjudge.trust.comparison import RunComparison, compare_runs
+from adjudge.trust.contestants import system_at
+from adjudge.trust.paired_series import number_of
 from adjudge.web.forms import whole
 from adjudge.web.library import RunPlace
 from adjudge.web.site import Site, site_of
@@ -37,6 +41,7 @@ SHOWN = 200
 _HELD = 5_000
 """Rows of each tab that are kept; for those behind them the runs are read again."""
 _MOST_MOVES = 30
+"""Of each criterion, the most frequent ones; the others are counted together."""
 _MOST_SCORES = 20_000
 """Different pairs of scores that are counted; of more there is no picture."""
 _MOST_POINTS = 60
@@ -70,6 +75,7 @@ def show(request: Request) -> Response:
         "lines": [] if held_back else found.lines,
         "counts": {} if held_back else found.counts,
         "moves": [] if held_back else [plain(one) for one in found.moves],
+        "other_moves": {} if held_back else found.other_moves,
         "first": first,
         "shown": SHOWN,
         "rows": []
@@ -95,7 +101,7 @@ def _page(
 
 def _further(one: RunPlace, two: RunPlace, tab: str, first: int) -> list[_Rows]:
     with run_diff(one.folder, two.folder) as found:
-        tabs = _Tabs({**labels_in(one), **labels_in(two)}, {tab: first}, SHOWN)
+        tabs = _Tabs(labels_in(one, two), {tab: first}, SHOWN)
         tabs.fill(found)
     return tabs.rows[tab]
 
@@ -110,6 +116,8 @@ class _Compared:
     lines: list[list[str]]
     counts: dict[str, int]
     moves: list[_Move]
+    other_moves: dict[str, int]
+    """Criterion → rows that went a rarer way."""
     rows: dict[str, list[_Rows]]
     """Name of the tab → its first rows."""
     differences: list[DrawnDifference]
@@ -122,7 +130,7 @@ class _Compared:
 class DrawnDifference:
     """B less A by one criterion, as it is drawn."""
 
-    judge: str
+    name: str
     criteria: str
     first: float | None
     second: float | None
@@ -139,6 +147,10 @@ class DrawnDifference:
     """Rows whose labels corrected it."""
     open_rows: int = 0
     """Rows without a number that could change what the interval says."""
+    judges: tuple[str, str] = ("", "")
+    """What the judge is called in A and in B."""
+    wins_of: str = ""
+    """Of compared responses: whose win rate it is."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +193,10 @@ class ComparedRow:
     said: str
     is_verdict: bool
     score: float | None
+    """Of two compared responses 1 where the first won and a half for a tie."""
     status: str
+    label: str | None = None
+    """What people say of it, where they agree."""
 
 
 @dataclass(frozen=True)
@@ -195,29 +210,35 @@ class _Rows:
 def _compared(one: RunPlace, two: RunPlace) -> _Compared:
     with run_diff(one.folder, two.folder) as found:
         comparisons = compare_runs(one.folder, two.folder, found)
-        tabs = _Tabs({**labels_in(one), **labels_in(two)})
+        judges = {one.judge for one in comparisons}
+        tabs = _Tabs(labels_in(one, two))
         tabs.fill(found)
+        moves, other_moves = tabs.frequent_moves()
         return _Compared(
             found.settings,
             all(comparison.same_judge for comparison in comparisons),
             found.compared,
             [list(comparison_lines(comparison, two.name)) for comparison in comparisons],
             {tab: tabs.counts[tab] for tab in TABS},
-            [
-                _Move(criteria, a.text, b.text, (a.is_verdict, b.is_verdict), count)
-                for (criteria, a, b), count in tabs.moves.most_common(_MOST_MOVES)
-            ],
+            moves,
+            other_moves,
             tabs.rows,
-            [drawn_difference(one) for one in comparisons],
+            [drawn_difference(one, judges) for one in comparisons],
             tabs.worth(),
             list(tabs.pairs_of_scores()),
         )
 
 
-def drawn_difference(one: RunComparison) -> DrawnDifference:
+def line_name(judges: Collection[str], judge: str, criteria: str, system: str = "") -> str:
+    """The criterion, of several judges which, and of several targets whose answers."""
+    name = JudgeCriterion(judge, criteria).name if len(judges) > 1 else criteria or judge
+    return of_system(name, system)
+
+
+def drawn_difference(one: RunComparison, judges: Collection[str]) -> DrawnDifference:
     shown = one.shown
     return DrawnDifference(
-        one.judge,
+        line_name(judges, one.judge, one.criteria, one.answered_by),
         one.criteria,
         one.first,
         one.second,
@@ -230,6 +251,8 @@ def drawn_difference(one: RunComparison) -> DrawnDifference:
         one.answered_by,
         one.labels if one.corrected else 0,
         one.without if _is_left_open(one) else 0,
+        one.judges,
+        one.system,
     )
 
 
@@ -282,19 +305,20 @@ class _Tabs:
         self._scores: dict[tuple[str, str], tuple[float, int]] = {}
         self._both: dict[str, Counter[tuple[float, float]]] = {}
         self.counts: Counter[str] = Counter()
-        self.moves: Counter[tuple[str, _Said, _Said]] = Counter()
+        self._moves: Counter[tuple[str, _Said, _Said]] = Counter()
         self.rows: dict[str, list[_Rows]] = {tab: [] for tab in TABS}
 
     def fill(self, found: RunDiff) -> None:
-        for line in found.lines():
-            for pair in found.pairs(line):
-                said = [said_of(one.summary) for one in (pair.before, pair.after)]
-                self.moves[pair.before.criteria, said[0], said[1]] += 1
-                for one, text in zip((pair.before, pair.after), said, strict=True):
-                    self._score(one.criteria, text, one.summary.score)
-                self._score_both(pair)
-                for tab in self._tabs_of(pair):
-                    self._add(tab, pair.before, pair.after)
+        judges = {json.loads(line)[0] for line in found.lines()}
+        for pair in found.pairs():
+            name = line_name(judges, pair.before.judge, pair.before.criteria)
+            said = [said_of(one) for one in (pair.before, pair.after)]
+            self._moves[name, said[0], said[1]] += 1
+            for one, text in zip((pair.before, pair.after), said, strict=True):
+                self._score(name, text, one.summary.score)
+            self._score_both(name, pair)
+            for tab in self._tabs_of(pair):
+                self._add(tab, pair.before, pair.after)
         for row in found.only_in(0):
             self._add("only_a", row, None)
         for row in found.only_in(1):
@@ -305,10 +329,22 @@ class _Tabs:
             total, count = self._scores.get((criteria, said.text), (0.0, 0))
             self._scores[criteria, said.text] = (total + score, count + 1)
 
-    def _score_both(self, pair: Pair) -> None:
+    def frequent_moves(self) -> tuple[list[_Move], dict[str, int]]:
+        """The most frequent moves of each criterion, and how many rows went otherwise."""
+        shown: list[_Move] = []
+        each, others = Counter[str](), Counter[str]()
+        for (name, a, b), count in self._moves.most_common():
+            each[name] += 1
+            if each[name] <= _MOST_MOVES:
+                shown.append(_Move(name, a.text, b.text, (a.is_verdict, b.is_verdict), count))
+            else:
+                others[name] += count
+        return shown, dict(others)
+
+    def _score_both(self, name: str, pair: Pair) -> None:
         scores = pair.before.summary.score, pair.after.summary.score
         if scores[0] is not None and scores[1] is not None:
-            known = self._both.setdefault(pair.before.criteria, Counter())
+            known = self._both.setdefault(name, Counter())
             if len(known) <= _MOST_SCORES:
                 known[scores[0], scores[1]] += 1
 
@@ -336,11 +372,12 @@ class _Tabs:
             after.score,
         ):
             yield "changed"
-        if before.score is not None and after.score is not None and before.score != after.score:
-            yield "higher" if after.score > before.score else "lower"
+        was, now = _number(pair.before), _number(pair.after)
+        if was is not None and now is not None and was != now:
+            yield "higher" if now > was else "lower"
         right = [
-            self._labels.get((pair.before.criteria, identity)) == said_of(summary).text
-            for identity, summary in zip(pair.identities, (before, after), strict=True)
+            self._labels.get((pair.before.criteria, identity)) == said_of(row).text
+            for identity, row in zip(pair.identities, (pair.before, pair.after), strict=True)
         ]
         if (
             all((pair.before.criteria, identity) in self._labels for identity in pair.identities)
@@ -355,22 +392,32 @@ class _Tabs:
             self.rows[tab].append(_Rows(*both))
 
 
-def labels_in(place: RunPlace) -> Labels:
-    """(criteria, row) → the option that people chose; rows on which they differ are left out."""
+def labels_in(*places: RunPlace) -> Labels:
+    """(criteria, row) → the option that people chose in any of the runs; rows on which they differ
+    are left out.
+    """
     found: dict[tuple[str, str], set[str]] = {}
-    for label in LabelStore(place.folder).current():
+    for label in (one for place in places for one in LabelStore(place.folder).current()):
         if label.option is not None:
             found.setdefault((label.criteria, label.row), set()).add(label.option)
     return {about: next(iter(options)) for about, options in found.items() if len(options) == 1}
 
 
-def compared_row(row: JudgedRow) -> ComparedRow:
-    said, summary = said_of(row.summary), row.summary
+def compared_row(row: JudgedRow, label: str | None = None) -> ComparedRow:
+    said = said_of(row)
     about = (row.row, row.id, row.judge, row.criteria, said.text, said.is_verdict)
-    return ComparedRow(*about, summary.score, summary.status)
+    return ComparedRow(*about, _number(row), row.summary.status, label)
 
 
-def said_of(summary: JudgmentSummary) -> _Said:
-    if summary.status != "scored" or summary.chosen is None:
-        return _Said(summary.status, is_verdict=False)
-    return _Said(str(summary.chosen), is_verdict=True)
+def _number(row: JudgedRow) -> float | None:
+    """What a comparison makes of it: of more than two responses nothing."""
+    return None if len(row.systems) > 2 else number_of(row.summary)
+
+
+def said_of(row: JudgedRow) -> _Said:
+    """The verdict, of compared responses the name of the better one; else the status."""
+    chosen, status = row.summary.chosen, row.summary.status
+    if status != "scored" or chosen is None:
+        return _Said(status, is_verdict=False)
+    is_place = isinstance(chosen, int) and bool(row.systems)
+    return _Said(system_at(row.systems, int(chosen)) if is_place else str(chosen), is_verdict=True)

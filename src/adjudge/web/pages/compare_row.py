@@ -28,7 +28,7 @@ def show(request: Request) -> Response:
     found = [_find_judgment(site.library, cell) for cell in cells]
     for place, record in found:
         site.sessions.saw(place, record.index)
-    base = found[0][1]
+    base, labels = found[0][1], labels_in(*(place for place, _ in found))
     data = {
         "id": base.id or str(base.row),
         "criterion": base.criterion,
@@ -39,7 +39,7 @@ def show(request: Request) -> Response:
                 "id": place.id,
                 "name": place.name,
                 **outcome_of(record),
-                "label": labels_in(place).get((record.criterion, record.identity)),
+                "label": labels.get((record.criterion, record.identity)),
                 "texts": text_differences(base, record),
             }
             for letter, (place, record) in zip(ascii_uppercase, found, strict=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from itertools import groupby
@@ -18,10 +18,10 @@ from starlette.routing import Route
 
 from adjudge.domain.frozen import plain
 from adjudge.domain.json_types import JsonDict, JsonValue
-from adjudge.domain.judge_criterion import of_system
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 from adjudge.runs.diff import RunDiff, run_diff
-from adjudge.trust.comparison import FEWER, RunComparison, compare_several
+from adjudge.trust.comparison import FEWER, compare_several
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, mean_data
 from adjudge.web.pages import compare
@@ -58,7 +58,7 @@ class _GridRow:
     criteria: str
     cells: tuple[ComparedRow | None, ...]
     label: str | None
-    """What people say of it, where they agree."""
+    """What people say of its texts."""
 
 
 @dataclass(frozen=True)
@@ -194,9 +194,9 @@ def _joined(
             str(one.folder): opened.enter_context(run_diff(base.folder, one.folder))
             for one in others
         }
-        labels = labels_in(base)
-        for run, (one, found) in enumerate(zip(others, diffs.values(), strict=True), 1):
-            _fill(table, run, found, {**labels_in(one), **labels})
+        labels = labels_in(*places)
+        for run, found in enumerate(diffs.values(), 1):
+            _fill(table, run, found, labels)
         yield diffs, table
 
 
@@ -208,33 +208,28 @@ def _several(places: Sequence[RunPlace]) -> _Several:
     level = next((one.level for own in comparisons for one in own), 0.95)
     judges = {one.judge for own in comparisons for one in own}
     against = [
-        {_name(one, judges): _Against(drawn_difference(one), one.same_judge) for one in own}
+        {
+            drawn.name: _Against(drawn, one.same_judge)
+            for one in own
+            for drawn in [drawn_difference(one, judges)]
+        }
         for own in comparisons
     ]
     return _Several(against, level, grid.counts, grid.rows)
 
 
-def _name(one: RunComparison, judges: Collection[str]) -> str:
-    """The criterion, and of several judges which."""
-    if len(judges) > 1:
-        return one.name
-    return of_system(one.criteria or one.judge, one.answered_by)
-
-
 def _fill(table: sqlite3.Connection, run: int, found: RunDiff, labels: Labels) -> None:
     def cells() -> Iterator[tuple[object, ...]]:
-        for line in found.lines():
-            for pair in found.pairs(line):
-                both = (0, pair.before), (run, pair.after)
-                for (number, own), identity in zip(both, pair.identities, strict=True):
-                    shown = compared_row(own)
-                    place = (pair.before.row, pair.before.judge, pair.before.criteria, number)
-                    yield (
-                        *place,
-                        *(shown.row, shown.id, shown.judge, shown.said),
-                        *(shown.is_verdict, shown.score, shown.status),
-                        labels.get((own.criteria, identity)),
-                    )
+        for pair in found.pairs():
+            both = (0, pair.before), (run, pair.after)
+            for (number, own), identity in zip(both, pair.identities, strict=True):
+                shown = compared_row(own, labels.get((own.criteria, identity)))
+                place = (pair.before.row, pair.before.judge, pair.before.criteria, number)
+                yield (
+                    *place,
+                    *(shown.row, shown.id, shown.judge, shown.said),
+                    *(shown.is_verdict, shown.score, shown.status, shown.label),
+                )
 
     marks = ",".join("?" * 12)
     table.executemany(f"INSERT OR IGNORE INTO cell VALUES ({marks})", cells())  # noqa: S608
@@ -255,13 +250,12 @@ class _Grid:
         ordered = table.execute("SELECT * FROM cell ORDER BY judge, base, run")
         for (_, criteria), cells in groupby(ordered, lambda cell: (cell[:2], cell[2])):
             row: list[ComparedRow | None] = [None] * self._runs
-            people = None
             for _, _, _, run, number, id, judge, said, is_verdict, score, status, label in cells:
                 row[run] = ComparedRow(
-                    number, id, judge, criteria, said, bool(is_verdict), score, status
+                    number, id, judge, criteria, said, bool(is_verdict), score, status, label
                 )
-                people = people or label
-            found = _GridRow(criteria, tuple(row), people)
+            people = dict.fromkeys(cell.label for cell in row if cell and cell.label)
+            found = _GridRow(criteria, tuple(row), ", ".join(people) or None)
             for kind in self._kinds_of(row):
                 self._add(found, kind)
 
@@ -274,12 +268,12 @@ class _Grid:
                 kept.append(row)
 
     def _kinds_of(self, row: Sequence[ComparedRow | None]) -> Iterator[str]:
-        scores = [None if cell is None else cell.score for cell in row]
         if len({(cell.said, cell.score) for cell in row if cell}) > 1:
             yield "differ"
-        known = [score for score in scores if score is not None]
-        if len(known) < self._runs:
+        if any(cell is None or not (cell.is_verdict or cell.score is not None) for cell in row):
             yield "missing"
+        known = [cell.score for cell in row if cell and cell.score is not None]
+        if len(known) < self._runs:
             return
         for way, end in (("lower", min(known)), ("higher", max(known))):
             if known.count(end) == 1:
@@ -293,7 +287,7 @@ def _criteria_data(
     return [
         {
             "name": name,
-            "note": FEWER if _is_count(found, name) else None,
+            "note": _note([own[name].difference for own in found.against if name in own]),
             "runs": [
                 {
                     "mean": _mean(library, place, against, is_base=not number),
@@ -307,8 +301,12 @@ def _criteria_data(
     ]
 
 
-def _is_count(found: _Several, name: str) -> bool:
-    return any(own[name].difference.reach is None for own in found.against if name in own)
+def _note(differences: Sequence[DrawnDifference]) -> Message | None:
+    """What the numbers of a criterion are."""
+    if any(one.reach is None for one in differences):
+        return FEWER
+    wins_of = next((one.wins_of for one in differences if one.wins_of), None)
+    return None if wins_of is None else Message("win rate of {name}", name=wins_of)
 
 
 def _against(found: _Several, number: int, name: str) -> _Against | None:
@@ -321,13 +319,13 @@ def _against(found: _Several, number: int, name: str) -> _Against | None:
 def _mean(
     library: Library, place: RunPlace, against: _Against | None, *, is_base: bool
 ) -> JsonDict | None:
-    """Over all rows of the run, with its interval; over the compared ones where its judge is called
-    otherwise, or where several targets answered.
+    """Over all rows of the run, with its interval; over the compared ones where several targets
+    answered, or responses were compared.
     """
     if against is None:
         return None
     shown = against.difference
-    counts = library.counts(place).get(shown.judge)
+    counts = library.counts(place).get(shown.judges[not is_base])
     means = {} if counts is None else counts.means
     mean = means.get(shown.criteria) or means.get("")
     if mean and not shown.system:

@@ -103,7 +103,7 @@ async def keep(request: Request) -> Response:
 def _keep(request: Request, given: dict[str, str]) -> Response:
     site, place, asked = site_of(request), labelled_run(request), request.query_params
     desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
-    with site.sessions.lock:
+    with site.sessions.lock(place):
         work = site.sessions.work(*desk)
         said = _act(site, desk, work, given)
         data = {
@@ -284,7 +284,7 @@ def show_steps(request: Request) -> Response:
     site, asked = site_of(request), request.query_params
     place = site.library.find(request.path_params["run"])
     desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
-    with site.sessions.lock:
+    with site.sessions.lock(desk.place):
         rows = site.sessions.work(*desk).upcoming()
     found = (one for one in rows if asked.get("of", "") in ("", one.queued.identity))
     shown = next(found, None)

@@ -108,8 +108,11 @@ def show(request: Request) -> Response:
     part = asked.get("part") == "list"
     with reading(place.folder) as connection:
         judges = judges_in(connection)
-        listed = _listed(connection, site.library, place, judge_asked(asked, judges), asked)
-        judge = listed.judge
+        judge, may_wait = judge_asked(asked, judges), not part and site.is_shown_first(request)
+        try:
+            listed = _listed(connection, site.library, place, judge, asked, may_wait=may_wait)
+        except _ReadsEveryRow:
+            return site.answer_first(request, {"title": place.name})
         if ticked := asked.getlist("tick"):
             return _ticked(request, asked, ticked)
         if wanted := asked.get("go", "").strip():
@@ -174,17 +177,29 @@ def _find(
     return _Found(page, filters, people, of_steps)
 
 
+class _ReadsEveryRow(Exception):
+    """A name has to be looked for in all rows, for which a page should not stay blank."""
+
+
 def _listed(
     connection: sqlite3.Connection,
     library: Library,
     place: RunPlace,
     judge: str,
     asked: QueryParams,
+    *,
+    may_wait: bool,
 ) -> _Listed:
     facts = read_meta(connection)
     configuration = read_judge(connection, judge)
     people = people_by_row(library, place, judge)
     known = known_columns(connection, library, place, judge, configuration, people)
+    if may_wait and library.would_wait(place, _every_field(judge)):
+
+        def wait() -> tuple[str, ...]:
+            raise _ReadsEveryRow
+
+        known = replace(known, find_fields=wait)
     problem = None
     try:
         filters = filters_of(asked, judge, people, known)
@@ -235,8 +250,12 @@ def known_columns(
         several if are_in_turn(connection, judge, several) else (),
         tuple(one.name for one in kept_dimensions(configuration.dimensions)),
         None if is_large(place) else stands,
-        lambda: library.kept(place, f"every field {judge}", find_fields),
+        lambda: library.kept(place, _every_field(judge), find_fields),
     )
+
+
+def _every_field(judge: str) -> str:
+    return f"every field {judge}"
 
 
 def without(asked: QueryParams, *names: str) -> QueryParams:

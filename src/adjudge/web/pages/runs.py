@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.json_types import JsonDict
 from adjudge.web.home import data_files
+from adjudge.web.library import Library, RunPlace
 from adjudge.web.site import site_of
 
 _MOST_NAMES = 50
@@ -20,9 +24,10 @@ def show(request: Request) -> Response:
     if request.query_params.get("part") == "names":
         named = [place.link for place in places[:_MOST_NAMES]]
         return site.answer(request, "run_names.html.jinja", {"runs": named})
-    shown = [
-        {**site.library.glance(place), "live": site.library.is_live(place)} for place in places
-    ]
+    shown: list[JsonDict] = []
+    for place in places:
+        with suppress(FileNotFoundError):  # it was deleted just now
+            shown.append(_line(site.library, place))
     data = {
         "folder": site.library.root.name,
         "q": wanted,
@@ -41,8 +46,12 @@ def show_one(request: Request) -> Response:
     """One line of the list, for a list that did not wait for it."""
     site = site_of(request)
     place = site.library.find(request.path_params["run"])
-    data = {"run": {**site.library.glance(place, wait=True), "live": site.library.is_live(place)}}
+    data = {"run": _line(site.library, place, wait=True)}
     return site.answer(request, "runs_row.html.jinja", data)
+
+
+def _line(library: Library, place: RunPlace, *, wait: bool = False) -> JsonDict:
+    return {**library.glance(place, wait=wait), "live": library.is_live(place)}
 
 
 ROUTES = (Route("/", show), Route("/run/{run}/line", show_one))

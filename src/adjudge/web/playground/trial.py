@@ -407,7 +407,7 @@ class Trials:
         raise SetupError("that trial is gone: judge again")
 
     def stop_all(self) -> None:
-        for trial in self._kept.values():
+        for trial in [*self._kept.values()]:
             trial.stop()
 
     def _room(self, case: TestCase, models: Sequence[ModelEntry]) -> Share:

@@ -35,19 +35,29 @@ function fits(line, asked) {
 
 const asked = () => new URLSearchParams(location.hash.slice(1));
 
-// Rows lie worst first. A column sorts by what its cells show; where nothing stands, last.
+// Rows lie worst first. A column sorts by what its cells show, equal ones as on the served page; where no value stands, last.
 const written = new Map(lines.map((line, place) => [line, place]));
 const headings = [...document.querySelectorAll("thead a.sort")];
 const collator = new Intl.Collator(document.documentElement.lang, { numeric: true });
+const NUMBER = /^[-+]?\d+([.,]\d+)?(?=$|\/\d+$)/;
 const isDown = (sort) => sort.startsWith("-") || ["best", "last"].includes(sort);
 
 function valueOf(line, sort, heading) {
   if (["row", "last"].includes(sort)) return Number(line.dataset.row);
-  if (sort === "best") return Math.max(...judged.get(line).map((one) => one.score ?? -Infinity));
+  if (sort === "best") {
+    const scores = judged.get(line).map((one) => one.score).filter((score) => score !== null);
+    return scores.length ? Math.min(...scores) : null;
+  }
   const cell = line.cells[heading.cellIndex];
-  const text = (cell.querySelector(".verdict, .begins") ?? cell).textContent.trim();
-  const value = heading.classList.contains("n") ? parseFloat(text.replace(",", ".")) : text;
-  return value === "" || Number.isNaN(value) ? null : value;
+  const shown = cell.querySelector(".verdict, .begins") ?? (/^-?(verdict$|criterion:)/.test(sort) ? null : cell);
+  const text = shown?.textContent.trim() ?? "";
+  const value = NUMBER.exec(text)?.[0];
+  return value ? number(value) : text === "" || text === "–" ? null : text;
+}
+
+function compare(x, y) {
+  if (typeof x === "string" && typeof y === "string") return collator.compare(x, y);
+  return typeof x === typeof y ? (x > y) - (x < y) : typeof x === "number" ? -1 : 1;
 }
 
 function order(sort) {
@@ -55,11 +65,11 @@ function order(sort) {
   for (const one of headings) one.closest("th").removeAttribute("aria-sort");
   heading?.setAttribute("aria-sort", isDown(sort) ? "descending" : "ascending");
   const values = new Map(lines.map((line) => [line, heading && sort ? valueOf(line, sort, heading) : written.get(line)]));
-  const sign = isDown(sort) ? -1 : 1;
+  const sign = isDown(sort) ? -1 : 1, ties = sort === "best" ? -1 : 1;
   lines.sort((a, b) => {
     const [x, y] = [values.get(a), values.get(b)];
-    if (x === null || y === null) return (x === null) - (y === null) || written.get(a) - written.get(b);
-    return sign * (typeof x === "number" ? (x > y) - (x < y) : collator.compare(x, y)) || written.get(a) - written.get(b);
+    const difference = x === null || y === null ? (x === null) - (y === null) : sign * compare(x, y);
+    return difference || ties * (a.dataset.row - b.dataset.row);
   });
   document.querySelector("#rows").append(...lines);
   document.body.dataset.sort = sort;
@@ -100,7 +110,8 @@ function draw() {
   const shown = new Set(fit.slice(0, MOST_SHOWN));
   for (const line of lines) line.hidden = !shown.has(line);
   const count = document.querySelector("#count");
-  count.textContent = count.dataset.of.replace("{shown}", fit.length).replace("{all}", lines.length);
+  const grouped = (rows) => rows.toLocaleString(document.documentElement.lang);
+  count.textContent = count.dataset.of.replace("{shown}", grouped(fit.length)).replace("{all}", grouped(lines.length));
   document.querySelector("#first").hidden = fit.length <= MOST_SHOWN;
   for (const one of document.querySelectorAll("a.part")) one.hash = new URLSearchParams([...wanted].filter(([name]) => name !== "row")).toString();
   choose(wanted.get("row"));
