@@ -7,13 +7,13 @@ second stays an ordinary dataclass. Making a frozen one takes about a third of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, FrozenInstanceError, dataclass, fields, is_dataclass
 from functools import cache
 from operator import attrgetter
 from reprlib import recursive_repr
 from threading import RLock
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 T = TypeVar("T")
 _LOOKING = RLock()
@@ -52,7 +52,7 @@ class _FieldsOfClass:
     loads nobody does.
     """
 
-    def __init__(self, cls: type[DataclassInstance], *, frozen: bool, kw_only: bool) -> None:
+    def __init__(self, cls: Any, *, frozen: bool, kw_only: bool) -> None:
         self._cls, self._frozen, self._kw_only = cls, frozen, kw_only
 
     def __get__(self, instance: object, owner: type) -> object:
@@ -62,7 +62,7 @@ class _FieldsOfClass:
         return self._cls.__dict__["__dataclass_fields__"]
 
     def _set(self) -> None:
-        bases = [one for one in self._cls.__mro__[1:] if is_dataclass(one)]  # now they are, too
+        bases: Iterator[Any] = filter(is_dataclass, self._cls.__mro__[1:])  # it sets theirs first
         frozen_bases = [one.__dataclass_params__ for one in bases if _is_frozen(one)]
         for one in frozen_bases if self._frozen else ():
             one.frozen = False  # else ``dataclass`` would write what refuses, once more
