@@ -49,7 +49,7 @@ I_contra = TypeVar("I_contra", contravariant=True)
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 _BREATH = 64
-"""Items after which a worker that never had to wait lets others in."""
+"""Items that workers who never had to wait begin before they let others in."""
 
 
 class Plans(Protocol[I_contra, R_co]):
@@ -135,7 +135,7 @@ async def judge_each(
         try:
             while work.ready and len(workers) < most and not work.halt:
                 # where all is known, one worker is enough
-                for _ in range(min(max(1, len(workers)), most - len(workers))):
+                for _ in range(min(len(workers) or 1, _BREATH, most - len(workers))):
                     workers.add(asyncio.create_task(work.take_items()))
                 await asyncio.sleep(0)
             await asyncio.gather(*workers)
