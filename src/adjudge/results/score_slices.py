@@ -58,7 +58,7 @@ class ScoreSlices:
 
 
 def slice_columns(records: Iterable[JudgmentRecord]) -> list[str]:
-    """Columns that put rows together: several values, and each of two rows or more on average."""
+    """Columns that put rows together, those with the fewest values first."""
     seen: dict[str, set[str]] = {}
     rows: Counter[str] = Counter()
     for record in records:
@@ -67,8 +67,11 @@ def slice_columns(records: Iterable[JudgmentRecord]) -> list[str]:
             if len(known := seen.setdefault(str(column), set())) <= MOST:
                 known.add(_value(record, str(column)))
     seen.pop(TRAJECTORY, None)  # each row has its own
-    most = min(MOST, max(rows.values(), default=0) // 2)
-    return [name for name, values in seen.items() if 2 <= len(values - {""}) <= most]
+    most = min(MOST, max(rows.values(), default=0) - 1)
+    found = {name: len(values - {""}) for name, values in seen.items()}
+    return sorted(
+        (name for name, count in found.items() if 2 <= count <= most), key=found.__getitem__
+    )
 
 
 def _value(record: JudgmentRecord, column: str) -> str:
