@@ -328,3 +328,38 @@ def test_rows_that_were_ticked_are_counted_after_a_way_back(
     page.go_back()
     page.wait_for_function("document.querySelectorAll('[data-line] input:checked').length === 2")
     assert page.locator("[data-ticked]").inner_text().endswith("2")
+
+
+def test_a_bad_row_is_found_and_understood_and_two_runs_are_compared_by_keys_alone(
+    browser: Browser, server: Server
+) -> None:
+    page = at(browser, server, server.run("dates"))
+    focused = page.locator(":focus")
+    page.keyboard.press("j")
+    page.wait_for_selector("#row .vote")
+    page.keyboard.press("Enter")
+    expect(page.locator("#row")).to_be_focused()
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if focused.evaluate("one => one.matches('.vote > summary')"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator("#row .vote[open]")).to_have_count(1)
+    page.keyboard.press("Escape")
+    expect(page.locator("[data-line].chosen a")).to_be_focused()
+
+    page.goto(server.address("/"), wait_until="networkidle")
+    ticked = 0
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        assert focused.evaluate("one => getComputedStyle(one).outlineStyle") != "none"
+        name = focused.evaluate("one => one.closest('tbody')?.innerText ?? one.innerText")
+        if focused.evaluate("one => one.name") == "runs" and "AspectCritic" in name and ticked < 2:
+            page.keyboard.press("Space")
+            ticked += 1
+        elif "Compare the ticked runs" in name:
+            break
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/compare?**")
+    assert page.locator("h1").inner_text().startswith("A:")
+    page.context.close()

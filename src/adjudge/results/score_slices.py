@@ -58,14 +58,20 @@ class ScoreSlices:
 
 
 def slice_columns(records: Iterable[JudgmentRecord]) -> list[str]:
-    """Columns that tell rows apart: several values, and few enough to be shown."""
+    """Columns that put rows together, those with the fewest values first."""
     seen: dict[str, set[str]] = {}
+    rows: Counter[str] = Counter()
     for record in records:
+        rows[record.criterion] += 1
         for column in {**record.fields, **record.input}:
             if len(known := seen.setdefault(str(column), set())) <= MOST:
                 known.add(_value(record, str(column)))
     seen.pop(TRAJECTORY, None)  # each row has its own
-    return [name for name, values in seen.items() if 2 <= len(values - {""}) <= MOST]
+    most = min(MOST, max(rows.values(), default=0) - 1)
+    found = {name: len(values - {""}) for name, values in seen.items()}
+    return sorted(
+        (name for name, count in found.items() if 2 <= count <= most), key=found.__getitem__
+    )
 
 
 def _value(record: JudgmentRecord, column: str) -> str:

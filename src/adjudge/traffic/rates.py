@@ -242,7 +242,7 @@ class Alarm:
             "judge": self.judge,
             "criterion": self.criterion,
             "bar": figure(self.bar) if self.rises else percent(self.bar),
-            "evidence": f"{self.evidence:.3g}",
+            "evidence": Message("{value:.3g}", value=self.evidence),
         }
         if self.rises:
             return self._of_count(values)
@@ -258,7 +258,7 @@ class Alarm:
             **values,
         )
 
-    def _of_count(self, values: Mapping[str, str]) -> Message:
+    def _of_count(self, values: Mapping[str, str | Message]) -> Message:
         if self.raised:
             return Message(
                 "ALARM: {judge}, {criterion} has risen above {bar} on average (evidence "

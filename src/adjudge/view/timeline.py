@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -13,9 +14,8 @@ from adjudge.view.plots import Range, picture, piece
 
 _WIDTH, _HEIGHT = 640, 216
 _LEFT, _RIGHT, _TOP, _BOTTOM = 58, 14, 30, 36
-_MOST_NAMES = 8
-_HALF_LETTER = 6.5
-"""Of the width that a letter takes on a narrow page, half."""
+_LETTER = 13.0
+"""The width that a letter takes on a narrow page."""
 
 
 class Moment(NamedTuple):
@@ -49,9 +49,7 @@ def timeline(
         Markup('<text x="{}" y="{:.1f}" text-anchor="end">0</text>').format(
             _LEFT - 6, _y(0, high) + 4
         ),
-        Markup('<text x="0" y="{}">{}</text>').format(
-            _TOP - 8, render(short_figure(high), language)
-        ),  # above the axis: left of it a long number would be cut
+        _highest(render(short_figure(high), language)),
     ]
     if bar is not None:
         parts.append(
@@ -73,6 +71,15 @@ def timeline(
     parts += [_point(place, one, places[place], high) for place, one in enumerate(moments)]
     parts.append(_names(moments, places))
     return picture("plot", (_WIDTH, _HEIGHT), title, parts)
+
+
+def _highest(number: str) -> Markup:
+    """Left of the end of the axis; above it where it would be cut there."""
+    if _LETTER * len(number) > _LEFT - 6:
+        return Markup('<text x="0" y="{}">{}</text>').format(_TOP - 8, number)
+    return Markup('<text x="{}" y="{}" text-anchor="end">{}</text>').format(
+        _LEFT - 6, _TOP + 4, number
+    )
 
 
 def _x(place: int, count: int) -> float:
@@ -106,13 +113,14 @@ def _point(place: int, one: Moment, x: float, high: float) -> Markup:
 
 
 def _names(moments: Sequence[Moment], places: Sequence[float]) -> Markup:
-    """Under the points, not all of them where there are many."""
-    every = max(1, -(-len(moments) // _MOST_NAMES))
+    """Under the points, as many as stand beside each other."""
+    widest = _LETTER * (1 + max((len(one.name) for one in moments), default=0))
+    every = max(1, math.ceil(widest * (len(moments) - 1) / (_WIDTH - _LEFT - _RIGHT)))
     return Markup("").join(
         Markup('<text x="{:.1f}" y="{}" text-anchor="{}">{}</text>').format(
             *(
                 (_WIDTH, _HEIGHT - 6, "end")
-                if x + _HALF_LETTER * len(one.name) > _WIDTH
+                if x + _LETTER / 2 * len(one.name) > _WIDTH
                 else (x, _HEIGHT - 6, "middle")
             ),
             one.name,

@@ -5,6 +5,7 @@ stopped when the page ends.
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from adjudge.runs.folder import spent_in
 from adjudge.web.spending import Share, Spending
 
 _WORKER = (sys.executable, "-m", "adjudge.web.worker")
+_LOCALES = {"en": "en_US.UTF-8", "ru": "ru_RU.UTF-8"}
 _MOST_AT_ONCE = 4
 _MOST_KEPT = 100
 _LONGEST_MESSAGE = 2000
@@ -119,9 +121,17 @@ class Jobs:
         self._estimates: set[subprocess.Popen[bytes]] = set()
 
     def start(
-        self, words: Sequence[str], folder: Path, usd: float, total: int | None = None
+        self,
+        words: Sequence[str],
+        folder: Path,
+        usd: float,
+        total: int | None = None,
+        *,
+        language: str = "en",
     ) -> Job:
-        """Give a command that judges into ``folder``, with ``usd`` more than it has spent."""
+        """Give a command that judges into ``folder``, with ``usd`` more than it has spent; what it
+        says is in ``language``.
+        """
         with self._lock:
             if (known := self.of(folder)) and known.is_running:
                 raise SetupError("{name} is under way already", name=folder.name)
@@ -137,6 +147,7 @@ class Jobs:
                 process = subprocess.Popen(  # noqa: S603 - our own command
                     command,
                     cwd=self._home,
+                    env={**os.environ, "LC_ALL": _LOCALES[language]},
                     stdin=subprocess.PIPE,
                     stdout=said,
                     stderr=said,

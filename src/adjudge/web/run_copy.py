@@ -168,7 +168,7 @@ def choose_runs(library: Library, names: Sequence[str]) -> list[RunPlace]:
     places = library.scan()
     known = {known for place in places for known in (place.name, place.id)}
     if not places:
-        raise SetupError("{folder} holds no run to copy", folder=library.root)
+        raise SetupError("there are no runs to copy in {folder}", folder=library.root)
     for name in names:
         if name not in known:
             raise SetupError(

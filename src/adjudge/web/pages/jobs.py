@@ -52,7 +52,8 @@ def _resume(request: Request, given: dict[str, str]) -> Response:
     site = site_of(request)
     _check(site)
     place = site.library.find(request.path_params["run"])
-    job = site.jobs.start(["resume", str(place.folder), "--"], place.folder, dollars(given, site))
+    words, language = ["resume", str(place.folder), "--"], site.language_of(request)
+    job = site.jobs.start(words, place.folder, dollars(given, site), language=language)
     answer = site.answer(request, "started.html.jinja", {"job": job.id}, 202)
     answer.headers["hx-redirect"] = f"{request.scope['root_path']}/jobs/{job.id}"
     return answer

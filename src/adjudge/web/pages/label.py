@@ -336,7 +336,7 @@ def _guideline(scale: LabelScale) -> JsonDict:
     asked = scale.criteria
     return {
         "name": asked.name,
-        "question": asked.titled,
+        "question": asked.definition,
         "options": [{"name": option.name, "about": option.description} for option in asked.options]
         if not scale.compares
         else [],

@@ -90,7 +90,8 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     try:
         (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
         words = ["run", str(folder / EVAL_FILE), "--run", str(folder), "--quiet"]
-        job = site.jobs.start(words, folder, usd, whole(asked.get("total", "")))
+        total, language = whole(asked.get("total", "")), site.language_of(request)
+        job = site.jobs.start(words, folder, usd, total, language=language)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -112,7 +113,7 @@ def _begin_example(request: Request) -> Response:
         site.jobs.answer_of(words, _TOO_LONG)
         model = default_model()
         words = ["run", str(place / EVAL_FILE), "-m", model, "--run", str(folder), "--quiet"]
-        job = site.jobs.start(words, folder, 0.0)
+        job = site.jobs.start(words, folder, 0.0, language=language)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

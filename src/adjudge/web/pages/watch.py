@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -19,6 +21,9 @@ from adjudge.view.document import Document
 from adjudge.view.drift import drift_document
 from adjudge.web.library import RunPlace
 from adjudge.web.site import site_of
+
+_NUMBER = re.compile(r"(?!\d{4}-)([-+−$]?\d|–$)")
+"""How a cell begins that stands under others by its digits."""
 
 
 def show(request: Request) -> Response:
@@ -41,6 +46,7 @@ def _shown(place: RunPlace, language: str) -> JsonDict:
             "plots": list(one.plots),
             "headings": list(one.headings),
             "rows": [list(row) for row in one.rows],
+            "numeric": [all(map(_NUMBER.match, cells)) for cells in zip(*one.rows, strict=True)],
         }
         for one in found.parts
     ]

@@ -85,7 +85,10 @@ drawTexts();
 
 document.addEventListener("click", (event) => {
   const line = event.target.closest("[data-line]");
-  if (line && event.target.closest("a")) choose(line);
+  if (line && event.target.closest("a")) {
+    choose(line);
+    if (event.detail === 0) document.querySelector("#row")?.focus({ preventScroll: true }); // by Enter: what comes is read next
+  }
   const link = event.target.closest("[data-link]");
   if (link) navigator.clipboard.writeText(new URL(link.dataset.link, location.href).href);
   const opener = event.target.closest("[data-open]");
@@ -115,6 +118,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.blur();
     return;
   }
+  if (key === "Escape" && event.target.closest("#row")) document.querySelector("[data-line].chosen a")?.focus();
   if ((key === "Enter" || key === " ") && event.target.closest("button, a, summary")) return; // they press what has the focus
   const button = [...document.querySelectorAll("[data-key]")].find((one) => one.dataset.key === key || one.dataset.letter === key);
   if (button && !button.disabled) {
