@@ -4,6 +4,7 @@ runs, try a criterion. Pictures show what the JSON says, and evaluated text stay
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adjudge import AspectCritic, Instance
+from adjudge.web.library import Library
 from support.browser import expect, needs_browser
 from support.labels import judged, model
 from support.page import Page as Server
@@ -155,7 +157,19 @@ def test_rows_are_walked_by_keys_and_the_way_back_is_short(
     page.context.close()
 
 
-def test_help_and_the_list_of_runs_open_by_a_key(browser: Browser, server: Server) -> None:
+def test_a_key_that_comes_before_htmx_is_heard(browser: Browser, server: Server) -> None:
+    page = browser.new_context().new_page()
+    page.goto(server.access.url)
+    press = "document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '/', bubbles: true}))"
+    page.add_init_script(f"document.addEventListener('DOMContentLoaded', () => {press})")
+    page.goto(server.address("/"))
+    page.wait_for_selector("#names a")
+    page.context.close()
+
+
+def test_help_and_the_list_of_runs_open_by_a_key(
+    browser: Browser, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = at(browser, server, "/")
     page.keyboard.press("?")
     assert page.locator("#help").is_visible()
@@ -163,6 +177,15 @@ def test_help_and_the_list_of_runs_open_by_a_key(browser: Browser, server: Serve
     assert not page.locator("#help").is_visible()
     page.keyboard.press("/")
     page.wait_for_selector("#names a")
+    scan = Library.scan
+    with monkeypatch.context() as slow:
+        slow.setattr(Library, "scan", lambda library: (time.sleep(0.4), scan(library))[1])
+        for key in ("d", "q", "Backspace"):
+            page.keyboard.press(key)
+            page.wait_for_timeout(180)
+        page.wait_for_timeout(1_000)
+        expect(page.locator("#names a")).to_have_text(["markdown", "dates"])
+    page.keyboard.press("Backspace")
     page.keyboard.type("mark")
     expect(page.locator("#names a")).to_have_count(1)
     page.locator("#names a").click()
@@ -275,10 +298,10 @@ def test_rows_are_fetched_ahead_and_the_last_key_decides(browser: Browser, serve
     page.wait_for_load_state("networkidle")
     page.keyboard.press("j")
     expect(page.locator("#row h2")).to_have_text("Row 2 · r1")
-    page.wait_for_load_state("networkidle")
+    for row, ending in (("/row/2?", "&seen=1"), ("/row/3?", "&ahead=1")):
+        while not [one for one in asked if row in one and one.endswith(ending)]:
+            page.wait_for_timeout(20)
     assert not [one for one in asked if one.endswith("/row/2?judge=AspectCritic&part=1")]
-    assert [one for one in asked if "/row/2?" in one and one.endswith("&seen=1")]
-    assert [one for one in asked if "/row/3?" in one and one.endswith("&ahead=1")]
     for _ in range(7):
         page.keyboard.press("j")
     expect(page.locator("#row h2")).to_have_text("Row 9 · r8")
@@ -294,9 +317,8 @@ def test_rows_are_fetched_ahead_and_the_last_key_decides(browser: Browser, serve
     assert page.locator("[data-line]").count() == 2
     page.goto(server.address(f"{server.run('dates')}/row/5"))
     page.wait_for_load_state("networkidle")
-    for _ in range(3):
-        page.keyboard.press("j")
-        page.wait_for_timeout(60)
+    for key in "jjkjj":
+        page.keyboard.press(key)
     expect(page.locator(".single h2")).to_have_text("Row 8 · r7")
     expect(page).to_have_title("dates, r7")
     assert "/row/8?" in page.url

@@ -155,6 +155,8 @@ def test_who_is_not_named_is_refused_with_the_names(tmp_path: Path) -> None:
         ({"people": ("ann\nbob: 9 of 9",)}, "cannot be a person's name"),
         ({"people": ("\u202eann",)}, "cannot be a person's name"),
         ({"people": ("ann",), "per_row": 2}, "from 1 to 1, not 2"),
+        ({"people": ("ann",), "count": 10**40}, "number of rows must be from 1 to"),
+        ({"people": tuple(f"p{one}" for one in range(1_001))}, "1000 people at most, not to 1001"),
         ({"people": ("ann",), "queue": "failed"}, "the queue failed cannot be assigned"),
     ],
 )
@@ -270,6 +272,8 @@ def test_a_file_of_somebody_else_is_refused(tmp_path: Path) -> None:
         '{"people": ["ann"], "overlap": "x"}',
         '{"people": ["ann"], "queue": "foo"}',
         '{"people": ["ann"], "by": 5}',
+        '{"people": ["ann"], "count": -1}',
+        f'{{"people": ["ann"]}}{" " * 10**6}',
         "[" * 10**5,
     ],
 )

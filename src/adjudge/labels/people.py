@@ -41,6 +41,10 @@ _DAMAGED = Message(
 )
 _VERSION = 1
 _LONGEST_NAME = 100
+_MOST_PEOPLE = 1_000
+_MOST_ROWS = 1_000_000_000
+_TEXT = "CASE WHEN length(assignment) < 1000000 THEN assignment END"
+"""An assignment as it is kept; longer ones are not ours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +71,18 @@ class Assignment:
                 )
         if not self.people or len({one.casefold() for one in self.people}) < len(self.people):
             raise SetupError("name at least one person, and each person once")
+        if len(self.people) > _MOST_PEOPLE:
+            raise SetupError(
+                "rows are assigned to {most} people at most, not to {people}",
+                most=_MOST_PEOPLE,
+                people=len(self.people),
+            )
+        if not 1 <= self.count <= _MOST_ROWS:
+            raise SetupError(
+                "the number of rows must be from 1 to {most}, not {count!r}",
+                most=_MOST_ROWS,
+                count=self.count,
+            )
         if not 1 <= self.per_row <= len(self.people):
             raise SetupError(
                 "the number of people for each row must be from 1 to {people}, not {per_row}",
@@ -135,7 +151,8 @@ class People:
             if connection is None:
                 return None
             found = connection.execute(
-                "SELECT assignment FROM assignments WHERE criteria = ?", (criteria,)
+                f"SELECT {_TEXT} FROM assignments WHERE criteria = ?",  # noqa: S608 - ours
+                (criteria,),
             ).fetchone()
         return _assignment(found[0], self._path) if found else None
 
@@ -182,18 +199,20 @@ class People:
         with self._reading() as connection:
             if connection is None:
                 return []
-            rows = connection.execute("SELECT criteria, annotator, row FROM assigned").fetchall()
-            known = connection.execute("SELECT * FROM assignments ORDER BY criteria").fetchall()
-        done = {(one.criteria, one.annotator, one.row) for one in self._labels()}
-        totals = Counter(one[:2] for one in rows)
-        labelled = Counter(
-            (criteria, who) for criteria, who, row in rows if (criteria, who, row) in done
-        )
-        return [
-            PersonProgress(criteria, who, labelled[criteria, who], totals[criteria, who])
-            for criteria, text in known
-            for who in _assignment(text, self._path).people
-        ]
+            query = f"SELECT criteria, {_TEXT} FROM assignments ORDER BY criteria"  # noqa: S608
+            known = [
+                (criteria, who)
+                for criteria, text in connection.execute(query)
+                for who in _assignment(text, self._path).people
+            ]
+            done = {(one.criteria, one.annotator, one.row) for one in self._labels()}
+            totals, labelled = dict.fromkeys(known, 0), Counter[tuple[str, str]]()
+            rows = connection.execute("SELECT criteria, annotator, row FROM assigned")
+            for criteria, who, row in rows:
+                if (criteria, who) in totals:
+                    totals[criteria, who] += 1
+                    labelled[criteria, who] += (criteria, who, row) in done
+        return [PersonProgress(*one, labelled[one], totals[one]) for one in known]
 
     def _deal(
         self,

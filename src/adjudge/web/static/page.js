@@ -55,7 +55,10 @@ function openDialog(name) {
   if (dialog.open) return;
   dialog.showModal();
   const field = dialog.querySelector("input");
-  if (field) { field.value = ""; field.focus(); field.dispatchEvent(new CustomEvent("opened")); }
+  if (!field) return;
+  field.value = "";
+  field.focus();
+  setTimeout(() => field.dispatchEvent(new CustomEvent("opened"))); // behind the start of htmx, which a key may come before
 }
 
 // What is selected in the row becomes the reason of its label.
@@ -124,7 +127,8 @@ document.addEventListener("keydown", (event) => {
   if (button && !button.disabled) {
     event.preventDefault();
     if (button.closest("#work.loading") && !button.dataset.focus) return; // meant for the row that is still to come
-    button.dataset.focus ? button.focus() : button.click();
+    if (button.closest(".single")) stepTo(key);
+    else button.dataset.focus ? button.focus() : button.click();
   } else if (event.target.closest("dialog")) {
     return;
   } else if (event.key === "?" || event.key === "/") {
@@ -138,6 +142,16 @@ document.addEventListener("keydown", (event) => {
     document.querySelector("#next").click();
   }
 });
+
+// On the page of a row, keys that come before the row of the last one are pressed when it is there.
+let isStepping = false, owed = [];
+
+function stepTo(key) {
+  if (isStepping) { owed.push(key); return; }
+  const link = document.querySelector(`.single [data-key="${key}"]`);
+  isStepping = link !== null;
+  link?.click();
+}
 
 // The rows beside the one that is shown are fetched ahead. The server takes them for seen when they are shown, not before.
 const ahead = new Map();
@@ -180,12 +194,16 @@ document.addEventListener("pointerup", () => {
 document.addEventListener("htmx:after:swap", () => {
   drawTexts();
   fetchAhead();
+  isStepping = false;
+  if (owed.length) stepTo(owed.shift());
   const row = document.querySelector(".split > #row");
   if (row && !matchMedia("(min-width: 70rem)").matches) row.scrollIntoView({ block: "start" });
 });
 
 // A server that has ended, or a machine asleep: said at once, so that nobody goes on labelling into the void.
 document.addEventListener("htmx:error", (event) => {
+  isStepping = false;
+  owed = [];
   if (event.detail?.error instanceof TypeError) document.querySelector("#unheard").hidden = false;
 });
 document.addEventListener("htmx:after:request", (event) => {
