@@ -50,7 +50,7 @@ def show_entry(entry: CatalogEntry, screen: Screen) -> None:
     if entry.kind == "direct":
         screen.show("")
         screen.say(Message("options"), "bold")
-        screen.show(_options(criteria))
+        screen.show(_options(criteria, screen))
     if criteria.examples:
         screen.show("")
         screen.say(Message("examples"), "bold")
@@ -120,11 +120,11 @@ def _context(criteria: Criteria) -> str:
     return ", ".join(criteria.context_fields) or Message("nothing else")
 
 
-def _options(criteria: Criteria) -> Padding:
+def _options(criteria: Criteria, screen: Screen) -> Padding:
     grid = Table.grid(padding=(0, 2, 0, 0))
     for option in criteria.options:
-        score = "" if option.score is None else f"{option.score:g}"
-        grid.add_row(Text(option.name, style="bold"), score, Text(option.description))
+        score = "" if option.score is None else Message("{score:g}", score=option.score)
+        screen.add_row(grid, Text(option.name, style="bold"), score, Text(option.description))
     return Padding(grid, (0, 0, 0, 2))
 
 
