@@ -15,6 +15,7 @@ from adjudge.catalog.lint import Finding
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import GivenFields
 from adjudge.messages import Message, join, plural
+from adjudge.results.numbers import short_figure
 from adjudge.view.terminal import Screen
 
 _PIPED_WIDTH = 180
@@ -123,7 +124,7 @@ def _context(criteria: Criteria) -> str:
 def _options(criteria: Criteria, screen: Screen) -> Padding:
     grid = Table.grid(padding=(0, 2, 0, 0))
     for option in criteria.options:
-        score = "" if option.score is None else Message("{score:g}", score=option.score)
+        score = "" if option.score is None else short_figure(option.score)
         screen.add_row(grid, Text(option.name, style="bold"), score, Text(option.description))
     return Padding(grid, (0, 0, 0, 2))
 
