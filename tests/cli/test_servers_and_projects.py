@@ -354,6 +354,23 @@ def test_a_model_without_a_server_needs_nothing_of_the_project(company: str, fol
     assert done.returncode == 0, done.stderr
 
 
+def test_a_dry_run_says_that_the_key_is_missing(folder: Path) -> None:
+    done = run(
+        folder, *COMMANDS["check"], "-m", "openai/gpt-4o-mini", "--dry-run", OPENAI_API_KEY=""
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("openai/gpt-4o-mini needs a key: set OPENAI_API_KEY")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_an_unknown_model_is_told_with_the_file_that_names_it(folder: Path) -> None:
+    (folder / "adjudge.toml").write_text('model = "gpt4o"\n')
+    (folder / "eval.yaml").write_text("data: rows.csv\njudges: [{kind: aspect, criteria: Ok.}]\n")
+    (folder / "rows.csv").write_text("response\nx\n")
+    done = run(folder, "run", "eval.yaml")
+    assert "adjudge.toml, model: unknown model 'gpt4o'" in done.stderr
+
+
 def test_prices_of_a_project_are_counted_by(
     provider: FakeProvider, company: str, folder: Path
 ) -> None:

@@ -354,6 +354,7 @@ def test_the_schema_is_plain_json_and_describes_every_key() -> None:
         "typed",
         "rows",
         "given",
+        "models_from",
     }
     assert all(about["description"] for about in properties.values())
 

@@ -46,9 +46,9 @@ def test_without_any_sandbox_the_error_says_what_was_tried_and_what_to_install(
     tmp_path: Path,
 ) -> None:
     said = find_elsewhere(str(tmp_path))["error"]
-    assert said.startswith("no sandbox works on this system.")
+    assert said.startswith("no sandbox works on this system (")
     for name in WALLS:
-        assert f"\n{name}: " in said
+        assert f"{name}: " in said
     assert "pip install 'adjudge[sandbox]'" in said
     assert "apt install bubblewrap" in said
     assert 'sandbox="none"' in said
@@ -60,7 +60,7 @@ def test_every_reason_is_in_the_readers_language(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(SetupError) as caught:
         find_sandbox()
     said = render(caught.value, "ru")
-    assert said.startswith("ни одна песочница в этой системе не работает.\nsandlock: podman не уст")
+    assert said.startswith("ни одна песочница в этой системе не работает (sandlock: podman не уст")
     assert "Сгенерированный код выполняется только в песочнице." in said
     names = [*ATTEMPTS, *KEPT]
     assert not [name for name in names if render(name, "ru") == name]

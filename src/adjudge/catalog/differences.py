@@ -16,7 +16,7 @@ def criteria_diff(old: Sequence[CatalogEntry], new: Sequence[CatalogEntry]) -> I
     before, after = ({one.criteria.name: one for one in entries} for entries in (old, new))
     for name in dict.fromkeys([*before, *after]):
         if name not in after:
-            yield f"{name}: removed"
+            yield Message("{name}: removed", name=name)
         elif name not in before:
             yield Message("{name}: added", name=name)
         else:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from adjudge.domain.light import light_dataclass
+from adjudge.messages import join
 
 
 def of_system(name: str, system: str) -> str:
     """A name, with the system that it is about, as rows are named."""
-    return f"{name} [{system}]" if system else name
+    return join("", (name, f" [{system}]")) if system else name
 
 
 @light_dataclass(frozen=True)
@@ -22,4 +23,4 @@ class JudgeCriterion:
         """The judge, and the criteria where that is not what the judge is called."""
         if self.criteria in ("", self.judge) or self.judge.startswith(f"{self.criteria} ["):
             return self.judge
-        return f"{self.judge}: {self.criteria}"
+        return join(": ", (self.judge, self.criteria))

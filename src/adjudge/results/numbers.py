@@ -39,8 +39,10 @@ def short_figure(value: float) -> Message:
     return Message("{value:g}", value=float(value))
 
 
-def percent(share: float, digits: Literal[0, 1] = 0) -> Message:
+def percent(share: float, digits: Literal[0, 1, 2] = 0) -> Message:
     """A share in percent: 67%, or 67 % in Russian."""
+    if digits == 2:
+        return term("percent", "{share:.2f}%", share=100 * float(share))
     if digits:
         return term("percent", "{share:.1f}%", share=100 * float(share))
     return term("percent", "{share:.0f}%", share=100 * float(share))

@@ -50,8 +50,11 @@ def find_sandbox(name: str | None = None) -> Sandbox:
         if not isinstance(found, str):
             return found
         reasons.append(join(": ", (candidate, found)))
-    none = Message("no sandbox works on this system.")
-    raise SetupError(join("\n", (none, *reasons, _HELP)))
+    raise SetupError(
+        "no sandbox works on this system ({reasons}). {help}",
+        reasons=join("; ", reasons),
+        help=_HELP,
+    )
 
 
 def _probe_once(name: str) -> Sandbox | str:

@@ -242,7 +242,7 @@ class Alarm:
             "judge": self.judge,
             "criterion": self.criterion,
             "bar": figure(self.bar) if self.rises else percent(self.bar),
-            "evidence": Message("{value:.3g}", value=self.evidence),
+            "evidence": Message("{evidence:.3g}", evidence=self.evidence),
         }
         if self.rises:
             return self._of_count(values)

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from adjudge.messages import Message, plural
 from adjudge.results.counts import count_rows
-from adjudge.results.numbers import limits
+from adjudge.results.numbers import limits, percent
 from adjudge.stats.ranking import Standing
 from adjudge.trust.leaderboard import Leaderboard
 from adjudge.view.plots import Range, interval
@@ -58,7 +58,7 @@ def _cells(place: Standing) -> list[str]:
         place.name,
         f"{place.rating:.0f}",
         limits(place, 0),
-        Message("{share:.2f}%", share=100 * float(place.win_rate)),
+        percent(place.win_rate, 2),
         str(place.wins),
         str(place.ties),
         str(place.losses),

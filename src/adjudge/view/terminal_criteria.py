@@ -15,6 +15,7 @@ from adjudge.catalog.lint import Finding
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.instance import GivenFields
 from adjudge.messages import Message, join, plural
+from adjudge.results.numbers import short_figure
 from adjudge.view.terminal import Screen
 
 _PIPED_WIDTH = 180
@@ -50,7 +51,7 @@ def show_entry(entry: CatalogEntry, screen: Screen) -> None:
     if entry.kind == "direct":
         screen.show("")
         screen.say(Message("options"), "bold")
-        screen.show(_options(criteria))
+        screen.show(_options(criteria, screen))
     if criteria.examples:
         screen.show("")
         screen.say(Message("examples"), "bold")
@@ -120,11 +121,11 @@ def _context(criteria: Criteria) -> str:
     return ", ".join(criteria.context_fields) or Message("nothing else")
 
 
-def _options(criteria: Criteria) -> Padding:
+def _options(criteria: Criteria, screen: Screen) -> Padding:
     grid = Table.grid(padding=(0, 2, 0, 0))
     for option in criteria.options:
-        score = "" if option.score is None else f"{option.score:g}"
-        grid.add_row(Text(option.name, style="bold"), score, Text(option.description))
+        score = "" if option.score is None else short_figure(option.score)
+        screen.add_row(grid, Text(option.name, style="bold"), score, Text(option.description))
     return Padding(grid, (0, 0, 0, 2))
 
 
