@@ -65,6 +65,10 @@ _EXCLUDED = (
 _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
 
 
+class NoSuchRun(RunError):
+    """There is no run, or none of that name."""
+
+
 @dataclass(frozen=True)
 class CriteriaInfo(JudgeCriterion):
     """What one judge made of one of its criteria."""
@@ -155,7 +159,7 @@ def state_of(facts: JsonObject) -> str:
 
 @contextmanager
 def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
-    """A run's ledger to read from, also while it is written."""
+    """A run's ledger to read from, also while it is written: all that is read is of one moment."""
     path = Path(folder) / FILE
     if not path.is_file() and kept_facts(Path(folder)) is not None:
         raise RunError(
@@ -163,7 +167,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
             "{folder}' makes one of it",
             folder=folder,
         )
-    no_run = RunError("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
+    no_run = NoSuchRun("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
     if not path.is_file():
         raise no_run
     refuse_links(path.parent)
@@ -173,7 +177,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
         raise no_run from None
     try:
         with connect(path, writable=False) as connection:
-            connection.execute("BEGIN")  # all that is read is of one moment
+            connection.execute("BEGIN")
             check_layout(connection, path)
             yield connection
     except sqlite3.Error as error:
