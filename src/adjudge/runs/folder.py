@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -332,17 +333,23 @@ def find_runs(parent: str | Path) -> list[Path]:
     """The run folders in ``parent`` and one below, the newest last; not what an import is still
     writing.
     """
-    found = [
-        path.parent
-        for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}")
-        for path in Path(parent).glob(pattern)
-    ]
+    near = [Path(parent), *_inside(Path(parent))]
+    found = (*near, *(inner for folder in near[1:] for inner in _inside(folder)))
     return [
         folder
         for _, folder in sorted(
-            _dated(folder for folder in found if not folder.name.endswith(UNFINISHED))
+            _dated(one for one in found if holds_run(one) and not one.name.endswith(UNFINISHED))
         )
     ]
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The folders in a folder; none where it is none, or was deleted just now."""
+    try:
+        with os.scandir(folder) as found:
+            return [Path(one.path) for one in found if one.is_dir()]
+    except OSError:
+        return []
 
 
 def runs_inside(root: Path) -> dict[str, Path]:
