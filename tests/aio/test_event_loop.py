@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -493,3 +494,34 @@ def test_work_waits_for_the_event_it_put_while_the_reader_was_done_with_those_be
     outbox.end()
     assert next(read, None) is None
     assert on_home_loop(outbox.is_drained())
+
+
+ASKS_WHILE_IT_READS = """
+import asyncio
+from adjudge.aio import event_loop
+
+event_loop._MOST_WAITING = 2
+
+async def work(outbox):
+    for number in range(20):
+        outbox.put(number)
+        await asyncio.sleep(0)
+
+async def awaited():
+    return await event_loop.visit(asyncio.sleep(0, 1))
+
+def streamed():
+    with event_loop.stream(work) as events:
+        return len([*events])
+
+with event_loop.stream(work) as events:
+    for _ in events:
+        print(event_loop.run(asyncio.sleep(0, 1)), asyncio.run(awaited()), streamed())
+"""
+
+
+def test_who_reads_events_may_judge_meanwhile_however_far_ahead_the_work_is() -> None:
+    """In a process of its own: work that waits for its reader holds up the home loop."""
+    words = [sys.executable, "-c", ASKS_WHILE_IT_READS]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout == "1 1 20\n" * 20

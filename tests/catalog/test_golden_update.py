@@ -5,6 +5,7 @@ as it was written.
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,17 @@ def test_json_indented_by_tabs_is_updated(tmp_path: Path) -> None:
     update_golden(file, {"tone": {0: "No"}})
     assert file.read_text(encoding="utf-8") == text.replace('"option": "Yes"', '"option": "No"')
     assert read_entries(file)[0].golden[0].option == "No"
+
+
+def test_whoever_reads_the_file_meanwhile_reads_all_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind a link, and with the rights that it had."""
+    file, link, read = tmp_path / "tone.yaml", tmp_path / "link.yaml", list[int]()
+    file.write_text(HEAD + "- {fields: {response: a}, option: Polite}\n")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    monkeypatch.setattr(os, "fsync", lambda _: read.append(len(read_entries(link))))
+    update_golden(link, {"tone": {0: "Rude"}})
+    assert (read, link.is_symlink(), file.stat().st_mode & 0o777) == ([1], True, 0o640)
+    assert '"Rude"' in file.read_text()

@@ -12,7 +12,8 @@ import pytest
 
 from adjudge.cli.init import starters
 from adjudge.errors import SetupError
-from adjudge.service.run_index import NoSuchRun, RunIndex
+from adjudge.runs.folder import NoSuchRun
+from adjudge.service.run_index import RunIndex
 from support.commands import adjudge
 
 

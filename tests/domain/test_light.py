@@ -174,7 +174,7 @@ def test_one_that_holds_itself_is_shown() -> None:
 
 def test_two_threads_make_classes_of_one_base(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pages load their modules when they are first asked for: here one does while another is."""
-    made, heavy, begun, ended = list[str](), light.dataclass, threading.Event(), threading.Event()
+    made, heavy, begun, ended = list[str](), dataclass, threading.Event(), threading.Event()
     beside = threading.Thread(target=lambda: made.extend(one.name for one in fields(Two)))
 
     @light_dataclass(frozen=True)

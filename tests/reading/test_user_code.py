@@ -5,7 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from adjudge.reading.user_code import load_code
 
 RUN = "from adjudge.reading.user_code import load_code; print(load_code('mine.py:f')())"
 
@@ -26,3 +32,21 @@ def test_an_edit_of_the_same_length_in_the_same_second_is_seen(tmp_path: Path) -
         )
         said.append(done.stdout.strip())
     assert said == ["1", "2"]
+
+
+def test_a_file_that_two_threads_need_at_once_is_run_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, found = tmp_path / "mine.py", list[object]()
+    file.write_text("import beside_mine\nbeside_mine.begin()\ndef f(): ...\n")
+    beside = threading.Thread(target=lambda: found.append(load_code(f"{file}:f")))
+
+    def begin() -> None:
+        if not beside.ident:
+            beside.start()
+            beside.join(0.05)  # it waits
+
+    monkeypatch.setitem(sys.modules, "beside_mine", SimpleNamespace(begin=begin))
+    first = load_code(f"{file}:f")
+    beside.join()
+    assert found == [first]

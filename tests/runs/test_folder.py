@@ -441,3 +441,19 @@ def test_the_list_of_runs_is_without_one_that_is_deleted_meanwhile(
     delete_run(run)
     monkeypatch.setattr("adjudge.service.run_index.runs_inside", lambda _: inside)
     assert [one["name"] for one in RunIndex(tmp_path).runs()] == [other.name]
+
+
+def test_runs_are_found_while_others_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, other = made(tmp_path / "run", ["a"]), made(tmp_path / "deep" / "other", ["a"])
+    list_folder = os.scandir
+
+    def overtaken(folder: str | Path) -> object:
+        if Path(folder) == run:
+            monkeypatch.undo()
+            shutil.rmtree(run)
+        return list_folder(folder)
+
+    monkeypatch.setattr(os, "scandir", overtaken)
+    assert find_runs(tmp_path) == [other]

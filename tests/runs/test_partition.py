@@ -21,6 +21,7 @@ from adjudge.engine.backends.ray.place import keep_facts
 from adjudge.errors import BudgetSpent, OtherConfiguration, RunError, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget
+from adjudge.ledger.stores.merge import merge
 from adjudge.ledger.stores.segments import BEGUN, SegmentStore
 from adjudge.ledger.stores.shared import Buffer
 from adjudge.ledger.stores.store import AccountRecord, RowRange, WriterSession
@@ -91,6 +92,9 @@ def test_a_merged_run_is_resumed_on_one_machine_and_not_merged_over(tmp_path: Pa
     assert exported(tmp_path / "run") == exported(on_one_machine(file, tmp_path / "one"))
     with pytest.raises(RunError, match="was not made of this store alone"):
         merge_partitions(tmp_path / "store", tmp_path / "run")
+    with pytest.raises(RunError, match="was not made of this store alone"):
+        merge(SegmentStore(tmp_path / "store"), tmp_path / "run", {})  # workers that end now
+    assert exported(tmp_path / "run") == exported(tmp_path / "one")
 
 
 def test_rows_of_another_engine_are_mappings_with_their_numbers(tmp_path: Path) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from adjudge.domain.json_types import JsonObject
 from adjudge.traffic.files import GrowingFiles
@@ -127,3 +130,47 @@ def test_a_file_that_cannot_be_read_is_named_once_and_again_when_it_changes(tmp_
     third = source.read(second.cursor)
     assert [one.id for one in third.events] == ["2"]
     assert "unreadable" not in third.cursor
+
+
+def test_a_file_that_is_renamed_while_it_is_opened_is_neither_missed_nor_taken_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its events have no ids, so that they are known by their file and their place."""
+    log, old, opened = tmp_path / "log.jsonl", tmp_path / "log.jsonl.1", Path.open
+    source = GrowingFiles(str(log))
+    log.write_text('{"text": "a"}\n')
+    first, cursor, _ = ids_behind(source, {})
+    log.write_text('{"text": "a"}\n{"text": "b"}\n')
+
+    def overtaken(path: Path, *given: Any, **named: Any) -> Any:
+        if path == log and not old.exists():
+            log.rename(old)
+            log.write_text('{"text": "a"}\n')
+        return opened(path, *given, **named)
+
+    monkeypatch.setattr(Path, "open", overtaken)
+    ids, cursor, _ = ids_behind(source, cursor)
+    assert len({*first, *ids}) == len([*first, *ids]) == 3
+    assert ids_behind(source, cursor)[0] == []
+
+
+def test_a_file_that_is_renamed_again_while_it_is_looked_for_is_read_the_next_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, listed = tmp_path / "log.jsonl", Path.glob
+    source = GrowingFiles(str(log))
+    write(log, "a")
+    _, cursor, _ = ids_behind(source, {})
+    write(log, "b")
+    log.rename(tmp_path / "log.jsonl.1")
+
+    def overtaken(folder: Path, pattern: str) -> list[Path]:
+        found = [*listed(folder, pattern)]
+        for one in found:
+            one.rename(tmp_path / "log.jsonl.2")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "glob", overtaken)
+        assert ids_behind(source, cursor)[0] == []
+    assert ids_behind(source, cursor)[0] == ["b"]

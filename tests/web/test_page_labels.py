@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +19,7 @@ from adjudge.labels.store import LabelStore
 from adjudge.web import label_sessions
 from adjudge.web.label_sessions import LabelSessions
 from adjudge.web.library import Library
+from adjudge.web.pages import label as label_page
 from support.labels import compared, judged
 from support.page import Page, served
 
@@ -442,3 +444,19 @@ def test_what_cannot_be_assigned_is_said(page: Page, wrong: dict[str, str], said
     answer = page.post(f"{page.run('dates')}/label/assign", **wrong)
     assert answer.status == 400 and said in answer.text
     assert page.data(f"{page.run('dates')}/label")["assigned"] == []
+
+
+def test_two_tabs_of_one_session_take_turns(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rows are read ahead and let go of again."""
+    taken, show_work = list[bool](), label_page._work_data
+
+    def overtaken(*given: Any) -> Any:
+        lock = page.server.site.sessions.lock
+        other = threading.Thread(target=lambda: taken.append(lock.acquire(blocking=False)))
+        other.start()
+        other.join()
+        return show_work(*given)
+
+    monkeypatch.setattr(label_page, "_work_data", overtaken)
+    assert page.get(desk(page)).status == 200
+    assert taken == [False]

@@ -371,7 +371,7 @@ def test_who_asks_for_the_version_of_a_run_leaves_the_locks_of_its_readers(tmp_p
         reader.execute("SELECT * FROM meta").fetchone()
         run_version(tmp_path / "run")
         index = tmp_path / "run" / f"{FILE}-shm"
-        words = [sys.executable, "-c", _IN_USE, index]
+        words = [sys.executable, "-c", _IN_USE, str(index)]
         asked = subprocess.run(words, capture_output=True, check=False)
     assert b"BlockingIOError" in asked.stderr
 

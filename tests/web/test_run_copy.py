@@ -181,3 +181,13 @@ def test_steps_of_agents_are_in_a_copy_and_stay_within_bounds(
     copied(tmp_path / "runs", tmp_path / "small")
     (small,) = (text for name, text in pages(tmp_path / "small").items() if name != "index.html")
     assert small.count("data-step=") <= 40
+
+
+def test_a_judge_that_comes_while_the_run_is_copied_is_not_in_its_list(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("adjudge.web.run_copy.judges_in", lambda _: [])
+    library = Library(runs, read_only=True)
+    write_copy(library, choose_runs(library, ["dates"]), tmp_path / "copy", CopySettings())
+    assert pages(tmp_path / "copy").keys() == {"index.html"}
+    assert 'href="dates-' not in pages(tmp_path / "copy")["index.html"]

@@ -56,6 +56,8 @@ _leaving = threading.Event()
 _stops: list[Callable[[], None]] = []
 _tellers: list[Callable[[], None]] = []
 _closers: list[Callable[[], Coroutine[object, object, None]]] = []
+_asking: list[int] = []
+"""Threads that wait for what the home loop does for them."""
 
 
 def home_loop() -> asyncio.AbstractEventLoop:
@@ -82,12 +84,12 @@ def stopping_told(tell: Callable[[], None]) -> AbstractContextManager[None]:
 
 
 @contextmanager
-def _among(calls: list[Callable[[], None]], one: Callable[[], None]) -> Iterator[None]:
-    calls.append(one)
+def _among(held: list[T], one: T) -> Iterator[None]:
+    held.append(one)
     try:
         yield
     finally:
-        calls.remove(one)
+        held.remove(one)
 
 
 def run(coroutine: Coroutine[object, object, T]) -> T:
@@ -99,7 +101,8 @@ def run(coroutine: Coroutine[object, object, T]) -> T:
     ended = threading.Event()
     future = _submit(_then_set(coroutine, ended), loop, None)
     try:
-        return _wait(future, loop)
+        with _among(_asking, threading.get_ident()):
+            return _wait(future, loop)
     except BaseException:
         future.cancel()
         ended.wait(timeout=10)
@@ -139,7 +142,9 @@ def _wait(future: Future[T], loop: asyncio.AbstractEventLoop) -> T:
 
 
 _MOST_WAITING = 1024
-"""Events that may wait for their reader; work that is further ahead waits for it."""
+"""Events that may wait for their reader; work that is further ahead waits for it, unless the
+reader waits for the home loop itself.
+"""
 
 
 class Outbox(Generic[E]):
@@ -147,13 +152,17 @@ class Outbox(Generic[E]):
 
     def __init__(self) -> None:
         self._events: SimpleQueue[E | None] = SimpleQueue()
-        self._put = self._handled = 0
+        self._put = self._handled = self._reader = 0
         self._drained: asyncio.Event | None = None
         self._closed = threading.Event()
 
     def put(self, event: E) -> None:
         """Have ``event`` read; called on the home loop."""
-        while self._events.qsize() >= _MOST_WAITING and not self._closed.is_set():
+        while (
+            self._events.qsize() >= _MOST_WAITING
+            and not self._closed.is_set()
+            and self._reader not in _asking
+        ):
             time.sleep(0.001)
         self._put += 1
         self._events.put(event)
@@ -176,11 +185,19 @@ class Outbox(Generic[E]):
 
     def read(self) -> Iterator[E]:
         """Every event, as it comes."""
-        while (event := self._events.get()) is not None:
+        while (event := self._next()) is not None:
             yield event
             self._handled += 1
             if self._handled == self._put:
                 self._wake()
+
+    def _next(self) -> E | None:
+        self._reader = reader = threading.get_ident()
+        _asking.append(reader)
+        try:
+            return self._events.get()
+        finally:
+            _asking.remove(reader)
 
     def _wake(self) -> None:
         if self._drained is not None:
@@ -269,7 +286,8 @@ async def visit(coroutine: Coroutine[object, object, T]) -> T:
     here, loop = asyncio.get_running_loop(), home_loop()
     if here is loop:
         return await coroutine
-    return await asyncio.wrap_future(_submit(coroutine, loop, here))
+    with _among(_asking, threading.get_ident()):
+        return await asyncio.wrap_future(_submit(coroutine, loop, here))
 
 
 def at_home() -> bool:

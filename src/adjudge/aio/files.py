@@ -110,12 +110,17 @@ else:
 
 
 def write_new(path: Path, text: str, otherwise: str) -> None:
-    """A file that is not there yet: none is ever overwritten. ``otherwise``: what to do where it
-    is.
+    """A file that is not there yet: none is ever overwritten, and none read before it is whole.
+    ``otherwise``: what to do where it is.
     """
     try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        path.open("x").close()  # nobody else gets the name
+        try:
+            with written_whole(path) as file:
+                file.write(text.encode())
+        except BaseException:
+            path.unlink()
+            raise
     except FileExistsError as error:
         raise SetupError(
             "{name} is there already, and is not overwritten: {otherwise}",

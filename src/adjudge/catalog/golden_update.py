@@ -8,9 +8,10 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from stat import S_IMODE
 from typing import TYPE_CHECKING
 
-from adjudge.aio.files import writing
+from adjudge.aio.files import writing, written_whole
 from adjudge.catalog.criteria_file import entries_in
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
@@ -38,8 +39,10 @@ def update_golden(path: Path, accepted: Mapping[str, Options]) -> None:
             "else: write out what is shared by & and *",
             path=path,
         )
-    with writing(path):
-        path.write_bytes(content.encode())
+    target = path.resolve()
+    with writing(path), written_whole(target) as file:
+        Path(file.name).chmod(S_IMODE(target.stat().st_mode))
+        file.write(content.encode())
 
 
 def _only_options(before: str, after: str, path: Path, accepted: Mapping[str, Options]) -> bool:

@@ -341,12 +341,11 @@ async def opened(
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table = prices or PriceTable.load()
     check_prices(budget, table, *judges.values())
-    is_new = not (folder / FILE).exists()
-    if other and is_new:
+    if other and not (folder / FILE).exists():
         refuse_to_fork(other)
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other, facts=run.facts)
     try:
-        if not is_new and not run.in_batches:
+        if not run.in_batches:
             refuse_under_way(ledger, folder)
         async with recorded(ledger, run, budget, table) as under_way:
             yield under_way

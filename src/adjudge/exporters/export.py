@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
@@ -95,7 +94,7 @@ def check_export(target: Path | ObjectFile, to: str | None = None) -> str:
 def to_csv(run: Path, target: Path) -> int:
     """Write the judgments as CSV."""
     count, setup = 0, Setup.of_run(run_info(run))
-    with _at_one_moment(run) as ledger:
+    with reading(run) as ledger:
         columns = list(dict.fromkeys(name for row in _flat(records(ledger), setup) for name in row))
         with text_file(target, "utf-8-sig") as file:
             writer = csv.writer(file)
@@ -143,7 +142,7 @@ def to_parquet(run: Path, target: Path) -> int:
     from pyarrow import parquet
 
     count, setup = 0, Setup.of_run(run_info(run))
-    with _at_one_moment(run) as ledger:
+    with reading(run) as ledger:
         types = column_types(_flat(records(ledger), setup))
         schema = pa.schema(
             [(_encodable(name), getattr(pa, kind)()) for name, kind in types.items()]
@@ -208,16 +207,6 @@ def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[JsonDict]:
     for one in found:
         identity = one.judge_identity or setup.identities.get(one.judge)
         yield {**flat(one, setup.dimensions.get(one.judge, ())), IDENTITY: identity}
-
-
-@contextmanager
-def _at_one_moment(run: Path) -> Iterator[sqlite3.Connection]:
-    """The run's ledger, to be read twice: for the columns, and for the rows. What is written
-    meanwhile is not seen.
-    """
-    with reading(run) as ledger:
-        ledger.execute("BEGIN")
-        yield ledger
 
 
 def column_types(rows: Iterable[JsonObject]) -> dict[str, str]:

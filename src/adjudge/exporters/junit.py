@@ -37,7 +37,6 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
     ends, info = scale_ends(run), run_info(run)
     gates = _gates(info, baseline)
     with reading(run) as ledger, text_file(target) as file:
-        ledger.execute("BEGIN")  # read twice, at one moment: a suite begins with its counts
         counts = {
             judge: Counter(_kind(one, ends) for one in records(ledger, judge=judge))
             for judge in info.judges

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -16,6 +17,8 @@ from adjudge.errors import SetupError
 
 UserCode = Callable[..., object]
 """A function, or a class that is made by being called."""
+_one_at_a_time = threading.RLock()
+"""Between threads that need a file for the first time: it is run once."""
 
 
 def is_reference(code: str) -> bool:
@@ -55,8 +58,11 @@ def load_code(reference: str) -> UserCode:
     """
     place, _, name = reference.rpartition(":")
     try:
-        of_file = place.endswith(".py")
-        module = _load_file(Path(place)) if of_file else importlib.import_module(place)
+        if place.endswith(".py"):
+            with _one_at_a_time:
+                module = _load_file(Path(place))
+        else:
+            module = importlib.import_module(place)
     except SetupError:
         raise
     except (Exception, SystemExit) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -63,6 +64,10 @@ _EXCLUDED = (
     "json_each(coalesce(lost, '{}')) GROUP BY judge, key"
 )
 _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
+
+
+class NoSuchRun(RunError):
+    """There is no run, or none of that name."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +160,7 @@ def state_of(facts: JsonObject) -> str:
 
 @contextmanager
 def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
-    """A run's ledger to read from, also while it is written."""
+    """A run's ledger to read from, also while it is written: all that is read is of one moment."""
     path = Path(folder) / FILE
     if not path.is_file() and kept_facts(Path(folder)) is not None:
         raise RunError(
@@ -163,7 +168,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
             "{folder}' makes one of it",
             folder=folder,
         )
-    no_run = RunError("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
+    no_run = NoSuchRun("{folder} is not a run folder (no {file})", folder=folder, file=FILE)
     if not path.is_file():
         raise no_run
     refuse_links(path.parent)
@@ -173,7 +178,7 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
         raise no_run from None
     try:
         with connect(path, writable=False) as connection:
-            connection.execute("BEGIN")  # all that is read is of one moment
+            connection.execute("BEGIN")
             check_layout(connection, path)
             yield connection
     except sqlite3.Error as error:
@@ -328,17 +333,23 @@ def find_runs(parent: str | Path) -> list[Path]:
     """The run folders in ``parent`` and one below, the newest last; not what an import is still
     writing.
     """
-    found = [
-        path.parent
-        for pattern in (FILE, f"*/{FILE}", f"*/*/{FILE}")
-        for path in Path(parent).glob(pattern)
-    ]
+    near = [Path(parent), *_inside(Path(parent))]
+    found = (*near, *(inner for folder in near[1:] for inner in _inside(folder)))
     return [
         folder
         for _, folder in sorted(
-            _dated(folder for folder in found if not folder.name.endswith(UNFINISHED))
+            _dated(one for one in found if holds_run(one) and not one.name.endswith(UNFINISHED))
         )
     ]
+
+
+def _inside(folder: Path) -> list[Path]:
+    """The folders in a folder; none where it is none, or was deleted just now."""
+    try:
+        with os.scandir(folder) as found:
+            return [Path(one.path) for one in found if one.is_dir()]
+    except OSError:
+        return []
 
 
 def runs_inside(root: Path) -> dict[str, Path]:

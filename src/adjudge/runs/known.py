@@ -13,7 +13,7 @@ from weakref import finalize
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.estimate import Known
 from adjudge.ledger.batches import asked_in
-from adjudge.ledger.file import FILE, ledger_error
+from adjudge.ledger.file import FILE, connect, ledger_error
 from adjudge.ledger.ledger import BloomFilter
 from adjudge.ledger.rows import checked_key, wordings_in
 from adjudge.runs.folder import reading, run_info
@@ -60,7 +60,7 @@ class KnownVotes(Known):
             ):
                 self._maybe.add(checked_key(key))
         held = ExitStack()
-        self._ledger = held.enter_context(reading(folder))
+        self._ledger = held.enter_context(connect(self._path, writable=False))
         finalize(self, held.close)
 
     def _rows(self, keys: Sequence[bytes]) -> list[tuple[Any, ...]]:

@@ -11,17 +11,13 @@ from typing import cast
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.ledger.browse import Filters, Sort, judges_in, page_of
 from adjudge.ledger.records import records
-from adjudge.runs.folder import RunInfo, last_written, reading, run_info, runs_inside
+from adjudge.runs.folder import NoSuchRun, RunInfo, last_written, reading, run_info, runs_inside
 from adjudge.trust.calibration import calibrate_run
 
 MOST_ROWS = 100
-
-
-class NoSuchRun(RunError):
-    """No run has that name."""
 
 
 @dataclass(frozen=True)

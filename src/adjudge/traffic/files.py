@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import os
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,8 +71,10 @@ class GrowingFiles:
         unreadable = dict(object_in(places.pop(_UNREADABLE, None)))
         for path in self._paths(places):
             try:
-                known = _known_by(path)
-                batch = self._read(path, _FilePlace.of(object_in(places.get(known))))
+                with path.open("rb") as file:
+                    known = _known_by(os.fstat(file.fileno()))
+                    place = _FilePlace.of(object_in(places.get(known)))
+                    batch = self._read(file, path, known, place)
             except OSError as error:
                 state = f"{reason_of(error)} {_age(path)[0]}"
                 if unreadable.get(str(path)) != state:
@@ -80,9 +83,8 @@ class GrowingFiles:
                 continue
             unreadable.pop(str(path), None)
             if batch is not None:
-                place = {known: object_in(batch.cursor)}
                 told = (*bad, *batch.bad)
-                after = _kept({**places, **place}, unreadable)
+                after = _kept({**places, known: object_in(batch.cursor)}, unreadable)
                 return replace(batch, cursor=after, bad=told, more=True)
         return TrafficBatch((), _kept(places, unreadable), bad)
 
@@ -100,29 +102,30 @@ class GrowingFiles:
         else:
             found = [Path(name) for name in glob.glob(self.pattern)]  # noqa: PTH207
             renamed = given.parent.glob(f"{glob.escape(given.name)}.*")
-            found += [one for one in renamed if _known_by(one) in known]
+            found += [one for one in renamed if _is_among(one, known)]
         return sorted((path for path in found if path.is_file()), key=_age)
 
-    def _read(self, path: Path, place: _FilePlace) -> TrafficBatch | None:
-        with path.open("rb") as file:
-            if place.offset and _hash(_before(file, place.offset)) != place.before:
-                place = _FilePlace()  # it was cut, or another file took its place
-            file.seek(place.offset)
-            part = file.read(_PART)
-            while part and b"\n" not in part and len(part) < _LONGEST:
-                further = file.read(_PART)
-                if not further:
-                    return None
-                part += further
-            end = part.rfind(b"\n") + 1
-            if not part or (not end and len(part) < _LONGEST):
+    def _read(
+        self, file: BinaryIO, path: Path, known: str, place: _FilePlace
+    ) -> TrafficBatch | None:
+        if place.offset and _hash(_before(file, place.offset)) != place.before:
+            place = _FilePlace()  # it was cut, or another file took its place
+        file.seek(place.offset)
+        part = file.read(_PART)
+        while part and b"\n" not in part and len(part) < _LONGEST:
+            further = file.read(_PART)
+            if not further:
                 return None
-            lines = part[: end or len(part)]
-            offset = place.offset + len(lines)
-            after = _FilePlace(offset, _hash(_before(file, offset)))
-        return replace(self._events(lines, path, place.offset), cursor=after.to_dict())
+            part += further
+        end = part.rfind(b"\n") + 1
+        if not part or (not end and len(part) < _LONGEST):
+            return None
+        lines = part[: end or len(part)]
+        offset = place.offset + len(lines)
+        after = _FilePlace(offset, _hash(_before(file, offset)))
+        return replace(self._events(lines, path, known, place.offset), cursor=after.to_dict())
 
-    def _events(self, lines: bytes, path: Path, offset: int) -> TrafficBatch:
+    def _events(self, lines: bytes, path: Path, known: str, offset: int) -> TrafficBatch:
         events: list[TrafficEvent] = []
         bad: list[str] = []
         for place, line in _numbered(lines, offset):
@@ -131,7 +134,7 @@ class GrowingFiles:
                 if not isinstance(row, dict):
                     raise WrongData("is not a JSON object")
                 if not holds_spans(row):
-                    events.append(self._event(row, line, place, path))
+                    events.append(self._event(row, line, place, known))
                     continue
                 spans, wrong = spans_in(row)
                 events += spans
@@ -145,12 +148,12 @@ class GrowingFiles:
                 )
         return TrafficBatch(events, {}, bad)
 
-    def _event(self, row: JsonObject, line: bytes, place: int, path: Path) -> TrafficEvent:
+    def _event(self, row: JsonObject, line: bytes, place: int, known: str) -> TrafficEvent:
         own = _first_text(row, (self.id,) if self.id else _NAMES)
         if self.id and not own:
             raise WrongData("has no {column}", column=self.id)
         at = _first_text(row, (self.time,) if self.time else _TIMES)
-        return TrafficEvent(own or f"{_known_by(path)}:{place}:{_hash(line)}", row, at)
+        return TrafficEvent(own or f"{known}:{place}:{_hash(line)}", row, at)
 
 
 def _kept(places: JsonObject, unreadable: JsonObject) -> JsonObject:
@@ -175,10 +178,16 @@ def _first_text(row: JsonObject, names: Sequence[str]) -> str:
     return next((str(one) for one in found if isinstance(one, str | int | float) and one != ""), "")
 
 
-def _known_by(path: Path) -> str:
+def _known_by(status: os.stat_result) -> str:
     """What stays the same when a file is renamed."""
-    status = path.stat()
     return f"{status.st_dev}:{status.st_ino}"
+
+
+def _is_among(path: Path, known: Container[str]) -> bool:
+    try:
+        return _known_by(path.stat()) in known
+    except FileNotFoundError:  # it is just being renamed again
+        return False
 
 
 def _age(path: Path) -> tuple[float, str]:

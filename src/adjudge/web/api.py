@@ -40,8 +40,9 @@ from adjudge.reading.values import (
     texts,
     what,
 )
+from adjudge.runs.folder import NoSuchRun
 from adjudge.service.judging import CriteriaLike, Fields, JudgingService
-from adjudge.service.run_index import NoSuchRun, RunIndex
+from adjudge.service.run_index import RunIndex
 from adjudge.version import __version__
 from adjudge.web.api_guard import ApiAccess, ApiGuard, problem
 from adjudge.web.body import body_of

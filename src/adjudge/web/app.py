@@ -13,7 +13,7 @@ from starlette.types import ASGIApp
 
 from adjudge.errors import AdjudgeError
 from adjudge.messages import Message
-from adjudge.service.run_index import NoSuchRun
+from adjudge.runs.folder import NoSuchRun
 from adjudge.web.guard import LANGUAGE_COOKIE, Guard
 from adjudge.web.names import LANGUAGES
 from adjudge.web.pages import (

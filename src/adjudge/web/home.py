@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -91,7 +92,10 @@ def _found(home: Path, endings: Sequence[str]) -> dict[str, FoundFile]:
         for one in islice(_entries(home, 0), _MOST_SEEN)
         if one.name.lower().endswith(tuple(endings))
     )
-    found = [_file(home, Path(one.path), one.stat()) for one in wanted]
+    found = []
+    for one in wanted:
+        with suppress(FileNotFoundError):  # it was deleted just now
+            found.append(_file(home, Path(one.path), one.stat()))
     return {one.name: one for one in sorted(found)[:_MOST_FILES]}
 
 

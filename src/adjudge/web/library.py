@@ -23,9 +23,8 @@ from adjudge.errors import AdjudgeError, RunError
 from adjudge.ledger.browse import judges_in
 from adjudge.ledger.figures import Mean, figures_of
 from adjudge.ledger.file import FILE, LABELS, NOTES, holds_labels, holds_run, read_judges, read_meta
-from adjudge.runs.folder import is_inside, last_written, reading, runs_inside, spent_in
+from adjudge.runs.folder import NoSuchRun, is_inside, last_written, reading, runs_inside, spent_in
 from adjudge.runs.judge_changes import FILE as CHANGES
-from adjudge.service.run_index import NoSuchRun
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 
 _PLAIN = re.compile(r"[^A-Za-z0-9._-]+")

@@ -250,14 +250,13 @@ def copy_files(
     """Every page, the list of runs last."""
     listed: list[JsonDict] = []
     for place in places:
-        judges: list[JsonValue] = []
+        copied: dict[str, list[JsonValue]] = {}
         for judge in _judges(library, place):
-            pages: list[JsonValue] = []
+            pages = copied.setdefault(judge.name, [])
             for file in _judge_files(library, judge, settings):
                 pages += [file.name] if file.is_page else []
                 yield file
-            judges.append({"judge": judge.name, "pages": pages})
-        listed.append({**library.glance(place, wait=True), "copied": judges})
+        listed.append({**library.glance(place, wait=True), "copied": copied})
     yield CopyFile(INDEX, _page("copy_index.html.jinja", settings, runs=listed))
 
 

@@ -6,6 +6,7 @@ paid twice.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import sqlite3
@@ -15,7 +16,7 @@ from contextlib import closing
 from dataclasses import replace
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -33,6 +34,8 @@ from adjudge.errors import (
     Unavailable,
     Unreachable,
 )
+from adjudge.gateway.batches import command
+from adjudge.gateway.batches.api import Phase
 from adjudge.gateway.batches.find import batch_api
 from adjudge.gateway.batches.openai import AzureBatches, GroqBatches, OpenAIBatches
 from adjudge.gateway.layers.budget import Budget
@@ -1184,3 +1187,20 @@ def test_a_command_that_fails_says_so(tmp_path: Path, batches: BatchProvider) ->
 def test_a_command_names_both_its_files(tmp_path: Path, batches: BatchProvider) -> None:
     with pytest.raises(SetupError, match="must name its two files"):
         judged(eval_run(tmp_path, batches), replace(QUICK, command="vllm run-batch -i {input}"))
+
+
+def test_a_batch_command_that_fails_while_it_is_looked_at_is_said_to_have_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "batch.jsonl"
+    path.with_suffix(".log").write_text("no such model\n")
+
+    def overtaken(_: Path) -> bool:
+        path.with_suffix(".exit").write_text("1")
+        return False
+
+    monkeypatch.setattr(command, "_alive", overtaken)
+    found = asyncio.run(
+        command.CommandBatches.look(cast("command.CommandBatches", None), str(path))
+    )
+    assert (found.phase, found.reason) == (Phase.REJECTED, "no such model")

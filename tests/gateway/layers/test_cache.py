@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 from adjudge import ScriptedModel
 from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import ModelError, SetupError
+from adjudge.gateway.layers import cache as layers_cache
 from adjudge.gateway.layers.cache import Cached, JsonlCache, read_replies
 from adjudge.gateway.open import open_model
 from support.asking import a_request, ask, critic, marked, open_at
@@ -324,3 +327,24 @@ def test_no_key_is_in_a_recording(provider: FakeProvider, path: Path) -> None:
         "latency",
     }
     assert "MARKED" not in path.read_text()
+
+
+def test_who_opens_a_recording_takes_no_line_that_is_being_written_for_a_cut_one(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes that record into one file: here one opens it while the other writes."""
+    first = JsonlCache(path)
+    beside = threading.Thread(target=JsonlCache, args=(path,))
+
+    def overtaken(data: object, **settings: bool) -> str:
+        line = json.dumps(data, **settings)  # type: ignore[arg-type]
+        path.write_text(line[:20])
+        beside.start()
+        beside.join(0.05)  # it waits
+        return line[20:]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(layers_cache, "json", SimpleNamespace(dumps=overtaken, loads=json.loads))
+        first.put("m", a_request("a"), said())
+        beside.join()
+    assert [reply.text for *_, reply in read_replies(path)] == ["PASS"]

@@ -66,6 +66,7 @@ class CommandBatches(OpenAIBatches):
         """By its exit code, where it has one."""
         path = Path(id)
         ended, output = _beside(path, "exit"), _beside(path, "out")
+        is_alive = _alive(_beside(path, "pid"))  # asked first: it may end meanwhile
         if ended.exists():
             code = ended.read_text().strip()
             if output.exists():
@@ -76,7 +77,7 @@ class CommandBatches(OpenAIBatches):
                 Message("exit code {code}", code=code),
                 reason=_last_line(_beside(path, "log")),
             )
-        if _alive(_beside(path, "pid")):
+        if is_alive:
             return Remote(id, Phase.WAITING, "running")
         return Remote(
             id, Phase.ENDED, "gone"

@@ -6,9 +6,11 @@ import asyncio
 import json
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol, Required, TypedDict, runtime_checkable
 
+from adjudge.aio.files import locked
 from adjudge.domain.frozen import FrozenDict, plain
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.message import Reply, Request, Usage
@@ -111,17 +113,24 @@ class JsonlCache:
         kept = reply_data(reply)
         data = {"model": model, "request": request.key, **kept}
         # "backslashreplace": half a surrogate pair has no UTF-8, but a JSON escape.
-        line = (json.dumps(data, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
-        # at once, so that no other process writes into it
-        with self._lock, self.path.open("ab", buffering=len(line) + 1) as file:
-            file.write(line)
-        self._kept[model, request.key] = reply_from(kept)
+        with (
+            self._lock,
+            _turn(self.path),
+            self.path.open("a", encoding="utf-8", errors="backslashreplace") as file,
+        ):
+            file.write(json.dumps(data, ensure_ascii=False) + "\n")
+            self._kept[model, request.key] = reply_from(kept)
+
+
+def _turn(path: Path) -> AbstractContextManager[bool]:
+    """Between processes that record into one file: what one is writing another takes for cut."""
+    return locked(path.with_name(f".{path.name}.turn"), stays=False)
 
 
 def _end_with_a_whole_line(path: Path) -> None:
     """What a crash cut off must not run into the next reply."""
     try:
-        with path.open("ab+") as file:
+        with _turn(path), path.open("ab+") as file:
             file.seek(0)
             before, newline, last = file.read().rpartition(b"\n")
             if _is_cut(last):

@@ -48,11 +48,13 @@ class MergeSummary(NamedTuple):
 def merge(store: Store, folder: Path, facts: JsonObject) -> MergeSummary:
     """Make the ledger in ``folder``; it is there when it is whole.
 
-    One that is there already is replaced.
+    One that is there already is replaced, unless more was asked in it meanwhile.
     """
     configuration, started = store.begun_with()
     with under_lock(folder):
         path, new = folder / FILE, (folder / FILE).with_suffix(".new")
+        if path.exists():
+            refuse_newer(folder)
         delete(new)
         try:
             with connect(new, lasting=False) as connection:

@@ -80,8 +80,8 @@ def show(request: Request) -> Response:
         if slow and site.is_shown_first(request):
             shown = {"title": place.name, "run": data["run"], "at": "label"}
             return site.answer_first(request, shown)
-        work = site.sessions.work(*desk)
-        data |= _work_data(request, desk, work)
+        with site.sessions.lock:
+            data |= _work_data(request, desk, site.sessions.work(*desk))
     answer = site.answer(request, "label.html.jinja", data)
     if asked.get("annotator"):
         answer.set_cookie(

@@ -9,6 +9,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.domain.json_types import JsonDict
+from adjudge.runs.folder import NoSuchRun
 from adjudge.web.home import data_files
 from adjudge.web.library import Library, RunPlace
 from adjudge.web.site import site_of
@@ -26,7 +27,7 @@ def show(request: Request) -> Response:
         return site.answer(request, "run_names.html.jinja", {"runs": named})
     shown: list[JsonDict] = []
     for place in places:
-        with suppress(FileNotFoundError):  # it was deleted just now
+        with suppress(FileNotFoundError, NoSuchRun):  # it was deleted just now
             shown.append(_line(site.library, place))
     data = {
         "folder": site.library.root.name,
