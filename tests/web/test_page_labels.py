@@ -451,7 +451,8 @@ def test_two_tabs_of_one_session_take_turns(page: Page, monkeypatch: pytest.Monk
     taken, show_work = list[bool](), label_page._work_data
 
     def overtaken(*given: Any) -> Any:
-        lock = page.server.site.sessions.lock
+        site = page.server.site
+        lock = site.sessions.lock(site.library.find(page.run("dates").rpartition("/")[2]))
         other = threading.Thread(target=lambda: taken.append(lock.acquire(blocking=False)))
         other.start()
         other.join()

@@ -80,7 +80,7 @@ def show(request: Request) -> Response:
         if slow and site.is_shown_first(request):
             shown = {"title": place.name, "run": data["run"], "at": "label"}
             return site.answer_first(request, shown)
-        with site.sessions.lock:
+        with site.sessions.lock(place):
             data |= _work_data(request, desk, site.sessions.work(*desk))
     answer = site.answer(request, "label.html.jinja", data)
     if asked.get("annotator"):
