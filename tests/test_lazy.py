@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge import lazy
 from adjudge.lazy import lazy_pattern
 
 
@@ -24,10 +23,13 @@ def test_it_finds_what_an_ordinary_pattern_finds(pattern: str, text: str) -> Non
 
 
 def test_nothing_is_compiled_before_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[object] = []
-    monkeypatch.setattr(
-        lazy.re, "compile", lambda *given, known=re.compile: made.append(given) or known(*given)
-    )
+    made, compile_now = list[str](), re.compile
+
+    def compiled(pattern: str, flags: int = 0) -> re.Pattern[str]:
+        made.append(pattern)
+        return compile_now(pattern, flags)
+
+    monkeypatch.setattr(re, "compile", compiled)
     late = lazy_pattern(r"never(seen)?before")
     assert not made
     assert late.search("neverbefore")

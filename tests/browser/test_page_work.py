@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from adjudge import AspectCritic, Instance
-from adjudge.web.library import Library
+from adjudge.web.library import Library, RunPlace
 from support.browser import expect, needs_browser
 from support.labels import judged, model
 from support.page import Page as Server
@@ -178,8 +178,13 @@ def test_help_and_the_list_of_runs_open_by_a_key(
     page.keyboard.press("/")
     page.wait_for_selector("#names a")
     scan = Library.scan
+
+    def scan_slowly(library: Library) -> list[RunPlace]:
+        time.sleep(0.4)
+        return scan(library)
+
     with monkeypatch.context() as slow:
-        slow.setattr(Library, "scan", lambda library: (time.sleep(0.4), scan(library))[1])
+        slow.setattr(Library, "scan", scan_slowly)
         for key in ("d", "q", "Backspace"):
             page.keyboard.press(key)
             page.wait_for_timeout(180)
