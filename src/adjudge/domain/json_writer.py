@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from json import JSONEncoder
-from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
 
 _refused = JSONEncoder().default
 
@@ -15,11 +14,8 @@ def json_writer(
     allow_nan: bool = True,
     separators: tuple[str, str] = (", ", ": "),
 ) -> Callable[[object], str]:
-    """As ``json.dumps`` with these settings, of what holds no circles: the encoder, which
-    ``dumps`` makes for every value, is made once.
-    """
-    between, colon = separators
-    encode = c_make_encoder(
-        None, default, encode_basestring_ascii, None, colon, between, False, False, allow_nan
+    """As ``json.dumps`` with these settings, of what holds no circles: settings are read once."""
+    encoder = JSONEncoder(
+        check_circular=False, allow_nan=allow_nan, separators=separators, default=default
     )
-    return lambda value: "".join(encode(value, 0))
+    return encoder.encode
