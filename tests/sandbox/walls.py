@@ -54,7 +54,7 @@ def _reason(name: str) -> str | None:
     try:
         find_sandbox(name)
     except SetupError as error:
-        return str(error).splitlines()[1]
+        return str(error)
     return None
 
 

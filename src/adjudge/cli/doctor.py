@@ -32,9 +32,10 @@ from adjudge.local.weights.shipped import adapter_for
 from adjudge.local.weights.store import find
 from adjudge.messages import Message
 from adjudge.plugins import Part, installed
+from adjudge.reading.project_files import FILE, PYPROJECT
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
-from adjudge.runs.project import FILE, PYPROJECT, ModelEntry, Project, ServerEntry, find_project
+from adjudge.runs.project import ModelEntry, Project, ServerEntry, find_project
 from adjudge.version import __version__
 from adjudge.view.terminal import Screen
 

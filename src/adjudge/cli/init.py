@@ -11,7 +11,8 @@ from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.output import echo, language, typed_language
 from adjudge.errors import RunError
 from adjudge.messages import Message, reason_of
-from adjudge.runs.project import FILE, find_project
+from adjudge.reading.project_files import FILE
+from adjudge.runs.project import find_project
 
 _STARTERS = Path(__file__).parent / "starters"
 _EXAMPLES = "examples"

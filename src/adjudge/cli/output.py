@@ -6,12 +6,14 @@ import os
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 
 import click
 
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import AdjudgeError
 from adjudge.messages import render
+from adjudge.reading.project_files import project_files
 
 
 @light_dataclass()
@@ -50,7 +52,9 @@ def output_of(words: Sequence[str]) -> Output:
 
 
 def _language_of_project() -> str | None:
-    from adjudge.runs.project import find_project  # not loaded where the language was typed
+    if next(project_files(Path.cwd()), None) is None:
+        return None
+    from adjudge.runs.project import find_project  # not loaded by those who have no project
 
     try:
         return find_project().language

@@ -5,7 +5,7 @@ one up the tree.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
@@ -16,9 +16,9 @@ from adjudge.gateway.headers import check_variable, check_written, is_credential
 from adjudge.gateway.prices import VARIABLE
 from adjudge.gateway.redact import secrets_in
 from adjudge.gateway.registry import is_url, server_of
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES
+from adjudge.reading.project_files import PYPROJECT, project_files
 from adjudge.reading.toml_text import load_toml
 from adjudge.reading.types import Names, Number, Record, Schema, Text, WholeNumber, Word, key
 from adjudge.reading.values import Place, WrongValue, text_in
@@ -173,9 +173,7 @@ def server_of_or_none(model: str) -> str | None:
         return None
 
 
-FILE, PYPROJECT = "adjudge.toml", "pyproject.toml"
 _TABLE = ("tool", "adjudge")
-_HEADING = lazy_pattern(r"""\[\s*tool\s*\.\s*["']?adjudge\b""")
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -230,24 +228,14 @@ def find_project(folder: Path | None = None) -> Project:
     """The nearest file from ``folder``, or from here, up the tree; without one, a project that says
     nothing.
     """
-    for path, table in _places((folder or Path.cwd()).absolute()):
-        if os.access(path, os.F_OK) and (project := _read(path, table)):
+    for path in project_files((folder or Path.cwd()).absolute()):
+        if project := _read(path):
             return project
     return Project()
 
 
-def _places(folder: Path) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """Files that may say something, and the table that does."""
-    for above in (folder, *folder.parents):
-        yield above / FILE, ()
-        yield above / PYPROJECT, _TABLE
-
-
-def _read(path: Path, table: tuple[str, ...]) -> Project | None:
-    content = text_in(path)
-    if table and not _HEADING.search(content):
-        return None
-    found = load_toml(content, Place(str(path)), table)
+def _read(path: Path) -> Project | None:
+    found = load_toml(text_in(path), Place(str(path)), _TABLE if path.name == PYPROJECT else ())
     if found is None:
         return None
     _check_owner(path)

@@ -9,7 +9,6 @@ from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
 from adjudge.messages import Message
-from adjudge.results.cost import dollars
 from adjudge.runs.folder import RunInfo, run_info
 from adjudge.stats.planning import (
     MOST,
@@ -72,7 +71,12 @@ class Plan:
         """What it takes, and how sure that is."""
         made = [self._taken()] if self.size.count is not None else [self._out_of_reach()]
         if self.usd is not None:
-            made.append(Message("The judge costs about {usd} for that.", usd=dollars(self.usd)))
+            made.append(
+                Message(
+                    "The judge costs about {usd} for that.",
+                    usd=Message("${usd:.4f}", usd=self.usd) if self.usd else "$0",
+                )
+            )
         if self.alone and self.alone.count is not None:
             made.append(
                 Message("Without the judge it would take {count} labels.", count=self.alone.count)
