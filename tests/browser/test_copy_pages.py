@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from adjudge import AspectCritic, Instance
+from adjudge import AspectCritic, Criteria, DirectJudge, Instance
+from adjudge.domain.criteria import CriteriaOption
 from adjudge.web import run_copy
 from adjudge.web.library import Library
 from adjudge.web.run_copy import CopySettings, choose_runs, write_copy
 from adjudge.web.views import save_view
-from support.browser import needs_browser
+from support.browser import expect, needs_browser
 from support.labels import judged_by_two, model
+from support.page import served
 from support.trust import labelled, labels_of, population, run_of
 
 if TYPE_CHECKING:
@@ -148,6 +150,32 @@ def test_a_copy_is_sorted_by_its_headings_and_has_the_views_that_it_can_show(
     assert page.locator("select[name=sort]").input_value() == "-criterion:kind"
     page.reload()
     assert len(shown("th")) == 10
+    assert troubles == []
+    page.context.close()
+
+
+def test_numbers_of_a_copy_sort_as_numbers_and_equal_rows_as_on_the_page(
+    browser: Browser, tmp_path: Path
+) -> None:
+    said = ("0.5", "0.25", "10", "", "0.25", "10")
+    options = [CriteriaOption(name, "", float(name) / 10) for name in ("0.25", "0.5", "10")]
+    DirectJudge(
+        model(lambda prompt: said[int(prompt.rsplit("text ")[-1][0])]), max_repairs=0
+    ).evaluate(
+        [Instance({"response": f"text {place}"}, f"r{place}") for place in range(6)],
+        Criteria("grade", "Which grade?", options),
+        run=tmp_path / "runs" / "grades",
+    )
+    library = Library(tmp_path / "runs", read_only=True)
+    write_copy(library, choose_runs(library, []), tmp_path / "copy", CopySettings(language="ru"))
+    page, troubles = opened(browser, tmp_path / "copy", "grades")
+    with served(tmp_path / "runs") as server:
+        for sort in ("verdict", "-verdict", "best", "row", "-votes"):
+            page.evaluate("(sort) => { location.hash = `sort=${sort}`; }", sort)
+            wanted = [
+                one["id"] for one in server.data(f"{server.run('grades')}?sort={sort}")["rows"]
+            ]
+            expect(page.locator("[data-line] > th")).to_have_text(wanted)
     assert troubles == []
     page.context.close()
 

@@ -357,3 +357,21 @@ def test_the_prompt_is_shown_before_anybody_is_asked(
     assert MODEL in answer.json()["title"]
     assert len(model_server.requests) == asked
     assert sent(play, "/playground/prompt", direct([])).status == 422
+
+
+def test_a_version_that_cannot_be_read_hides_no_other(play: Page, home: Path) -> None:
+    assert saved(play, direct(ROWS), "torn").status == 200
+    folder = home / "test-cases" / "torn"
+    (folder / "v2.yaml").write_bytes(b"\xff" + (folder / "v1.yaml").read_bytes())
+    versions = play.data("/playground/case/torn")["versions"]
+    assert [one["number"] for one in versions] == [2, 1]
+    answer = play.get("/playground?case=torn&version=2")
+    assert (answer.status, "is not UTF-8 text" in answer.text) == (400, True)
+    assert play.get("/playground?case=torn&version=1").status == 200
+
+
+def test_no_instance_is_left_out_where_there_are_too_many(play: Page) -> None:
+    many = direct([(f"text {number}", "No") for number in range(201)], ("model", MODEL))
+    for path in ("/playground/judge", "/playground/save"):
+        answer = sent(play, path, many)
+        assert (answer.status, "at most 200 instances" in answer.text) == (422, True), path

@@ -92,3 +92,11 @@ def test_a_vote_on_a_rag_answer_says_which_dimension_it_is_about(tmp_path: Path)
     assert told == {one["title"]: one["score"] for one in chosen["dimensions"]}
     assert len(told) == 6
     assert all(f'<span class="tag">{title}</span>' in shown for title in told)
+
+
+def test_what_we_say_of_a_row_is_said_in_the_language_of_the_page(tmp_path: Path) -> None:
+    run_of(tmp_path / "run", ROWS[:3], failed=lambda text: text.startswith("row 1 "))
+    with served(tmp_path, language="ru") as page:
+        run = page.run("run")
+        assert "в ответе нет вердикта" in page.data(f"{run}/row/2")["chosen"]["reason"]
+        assert "в ответе нет вердикта" in page.get(f"{run}/row/2").text

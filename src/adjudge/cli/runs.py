@@ -45,6 +45,7 @@ from adjudge.results.counts import (
     count_requests,
     count_tokens,
     count_votes,
+    grouped,
 )
 from adjudge.results.run_report import report_of_run, votes_message
 from adjudge.runs.continued import earlier_run
@@ -394,4 +395,5 @@ def _cells(info: RunInfo | tuple[Path, RunError]) -> tuple[object, ...]:
     )
     usd = cost_of(info.usage, info.prices).cost_usd
     cost = "–" if usd is None else dollars(usd)
-    return info.folder, when, info.rows, missing, cost, run_state(info.state)
+    counts = grouped(info.rows), grouped(missing)
+    return info.folder, when, *counts, cost, run_state(info.state)

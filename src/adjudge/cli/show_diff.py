@@ -13,6 +13,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.messages import Message
 from adjudge.results.compared import comparison_lines
+from adjudge.results.counts import grouped
 from adjudge.runs.diff import Change, JudgedRow, run_diff
 from adjudge.runs.folder import run_info
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
@@ -98,7 +99,7 @@ def _show(lines: Iterable[Message], count: int, most: int | None) -> None:
     for line in islice(lines, most):
         echo(line)
     if most is not None and count > most:
-        echo(Message("… and {count} more: --all shows them", count=count - most))
+        echo(Message("… and {count} more: --all shows them", count=grouped(count - most)))
 
 
 def _change_data(change: Change) -> JsonDict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from adjudge.messages import Message, plural
-from adjudge.results.counts import count_rows
+from adjudge.results.counts import count_rows, grouped
 from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
 from adjudge.stats.difference import ComparisonOutcome, VoteNoise
@@ -28,8 +28,8 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
         yield Message(
             "{name}: cannot tell: no row could be paired, of {before} before and {now} now",
             name=name,
-            before=pairing.rows[0],
-            now=pairing.rows[1],
+            before=grouped(pairing.rows[0]),
+            now=grouped(pairing.rows[1]),
         )
         yield Message(
             "no id is in both, and nothing beside the judged text names the same row: name the "
@@ -74,7 +74,7 @@ def _difference(found: RunComparison) -> Iterator[str]:
             lower=float(found.on_the_scale(shown.lower)),
             upper=float(found.on_the_scale(shown.upper)),
             level=level_text(found.level),
-            by=Message(", corrected by labels of {rows} rows", rows=found.labels)
+            by=Message(", corrected by labels of {rows} rows", rows=grouped(found.labels))
             if found.corrected
             else "",
         )
@@ -82,9 +82,9 @@ def _difference(found: RunComparison) -> Iterator[str]:
         yield Message("uncorrected {value:+.3f}", value=found.difference.estimate.value)
     if found.outcome is ComparisonOutcome.CANNOT_TELL and found.difference.smallest is not None:
         yield plural(
-            "the smallest difference that {count} row would show in 80% of comparisons is "
+            "the smallest difference that {count:,} row would show in 80% of comparisons is "
             "{smallest:.3f}",
-            "the smallest difference that {count} rows would show in 80% of comparisons is "
+            "the smallest difference that {count:,} rows would show in 80% of comparisons is "
             "{smallest:.3f}",
             found.rows,
             smallest=found.difference.smallest,
@@ -119,7 +119,7 @@ def _slices(found: RunComparison) -> Iterator[str]:
             value=float(one.shown.value),
             lower=float(one.on_the_scale(one.shown.lower)),
             upper=float(one.on_the_scale(one.shown.upper)),
-            by=Message(", corrected by labels of {rows} rows", rows=one.labels)
+            by=Message(", corrected by labels of {rows} rows", rows=grouped(one.labels))
             if one.corrected
             else "",
             pooled=Message(
@@ -142,15 +142,15 @@ def _nothing_shared(one: RunComparison) -> Message:
     before, now = one.pairing.rows
     if not before:
         return plural(
-            "{slice}: cannot tell: only the second run has it ({count} row)",
-            "{slice}: cannot tell: only the second run has it ({count} rows)",
+            "{slice}: cannot tell: only the second run has it ({count:,} row)",
+            "{slice}: cannot tell: only the second run has it ({count:,} rows)",
             now,
             slice=one.slice,
         )
     if not now:
         return plural(
-            "{slice}: cannot tell: only the first run has it ({count} row)",
-            "{slice}: cannot tell: only the first run has it ({count} rows)",
+            "{slice}: cannot tell: only the first run has it ({count:,} row)",
+            "{slice}: cannot tell: only the first run has it ({count:,} rows)",
             before,
             slice=one.slice,
         )
@@ -165,8 +165,8 @@ def _slice_outcome(outcome: ComparisonOutcome) -> Message:
 
 def _no_difference(found: RunComparison, value: float) -> Message:
     return plural(
-        "{name}: no difference: {of} {value:.3f}, the same on the {count} row that both judged",
-        "{name}: no difference: {of} {value:.3f}, the same on all {count} rows that both judged",
+        "{name}: no difference: {of} {value:.3f}, the same on the {count:,} row that both judged",
+        "{name}: no difference: {of} {value:.3f}, the same on all {count:,} rows that both judged",
         found.rows,
         name=found.name,
         of=_measure(found),

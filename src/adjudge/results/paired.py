@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from adjudge.domain.pairing import Pairing, Way
 from adjudge.messages import Message, join
+from adjudge.results.counts import grouped
 
 _WAYS: Mapping[Way, Message] = {
     "id": Message("by id"),
@@ -19,13 +20,14 @@ def pairing_message(found: Pairing) -> Message:
     """ "240 of 300 rows paired, by id; 60 before and 60 now have no counterpart": the first run is
     before, the second one now.
     """
-    (before, now), (first, second) = found.rows, found.alone
+    (before, now), (first, second) = map(grouped, found.rows), map(grouped, found.alone)
+    paired = grouped(found.paired)
     said = (
-        Message("{paired} of {now} rows paired", paired=found.paired, now=now)
+        Message("{paired} of {now} rows paired", paired=paired, now=now)
         if before == now
         else Message(
             "{paired} rows paired of {before} before and {now} now",
-            paired=found.paired,
+            paired=paired,
             before=before,
             now=now,
         )
@@ -34,23 +36,25 @@ def pairing_message(found: Pairing) -> Message:
         said = join(", ", (said, _WAYS[next(iter(found.ways))]))
     elif found.ways:
         each = (
-            Message("{count} {way}", count=count, way=_WAYS[way])
+            Message("{count} {way}", count=grouped(count), way=_WAYS[way])
             for way, count in found.ways.items()
         )
         said = Message("{said} ({ways})", said=said, ways=join(", ", each))
     more = []
-    if first or second:
+    if any(found.alone):
         more.append(
             Message(
                 "{first} before and {second} now have no counterpart", first=first, second=second
             )
         )
     if found.shared:
-        more.append(Message("{shared} rows share their id with others", shared=found.shared))
+        shared = grouped(found.shared)
+        more.append(Message("{shared} rows share their id with others", shared=shared))
     if found.other_questions:
         more.append(
             Message(
-                "{pairs} pairs have another question in either run", pairs=found.other_questions
+                "{pairs} pairs have another question in either run",
+                pairs=grouped(found.other_questions),
             )
         )
     return join("; ", (said, *more))

@@ -490,19 +490,19 @@ def _notes(
         yield found.estimate.reason
     if series.missing:
         yield Message(
-            "{missing} of {rows} rows have no number in one of the runs",
+            "{missing:,} of {rows:,} rows have no number in one of the runs",
             missing=series.missing,
             rows=series.missing + series.scores.rows,
         )
     if pairing.shared:
         yield Message(
-            "{shared} rows share their id with others: those of one id were paired in their "
+            "{shared:,} rows share their id with others: those of one id were paired in their "
             "order, and count as one",
             shared=pairing.shared,
         )
     if pairing.other_questions:
         yield Message(
-            "{other_questions} of {paired} pairs have another question in either run: are "
+            "{other_questions:,} of {paired:,} pairs have another question in either run: are "
             "these the same rows?",
             other_questions=pairing.other_questions,
             paired=pairing.paired,

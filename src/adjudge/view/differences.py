@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adjudge.messages import Message, join, plural
-from adjudge.results.counts import count_judgments
+from adjudge.results.counts import count_judgments, grouped
 from adjudge.results.numbers import figure
 from adjudge.runs.diff import Change, JudgedRow, RunDiff
 from adjudge.trust.contestants import system_at
@@ -43,9 +43,9 @@ def difference_line(found: RunDiff, runs: tuple[str, str]) -> Message:
         "{second} only in {two}",
         settings=plural("{count} setting", "{count} settings", len(found.settings)),
         judgments=count_judgments(found.changed),
-        compared=found.compared,
-        first=found.alone(0),
-        second=found.alone(1),
+        compared=grouped(found.compared),
+        first=grouped(found.alone(0)),
+        second=grouped(found.alone(1)),
         one=runs[0],
         two=runs[1],
     )

@@ -212,7 +212,7 @@ def templates(language: str) -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"visible": visible, "grouped": grouped}
+    made.filters |= {"visible": lambda text: visible(str(say(text))), "grouped": grouped}
     made.globals.update(
         _=Message,
         plural=plural,

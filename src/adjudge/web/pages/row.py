@@ -162,8 +162,8 @@ def row_data(
         "status": found.status,
         "score": found.score,
         "verdict": found.verdict,
-        "explanation": _begins(found.explanation),
-        "reason": _begins(found.reason),
+        "explanation": begins(found.explanation),
+        "reason": begins(found.reason),
         "fields": _fields(found, whole=whole),
         "more": {
             name: value
@@ -199,7 +199,7 @@ def _votes(
 def _fields(found: JudgmentRecord, *, whole: bool) -> list[JsonDict]:
     """What was judged, and what was shown beside it: what explanations quote is marked."""
     votes, is_agent = found.votes or (), isinstance(found.detail, AgentDetail)
-    explanations = [_begins(found.explanation), *(_begins(one.explanation) for one in votes)]
+    explanations = [begins(found.explanation), *(begins(one.explanation) for one in votes)]
     quotes = set(islice(quoted_in(explanations), _MOST_QUOTES))
     return [
         one
@@ -344,7 +344,7 @@ def _vote(
 ) -> JsonDict:
     text = vote.text or ""
     return {
-        **{name: _begins(getattr(vote, name)) for name in _OF_A_VOTE},
+        **{name: begins(getattr(vote, name)) for name in _OF_A_VOTE},
         "said": _named(vote.option, systems),
         "sample": vote.sample,
         "order": None if vote.order is None else list(vote.order),
@@ -364,7 +364,7 @@ def _vote(
 def _named(option: str | None, systems: Sequence[str]) -> str | None:
     """What a vote says; of compared responses, the name of the better one and not its place."""
     if option is None or not systems or not option.isdecimal():
-        return _begins(option)
+        return begins(option)
     return systems[int(option)] if int(option) < len(systems) else option
 
 
@@ -375,9 +375,11 @@ def _shown_order(order: Sequence[int] | None, systems: Sequence[str]) -> list[st
     return [systems[place] for place in order]
 
 
-def _begins(value: str | None) -> str | None:
-    """What models wrote beside a verdict is never this long, unless somebody made the run."""
-    return value if value is None else value[:LONGEST]
+def begins(value: str | None) -> str | None:
+    """What models wrote beside a verdict is never this long, unless somebody made the run; what we
+    wrote stays a message.
+    """
+    return value if value is None or len(value) <= LONGEST else value[:LONGEST]
 
 
 def _prompt(prompt: ShownPrompt, *, whole: bool) -> JsonDict:

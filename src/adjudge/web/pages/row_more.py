@@ -20,7 +20,7 @@ from adjudge.ledger.browse import judges_in, row_of_id
 from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
-from adjudge.web.pages.row import row_record
+from adjudge.web.pages.row import begins, row_record
 from adjudge.web.playground.writing import Part, word_difference
 from adjudge.web.site import site_of
 
@@ -105,7 +105,7 @@ def outcome_of(record: JudgmentRecord) -> JsonDict:
         "status": record.status,
         "verdict": record.verdict,
         "score": record.score,
-        "explanation": record.explanation[:_LONGEST] if record.explanation else "",
+        "explanation": begins(record.explanation) or "",
     }
 
 

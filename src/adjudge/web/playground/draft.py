@@ -52,6 +52,14 @@ class OptionDraft(NamedTuple):
     description: str = ""
 
 
+def check_row_count(count: int) -> None:
+    if count > MOST_ROWS:
+        raise SetupError(
+            "a test case has at most {most_rows} instances: make a data file of them, and a run",
+            most_rows=MOST_ROWS,
+        )
+
+
 @dataclass(frozen=True)
 class TextsDraft:
     """Texts by field: an example, or an instance."""
@@ -174,6 +182,7 @@ class Draft:
         many: Mapping[str, list[str]],
     ) -> Draft:
         count = whole(found.get("responses", ""))
+        check_row_count(len(groups["row"]))
         return cls(
             kind="pairwise" if found.get("kind") == "pairwise" else "direct",
             judged=found.get("judged", "").strip() or "response",
@@ -187,7 +196,7 @@ class Draft:
                 for one in groups["option"]
             ),
             examples=tuple(_texts(one, "option", "why") for one in groups["example"]),
-            rows=tuple(_texts(one, "expected", "note") for one in groups["row"][:MOST_ROWS]),
+            rows=tuple(_texts(one, "expected", "note") for one in groups["row"]),
             columns=tuple(dict.fromkeys(filter(None, map(str.strip, many["column"])))),
             models=tuple(dict.fromkeys(filter(None, many["model"]))),
             beside=tuple(many["beside"]),
@@ -212,6 +221,7 @@ class Draft:
     def of_case(cls, case: TestCase, name: str = "", version: str = "") -> Draft:
         """The form of a test case."""
         criteria, one = case.criteria, case.settings
+        check_row_count(len(case.rows))
         context, several = (
             criteria.context_fields,
             [len(v) for row in case.rows for v in row.fields.values() if not isinstance(v, str)],

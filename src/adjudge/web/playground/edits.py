@@ -11,7 +11,7 @@ from adjudge.catalog.entry import CatalogEntry
 from adjudge.errors import SetupError
 from adjudge.runs.case_file import MANY_BESIDE, MOST_BESIDE, dumped
 from adjudge.web.forms import whole
-from adjudge.web.playground.draft import MOST_ROWS, Draft, OptionDraft, TextsDraft
+from adjudge.web.playground.draft import Draft, OptionDraft, TextsDraft, check_row_count
 
 T = TypeVar("T")
 _MOST_RESPONSES = 10
@@ -42,11 +42,7 @@ def with_instances(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
 
 
 def with_rows(draft: Draft, rows: Sequence[TextsDraft]) -> Draft:
-    if len(draft.rows) + len(rows) > MOST_ROWS:
-        raise SetupError(
-            "a test case has at most {most_rows} instances: make a data file of them, and a run",
-            most_rows=MOST_ROWS,
-        )
+    check_row_count(len(draft.rows) + len(rows))
     return replace(draft, rows=(*draft.rows, *rows))
 
 

@@ -69,7 +69,13 @@ class CaseStore:
 
     def read(self, name: str, version: int | None = None) -> tuple[TestCase, int]:
         """A version, by default the newest, and its number."""
-        number, text = self._text(name, version)
+        number, path = self._version(name, version)
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            raise SetupError(
+                "{name} of test case {name2!r} is not UTF-8 text", name=path.name, name2=name
+            ) from error
         return parse_case(text, f"{FOLDER}/{name}/v{number}.yaml"), number
 
     def save(self, name: str, case: TestCase, base: int | None) -> int:
@@ -104,10 +110,13 @@ class CaseStore:
 
     def difference(self, name: str, one: int, other: int) -> list[str]:
         """What changed from one version to another, as lines of a unified diff without its head."""
-        before, after = (self._text(name, number)[1].splitlines() for number in (one, other))
+        before, after = (
+            self._version(name, number)[1].read_text("utf-8", "replace").splitlines()
+            for number in (one, other)
+        )
         return list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
 
-    def _text(self, name: str, version: int | None) -> tuple[int, str]:
+    def _version(self, name: str, version: int | None) -> tuple[int, Path]:
         files = dict(self._files(self._find(name)))
         if version is not None and version not in files:
             raise SetupError(
@@ -125,7 +134,7 @@ class CaseStore:
                 name2=name,
                 most=_LARGEST // 1_000_000,
             )
-        return number, path.read_text(encoding="utf-8")
+        return number, path
 
     def _find(self, name: str) -> Path:
         folder = dict(self._folders()).get(name)
