@@ -39,7 +39,7 @@ def _shown(place: RunPlace, language: str) -> JsonDict:
     found = _document(place, language)
     if found is None:
         return {"document": None}
-    parts = [
+    parts: list[JsonDict] = [
         {
             "title": one.title,
             "lines": list(one.lines),
