@@ -234,6 +234,14 @@ def test_at_twice_the_size_nothing_leaves_the_page(
     page.context.close()
 
 
+def test_the_list_of_runs_fits_a_narrow_window(
+    browser: Browser, server: Server, troubles: list[str]
+) -> None:
+    page = opened(browser, server, troubles, "/", width=1100)
+    assert page.evaluate(HIDDEN_SIDEWAYS) == []
+    page.context.close()
+
+
 def test_empty_folder_and_dialogs_are_read_by_all(
     browser: Browser, troubles: list[str], tmp_path: Path
 ) -> None:
