@@ -197,11 +197,11 @@ def test_over_time_by_slice_and_how_it_went(page: Page, server: Server) -> None:
     slices = [number(each) for each in by["slices"]]
     assert [one for one in ranges(page, "section") if one in slices] == slices
     course = "section:has(h3:text-is('How the run went'))"
-    assert [(int(row[1]), int(row[3])) for row in cells(page, course)] == [
-        (one["votes"], one["tokens"]) for one in data["course"]
+    assert [(row[1], row[3]) for row in cells(page, course)] == [
+        (f"{one['votes']:,}", f"{one['tokens']:,}") for one in data["course"]
     ]
     spent = told(page, f"{course} figure:has-text('Tokens')")
-    assert [int(one.rpartition(" ")[2]) for one in spent] == [
+    assert [int(one.rpartition(" ")[2].replace(",", "")) for one in spent] == [
         one["tokens"] for one in data["course"]
     ]
 
