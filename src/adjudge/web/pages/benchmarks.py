@@ -29,13 +29,12 @@ from adjudge.trust.benchmark import (
 from adjudge.view.benchmark import EXPLAINED, against_best, beside, ceiling_of, title_of
 from adjudge.view.published import beside_set, title_of_set
 from adjudge.web.library import RunPlace
+from adjudge.web.pages.row import begins
 from adjudge.web.site import Site, site_of
 
 GROUPS = ("question", "model", "criteria")
 _SHOWN = 200
 """Disagreements on one page; all of them are counted."""
-_LONGEST = 2000
-"""Characters of an explanation."""
 Line = JsonDict
 
 
@@ -117,7 +116,7 @@ def show(request: Request) -> Response:
 
 def _row(one: Disagreement) -> Line:
     answers = {who: str(what) for who, what in one.answers.items()}
-    return {**one.to_dict(), "labels": answers, "explanation": one.explanation[:_LONGEST]}
+    return {**one.to_dict(), "labels": answers, "explanation": begins(one.explanation)}
 
 
 def _is_benchmark(site: Site, place: RunPlace) -> bool:
