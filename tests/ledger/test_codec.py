@@ -146,7 +146,7 @@ def test_a_key_that_is_missing_is_damage() -> None:
 
 
 def test_a_vote_without_its_time_is_damage() -> None:
-    with pytest.raises(sqlite3.DatabaseError, match="vote None .* at must be a number, not None"):
+    with pytest.raises(sqlite3.DatabaseError, match="at must be a number, not None"):
         vote_of([None] * len(rows.COLUMNS["votes"]))
 
 
