@@ -8,10 +8,12 @@ import json
 import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from adjudge.reading.project_files import project_files
 from support.asking import marked
 from support.commands import adjudge
 from support.fake_provider import KEY, FakeProvider
@@ -295,6 +297,21 @@ def test_the_nearest_file_counts_and_a_pyproject_without_our_table_does_not(
     assert (
         f"configuration: {below / 'adjudge.toml'} (it says nothing)" in run(below, "doctor").stdout
     )
+
+
+def test_a_folder_that_is_gone_or_cannot_be_looked_into_says_nothing(tmp_path: Path) -> None:
+    assert not [*project_files(tmp_path / ("long" * 100))]  # nobody may look for a file there
+    code = "import os; os.rmdir(os.getcwd()); from adjudge.cli.main import main; main()"
+    words = [sys.executable, "-c", code, "--help"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_toml_that_is_too_deep_is_named(tmp_path: Path) -> None:
+    (tmp_path / "adjudge.toml").write_text("language = " + "[" * 5000)
+    done = run(tmp_path, "check", "abc", "--contains", "a")
+    assert done.returncode == 1
+    assert done.stderr == (f"adjudge: {tmp_path / 'adjudge.toml'}, line 1: is nested too deep\n")
 
 
 def test_the_doctor_says_when_there_is_no_configuration(tmp_path: Path) -> None:

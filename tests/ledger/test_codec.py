@@ -23,6 +23,7 @@ from adjudge import (
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.record import OtherDetail, PairwiseDetail, SystemResult
 from adjudge.domain.results import PositionalBias, Result
+from adjudge.ledger import rows
 from adjudge.ledger.codec import (
     KINDS,
     exported_judgment,
@@ -142,6 +143,11 @@ def test_a_key_that_is_missing_is_damage() -> None:
     )
     with pytest.raises(sqlite3.DatabaseError, match="feedback is missing"):
         judgment_of(row)
+
+
+def test_a_vote_without_its_time_is_damage() -> None:
+    with pytest.raises(sqlite3.DatabaseError, match="at must be a number, not None"):
+        vote_of([None] * len(rows.COLUMNS["votes"]))
 
 
 def test_a_kind_that_is_not_ours_keeps_what_it_says() -> None:

@@ -350,6 +350,7 @@ def test_a_run_that_is_under_way_is_not_recovered_under_its_feet(tmp_path: Path)
 def test_runs_are_found_below_a_folder(tmp_path: Path) -> None:
     made(tmp_path / "one", ["a"])
     made(tmp_path / "deeper" / "two", ["a"])
+    (tmp_path / "circle").symlink_to("circle")
     assert find_runs(tmp_path) == [tmp_path / "one", tmp_path / "deeper" / "two"]
     assert find_runs(tmp_path / "nowhere") == []
 

@@ -104,6 +104,24 @@ def test_rows_that_are_drawn_for_long_hold_up_nobody_in_another_run(
         assert slow.result().next()
 
 
+def test_a_session_is_served_while_one_of_another_run_takes_its_room(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(root / "dates", root / "other")
+    place, other = Library(root).scan()
+    sessions, ann = LabelSessions(), Annotator("ann")
+    first = sessions.work(place, None, ann)
+
+    def look_while_another_begins(*_: object) -> bool:
+        with ThreadPoolExecutor(1) as beside:
+            assert beside.submit(sessions.work, other, None, ann).result().next()
+        return False
+
+    monkeypatch.setattr(label_sessions, "_MOST", 1)
+    monkeypatch.setattr(label_sessions, "_is_over", look_while_another_begins)
+    assert sessions.work(place, None, ann) is first
+
+
 def test_a_row_that_another_tab_labelled_is_not_labelled_by_mistake(page: Page, root: Path) -> None:
     address = desk(page)
     row = str(next_row(page, address)["identity"])

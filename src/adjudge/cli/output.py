@@ -52,13 +52,13 @@ def output_of(words: Sequence[str]) -> Output:
 
 
 def _language_of_project() -> str | None:
-    if next(project_files(Path.cwd()), None) is None:
-        return None
-    from adjudge.runs.project import find_project  # not loaded by those who have no project
-
     try:
+        if next(project_files(Path.cwd()), None) is None:
+            return None
+        from adjudge.runs.project import find_project  # not loaded by those who have no project
+
         return find_project().language
-    except AdjudgeError:
+    except (AdjudgeError, OSError):  # the folder itself may have been deleted
         return None  # the command that uses the file says what is wrong with it
 
 

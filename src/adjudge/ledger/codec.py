@@ -94,9 +94,12 @@ _BATCH_TOKENS = ("batch_prompt_tokens", "batch_completion_tokens")
 
 
 @light_dataclass(frozen=True)
-class _InBatch:
-    """Tokens that went through a provider's batches: of prompts, and of replies."""
+class _KeptVote:
+    """What is not as in the record: the time, which every vote has, and the tokens that went
+    through a provider's batches, of prompts and of replies.
+    """
 
+    at: float
     in_batch: tuple[int, int] | None = None
 
 
@@ -309,7 +312,7 @@ def vote_of(row: Sequence[object]) -> VoteRecord:
 
 
 def _vote(found: JsonObject) -> VoteRecord:
-    batch = zip(_BATCH_TOKENS, read_as(_InBatch, found).in_batch or (), strict=False)
+    batch = zip(_BATCH_TOKENS, read_as(_KeptVote, found).in_batch or (), strict=False)
     usage = read_as(Usage, {**found, **dict(batch)})
     return read_as(VoteRecord, {**_ABSENT_OF_VOTE, **found}, usage=usage)
 

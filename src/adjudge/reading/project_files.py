@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,7 @@ def project_files(folder: Path) -> Iterator[Path]:
     """The files from ``folder`` up the tree that say something, the nearest first."""
     for above in (folder, *folder.parents):
         for path in (above / FILE, above / PYPROJECT):
-            if path.exists() and (path.name == FILE or _has_table(path)):
+            if os.access(path, os.F_OK) and (path.name == FILE or _has_table(path)):
                 yield path
 
 

@@ -31,6 +31,8 @@ def load_toml(content: str, place: Place, table: Sequence[str] = ()) -> Place | 
         raise replace(place, line=int(line[1]) if line else 1).wrong(
             "is not TOML: {said}", said=_AT_LINE.sub("", str(error)).strip()
         ) from None
+    except RecursionError:
+        raise replace(place, line=1).wrong("is nested too deep") from None
     lines = _lines(content)
     for name in table:
         if not isinstance(found, Mapping) or name not in found:

@@ -344,10 +344,10 @@ def find_runs(parent: str | Path) -> list[Path]:
 
 
 def _inside(folder: Path) -> list[Path]:
-    """The folders in a folder; none where it is none, or was deleted just now."""
+    """What may be looked into in a folder; nothing where it is none, or was deleted just now."""
     try:
         with os.scandir(folder) as found:
-            return [Path(one.path) for one in found if one.is_dir()]
+            return [Path(one.path) for one in found if os.access(one.path, os.X_OK)]
     except OSError:
         return []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Hashable
 from functools import partial
+from typing import Any
 
 from adjudge.errors import AdjudgeError
 from adjudge.labels.people import People
@@ -47,12 +48,12 @@ class LabelSessions:
         """The session, begun where there is none."""
         with self.lock(place):
             key = (place.id, criteria, who)
-            if key not in self._open or _is_over(self._open[key], place, who):
-                if len(self._open) >= _MOST:
-                    self._open.pop(next(iter(self._open)))
+            work = self._open.get(key)
+            if work is None or _is_over(work, place, who):
                 draw = partial(self._draw, place)
-                self._open[key] = labelling(place.folder, who, criteria, draw)
-            return self._open[key]
+                work = self._open[key] = labelling(place.folder, who, criteria, draw)
+                _leave_latest(self._open)
+            return work
 
     def _draw(
         self, place: RunPlace, store: LabelStore, judged: JudgedScale, who: Annotator
@@ -61,11 +62,12 @@ class LabelSessions:
             return draw_rows(store, judged, who)
         key = (place.id, judged.name, who.queue, who.count, who.by)
         version = file_version(place.folder / FILE)
-        if self._drawn.get(key, (None,))[0] != version:
-            if len(self._drawn) >= _MOST:
-                self._drawn.pop(next(iter(self._drawn)))
-            self._drawn[key] = version, draw_rows(store, judged, who)
-        return self._drawn[key][1]
+        known, rows = self._drawn.get(key, (None, None))
+        if rows is None or known != version:
+            rows = draw_rows(store, judged, who)
+            self._drawn[key] = version, rows
+            _leave_latest(self._drawn)
+        return rows
 
     def is_open(self, place: RunPlace, criteria: str | None, who: Annotator) -> bool:
         """Whether its rows are drawn already."""
@@ -96,6 +98,12 @@ class LabelSessions:
     def has_seen(self, place: RunPlace, row: int) -> bool:
         """Whether it was, since the server started."""
         return row in self._seen.get(place.id, ())
+
+
+def _leave_latest(kept: dict[Any, Any]) -> None:
+    """Sessions of other runs, which have other locks, may make room at the same time."""
+    for key in [*kept][:-_MOST]:
+        kept.pop(key, None)
 
 
 def _is_over(work: Labelling, place: RunPlace, who: Annotator) -> bool:

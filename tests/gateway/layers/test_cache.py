@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -327,6 +328,15 @@ def test_no_key_is_in_a_recording(provider: FakeProvider, path: Path) -> None:
         "latency",
     }
     assert "MARKED" not in path.read_text()
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="nothing is closed to root")
+def test_a_recording_in_a_folder_that_is_closed_goes_on(path: Path) -> None:
+    path.touch()
+    path.parent.chmod(0o500)
+    JsonlCache(path).put("m", a_request("one"), said("да"))
+    path.parent.chmod(0o700)
+    assert len(read_replies(path)) == 1
 
 
 def test_who_opens_a_recording_takes_no_line_that_is_being_written_for_a_cut_one(

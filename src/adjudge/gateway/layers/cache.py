@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Protocol, Required, TypedDict, runtime_checkable
 
@@ -123,7 +124,11 @@ class JsonlCache:
 
 
 def _turn(path: Path) -> AbstractContextManager[bool]:
-    """Between processes that record into one file: what one is writing another takes for cut."""
+    """Between processes that record into one file: what one is writing another takes for cut. A
+    folder that is closed to us has no room for it.
+    """
+    if not os.access(path.parent, os.W_OK):
+        return nullcontext(True)
     return locked(path.with_name(f".{path.name}.turn"), stays=False)
 
 
