@@ -237,7 +237,7 @@ def test_at_twice_the_size_nothing_leaves_the_page(
 def test_the_list_of_runs_fits_a_narrow_window(
     browser: Browser, server: Server, troubles: list[str]
 ) -> None:
-    page = opened(browser, server, troubles, "/", width=1100)
+    page = opened(browser, server, troubles, "/", width=1000, language="ru")
     assert page.evaluate(HIDDEN_SIDEWAYS) == []
     page.context.close()
 

@@ -235,10 +235,10 @@ def test_an_address_of_an_earlier_server_says_what_to_do_in_the_readers_language
     earlier = f"/{'0' * 32}/"
     english = page.ask(earlier, accept="text/html")
     assert english.status == 403
-    assert "<h1>This address leads nowhere any more</h1>" in english.text
+    assert "<h1>This address does not open the page</h1>" in english.text
     assert "adjudge view" in english.text
     russian = page.ask(earlier, accept="text/html", cookie="adjudge_language=ru")
-    assert "<h1>Этот адрес больше никуда не ведёт</h1>" in russian.text
+    assert "<h1>Этот адрес не открывает страницу</h1>" in russian.text
 
 
 def test_the_page_starts_where_there_are_no_runs_yet(tmp_path: Path) -> None:

@@ -117,6 +117,7 @@ def test_trust_shows_the_corrected_number_and_the_label_plan(page: Page) -> None
     assert "corrected by" in calibration["sentence"]
     assert any(line.startswith("A width of 0.1 is out of reach") for line in calibration["lines"])
     assert found["conflict_count"] == 1
+    assert found["conflicts"][0]["begins"].startswith("row ")
     assert "corrected by" in page.get(f"{page.run('one')}/trust").text
 
 

@@ -20,6 +20,8 @@ _FIELDS: Mapping[str, Message] = {
     "contexts": Message("fragments"),
     "response": Message("answer"),
     "text": Message("text"),
+    "system": Message("system prompt"),
+    "reference": Message("reference answer"),
 }
 _RULES: Mapping[str, Message] = {
     "mean": Message("weighted mean"),

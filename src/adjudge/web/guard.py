@@ -233,7 +233,7 @@ def _stray(scope: Scope, headers: Headers) -> Response:
         return PlainTextResponse(said, 403)
     language = "ru" if "ru" in _cookies(headers, LANGUAGE_COOKIE) else "en"
     texts = {
-        "title": Message("This address leads nowhere any more"),
+        "title": Message("This address does not open the page"),
         "said": Message("To get in, open the address that adjudge view printed, with its token."),
         "hint": Message(
             "The page was started again, or this browser was never let in. Where it was ended, "

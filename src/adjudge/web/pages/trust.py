@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import cast
 
@@ -15,7 +15,9 @@ from starlette.routing import Route
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.labels.criteria_notes import notes_in
 from adjudge.labels.store import Conflict, LabelStore
+from adjudge.ledger.records import records
 from adjudge.results.trusted import trust_sentence
+from adjudge.runs.folder import reading
 from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.estimate import Estimate
 from adjudge.trust.agreement import AgreementReport
@@ -36,6 +38,9 @@ from adjudge.web.people import reliability_of
 from adjudge.web.site import site_of
 
 _LOOKS = 10
+_SHOWN = 100
+"""Rows on which annotators differ that are named."""
+_BEGINNING = 200
 _LOWER_IS_BETTER = ("Brier", "ECE", "ECE by chance")
 
 
@@ -56,7 +61,7 @@ def _report(place: RunPlace) -> JsonDict:
     found = calibrate_run(place.folder, settings=settings)
     return {
         "calibrations": [_data(one, place) for one in found],
-        "conflicts": [_conflict(one) for one in conflicts[:100]],
+        "conflicts": _conflicts(place, conflicts[:_SHOWN]),
         "conflict_count": len(conflicts),
         "conflicts_by": Counter(one.criteria for one in conflicts if one.is_open),
         "annotators": [asdict(one) for one in annotator_figures(place)],
@@ -64,9 +69,30 @@ def _report(place: RunPlace) -> JsonDict:
     }
 
 
-def _conflict(one: Conflict) -> JsonDict:
-    answers = {each.annotator: str(each.answer) for each in one.labels}
-    return {"criteria": one.criteria, "id": one.labels[0].id or one.row, "said": answers}
+def _conflicts(place: RunPlace, conflicts: Sequence[Conflict]) -> list[JsonDict]:
+    begins = _beginnings(place, {one.row for one in conflicts})
+    return [
+        {
+            "criteria": one.criteria,
+            "id": one.labels[0].id,
+            "begins": begins.get(one.row, one.row),
+            "said": {each.annotator: str(each.answer) for each in one.labels},
+        }
+        for one in conflicts
+    ]
+
+
+def _beginnings(place: RunPlace, wanted: set[str]) -> dict[str, str]:
+    """How the texts of rows begin, which labels know by a hash."""
+    found: dict[str, str] = {}
+    with reading(place.folder) as connection:
+        judged = records(connection, trajectory=False)
+        while len(found) < len(wanted) and (one := next(judged, None)):
+            if (row := one.identity) in wanted:
+                value = one.fields.get("response") or next(iter(one.fields.values()))
+                text = value if isinstance(value, str) else " · ".join(value)
+                found[row] = text[:_BEGINNING]
+    return found
 
 
 def _data(one: Calibration, place: RunPlace) -> JsonDict:
