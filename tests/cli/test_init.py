@@ -72,9 +72,10 @@ def test_the_language_goes_into_no_file_of_the_project(tmp_path: Path) -> None:
     assert 'добавьте туда language = "ru"' in done.stdout
     assert not (tmp_path / "evals" / "adjudge.toml").exists()  # it would hide the model
     environment = {**os.environ, "LC_ALL": "", "LANG": "ru_RU.UTF-8"}
-    english = adjudge("init", "examples", cwd=tmp_path, environment=environment)
-    assert "записан examples/eval.yaml" in english.stdout
-    assert "adjudge.toml" not in english.stdout
+    for kind, written in (("examples", "examples/eval.yaml"), ("rag", "eval.yaml")):
+        by_lang = adjudge("init", kind, cwd=tmp_path, environment=environment)
+        assert f"записан {written}" in by_lang.stdout
+        assert "adjudge.toml" not in by_lang.stdout and "pyproject.toml" not in by_lang.stdout
 
 
 def test_each_kind_has_the_same_files_in_both_languages(tmp_path: Path) -> None:

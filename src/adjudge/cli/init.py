@@ -69,8 +69,7 @@ def init(kind: str, folder: Path, force: bool) -> int:
     """
     for path, content in starters(kind, language()):
         echo(_write(folder / path, content, force=force))
-    # the examples are English, whatever LANG says: only who asks for it has them judged in another
-    chosen = typed_language() if kind == _EXAMPLES else language()
+    chosen = typed_language()  # LANG never decides in which language a model is asked
     if chosen and chosen != "en":
         echo(_keep_language(folder, chosen))
     click.echo()
