@@ -73,6 +73,7 @@ def test_the_next_row_is_there_while_the_answer_is_on_its_way(browser: Browser, 
         first = answer(page)
         page.locator("#note").fill("second thoughts")
         page.locator("#note").blur()
+        page.wait_for_timeout(GLANCE)
         second = page.locator("#now h2").inner_text().removeprefix("Row r")
         page.keyboard.press("1" if option_of(second) == "PASS" else "2")
         page.keyboard.press("1")

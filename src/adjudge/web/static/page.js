@@ -191,7 +191,11 @@ document.addEventListener("pointerup", () => {
   if (drawn?.style.width) localStorage.setItem("list", drawn.style.width);
 });
 
+// Who went into the row before its answer came stays in the row.
+let wasInRow = false;
+document.addEventListener("htmx:before:swap", () => { wasInRow = document.activeElement.closest("#row") !== null; });
 document.addEventListener("htmx:after:swap", () => {
+  if (wasInRow && document.activeElement === document.body) document.querySelector("#row")?.focus({ preventScroll: true });
   drawTexts();
   fetchAhead();
   isStepping = false;
