@@ -9,8 +9,8 @@ import pytest
 from babel.messages.pofile import read_po
 
 import adjudge
+from adjudge.gateway.prices import dollars
 from adjudge.messages import Message, render
-from adjudge.results.cost import dollars
 from adjudge.results.numbers import level_text, percent_range
 from adjudge.stats.intervals import Interval
 

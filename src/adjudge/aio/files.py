@@ -110,7 +110,7 @@ else:
 
 
 def write_new(path: Path, text: str, otherwise: str) -> None:
-    """A file that is not there yet: none is ever overwritten, and none read before it is whole.
+    """A file that is not there yet: none is ever overwritten, and nobody reads a part of it.
     ``otherwise``: what to do where it is.
     """
     try:

@@ -34,10 +34,11 @@ from adjudge.errors import RunError
 from adjudge.exporters.export import ENDINGS, FORMATS, export, export_format
 from adjudge.exporters.files import STDOUT
 from adjudge.gateway.open import user_cache
+from adjudge.gateway.prices import dollars
 from adjudge.ledger.batches import Batch
 from adjudge.messages import Message
 from adjudge.reading.objects import ObjectFile
-from adjudge.results.cost import cost_message, cost_of, dollars
+from adjudge.results.cost import cost_message, cost_of
 from adjudge.results.counts import (
     count_calls,
     count_judgments,

@@ -13,9 +13,8 @@ import click
 
 from adjudge.domain.results import Result, Status
 from adjudge.gateway.layers.account import Account, Spent
-from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.prices import PriceTable, dollars
 from adjudge.messages import Message, render
-from adjudge.results.cost import dollars
 from adjudge.results.counts import count_votes
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from adjudge.gateway.prices import dollars
 from adjudge.messages import Message, render
-from adjudge.results.cost import dollars
 from adjudge.results.gate import GateResult
 from adjudge.results.paired_gate import against_baseline, paired_gates
 from adjudge.results.report import Report

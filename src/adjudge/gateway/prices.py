@@ -19,6 +19,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.errors import SetupError
 from adjudge.lazy import lazy_pattern
+from adjudge.messages import Message
 
 _MILLION = 1_000_000
 TARGET = "target/"
@@ -125,6 +126,11 @@ class PriceTable:
         """What ``usage`` comes to, or None where the price is not known."""
         price = self.of(model)
         return price.cost(usage) if price else None
+
+
+def dollars(usd: float) -> str:
+    """An amount as people read it."""
+    return Message("${usd:.4f}", usd=usd) if usd else "$0"
 
 
 def is_own_server(name: str) -> bool:

@@ -8,7 +8,7 @@ from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
-from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.prices import PriceTable, dollars
 from adjudge.messages import Message
 
 
@@ -31,11 +31,6 @@ def cost_of(used: Mapping[str, Usage], prices: PriceTable) -> Cost:
     unknown = tuple(model for model, cost in costs.items() if cost is None)
     known = [cost for cost in costs.values() if cost is not None]
     return Cost(sum(known) if known or not unknown else None, unknown)
-
-
-def dollars(usd: float) -> str:
-    """An amount as people read it."""
-    return Message("${usd:.4f}", usd=usd) if usd else "$0"
 
 
 def cost_message(used: Mapping[str, Usage], prices: PriceTable) -> Message:

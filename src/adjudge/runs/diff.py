@@ -141,6 +141,10 @@ class RunDiff:
         )
         return [line for (line,) in self._table.execute(both)]
 
+    def judges(self) -> set[str]:
+        """Those whose judgments both runs have."""
+        return {json.loads(line)[0] for line in self.lines()}
+
     def pairing(self, line: str) -> Pairing:
         """How the rows of one judge and criteria were paired."""
         rows = [self._count(f"side = {side} AND line = ?", line) for side in (0, 1)]

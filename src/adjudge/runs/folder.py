@@ -67,7 +67,7 @@ _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
 
 
 class NoSuchRun(RunError):
-    """There is no run, or none of that name."""
+    """The run that was asked for does not exist."""
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import SetupError
+from adjudge.gateway.prices import dollars
 from adjudge.messages import Message
 from adjudge.runs.folder import RunInfo, run_info
 from adjudge.stats.planning import (
@@ -74,7 +75,7 @@ class Plan:
             made.append(
                 Message(
                     "The judge costs about {usd} for that.",
-                    usd=Message("${usd:.4f}", usd=self.usd) if self.usd else "$0",
+                    usd=dollars(self.usd or 0.0),
                 )
             )
         if self.alone and self.alone.count is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -309,7 +308,7 @@ class _Tabs:
         self.rows: dict[str, list[_Rows]] = {tab: [] for tab in TABS}
 
     def fill(self, found: RunDiff) -> None:
-        judges = {json.loads(line)[0] for line in found.lines()}
+        judges = found.judges()
         for pair in found.pairs():
             name = line_name(judges, pair.before.judge, pair.before.criteria)
             said = [said_of(one) for one in (pair.before, pair.after)]
