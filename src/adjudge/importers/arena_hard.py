@@ -12,8 +12,9 @@ from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER_ANSWER, NO_REPLY_VERDICT, shown_answers, shown_question
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, ForeignRecord
-from adjudge.importers.values import seconds, text
+from adjudge.importers.values import text
 from adjudge.messages import Message
+from adjudge.traces.values import seconds_of
 from adjudge.verdicts.styles import margin, put_back
 
 
@@ -35,7 +36,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
             named_only=len(answers) != 2,
             votes=tuple(_vote(game, place, judge) for place, game in enumerate(games)),
             more=record.rest("games", "judge"),
-            at=seconds(record.value("tstamp")),
+            at=seconds_of(record.value("tstamp")),
         )
 
 

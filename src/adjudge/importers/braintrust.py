@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from adjudge.importers.format import Format
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote, by_model, rate
 from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head
-from adjudge.importers.values import fields_of, number, parse_cell, seconds, with_response
+from adjudge.importers.values import fields_of, number, parse_cell, with_response
 from adjudge.messages import Message
+from adjudge.traces.values import seconds_of
 
 _LISTS = ("events", "rows", "data", "objects")
 
@@ -81,7 +82,7 @@ def _judged(
         id=event.text("id") or None,
         votes=(vote.said_or_failed(score, wrong),),
         more=event.rest("input", "output", "expected", "scores", "id", "error"),
-        at=seconds(event.value("created")),
+        at=seconds_of(event.value("created")),
     )
 
 

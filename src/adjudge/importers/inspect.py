@@ -26,9 +26,10 @@ from adjudge.importers.record import (
     rate,
 )
 from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, named_objects
-from adjudge.importers.values import Json, fields_of, is_missing, number, seconds, text
+from adjudge.importers.values import Json, fields_of, is_missing, number, text
 from adjudge.messages import Message
 from adjudge.reading.archive import entries
+from adjudge.traces.values import seconds_of
 from adjudge.verdicts.styles import grade
 
 _VERSION = 2
@@ -267,7 +268,7 @@ def _mark(edit: ForeignRecord, question: RecordedQuestion) -> Mark:
         annotator=by.text("author") or "editor",
         judge_visible=True,
         note=by.text("reason"),
-        at=seconds(by.value("timestamp")),
+        at=seconds_of(by.value("timestamp")),
     )
 
 
@@ -293,7 +294,7 @@ def _row(
         votes=(vote,),
         marks=marks,
         more={"sample_id": name, "epoch": epoch, **sample.rest(*_READ)},
-        at=seconds(sample.value("completed_at")),
+        at=seconds_of(sample.value("completed_at")),
     )
 
 

@@ -10,8 +10,9 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, ForeignRecord, Head
-from adjudge.importers.values import Json, seconds, truth
+from adjudge.importers.values import Json, truth
 from adjudge.messages import Message
+from adjudge.traces.values import seconds_of
 
 _TEXTS = ("TEXT", "CORRECTION")
 _SUBJECTS = ("observation", "trace", "session", "experiment")
@@ -64,7 +65,7 @@ def _score(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
         named_only=not record.value("output"),
         id=id or None,
         more=record.rest("name", "value", "comment", "input", "output", "stringValue"),
-        at=seconds(record.value("timestamp")),
+        at=seconds_of(record.value("timestamp")),
     )
     if source == "ANNOTATION":
         author = record.text("authorUserId", "author_user_id") or "annotator"

@@ -20,11 +20,11 @@ from adjudge.importers.values import (
     is_missing,
     only_value,
     parse_cell,
-    seconds,
     text,
     with_response,
 )
 from adjudge.messages import Message
+from adjudge.traces.values import seconds_of
 
 _FEEDBACK = "feedback."
 _PEOPLE = ("app",)
@@ -144,7 +144,7 @@ def _feedback(record: ForeignRecord, log: ImportLog) -> Iterator[SubjectScore]:
         named_only=True,
         id=run,
         more=record.rest("score", "value", "key", "comment", "run_id"),
-        at=seconds(record.value("created_at")),
+        at=seconds_of(record.value("created_at")),
     )
     by_person = text(source.value("type") or record.value("feedback_source.type")) in _PEOPLE
     if not by_person:

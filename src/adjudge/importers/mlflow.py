@@ -10,8 +10,9 @@ from adjudge.importers.format import Format
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head
-from adjudge.importers.values import Json, parse_cell, seconds, text
+from adjudge.importers.values import Json, parse_cell, text
 from adjudge.messages import Message
+from adjudge.traces.values import seconds_of
 
 _LISTS = ("traces", "assessments", "data")
 _PEOPLE = "HUMAN"
@@ -105,7 +106,7 @@ def _score(one: ForeignRecord, trace: ForeignRecord) -> SubjectScore:
         named_only=not texts["response"],
         id=subject or None,
         more=one.keep("metadata", "span_id", "overrides"),
-        at=seconds(one.value("create_time", "last_update_time")),
+        at=seconds_of(one.value("create_time", "last_update_time")),
     )
     value, error, is_gold = body.value("value"), body.value("error"), _is_gold(one)
     if source.text("source_type").upper() == _PEOPLE or is_gold:

@@ -13,8 +13,9 @@ from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER_ANSWER, pair_vote, shown_answers, shown_question, winner
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, ForeignRecord, Head
-from adjudge.importers.values import seconds, text
+from adjudge.importers.values import text
 from adjudge.messages import Message
+from adjudge.traces.values import seconds_of
 from adjudge.verdicts.styles import put_back, rating
 
 _QUALITY = RecordedQuestion(
@@ -81,7 +82,7 @@ def _single(record: ForeignRecord) -> RecordedRow:
         named_only=not answers,
         votes=(vote,),
         more=record.rest("user_prompt", "judgment", "score", "judge"),
-        at=seconds(record.value("tstamp")),
+        at=seconds_of(record.value("tstamp")),
     )
 
 
@@ -102,7 +103,7 @@ def _pair(record: ForeignRecord) -> RecordedRow:
             _game(record, game, model) for game in ("g1", "g2") if f"{game}_winner" in record
         ),
         more={key: one for key, one in rest.items() if not key.startswith(("g1_", "g2_"))},
-        at=seconds(record.value("tstamp")),
+        at=seconds_of(record.value("tstamp")),
     )
 
 
@@ -137,7 +138,7 @@ def _preference(record: ForeignRecord, log: ImportLog) -> RecordedRow:
         systems=systems,
         named_only=not all(texts),
         more=record.rest("conversation_a", "conversation_b", "winner", "judge"),
-        at=seconds(record.value("tstamp")),
+        at=seconds_of(record.value("tstamp")),
     )
     if judge.startswith("gpt"):
         unread = Message("{text!r} names no answer", text=record.text("winner"))

@@ -18,8 +18,9 @@ from adjudge.importers.record import (
     rate,
 )
 from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head, usage_in
-from adjudge.importers.values import fields_of, number, seconds, text, with_response
+from adjudge.importers.values import fields_of, number, text, with_response
 from adjudge.messages import Message, join
+from adjudge.traces.values import seconds_of
 
 _INVALID = "__invalid__"
 _GRADED = ("match", "metrics")
@@ -62,7 +63,7 @@ def _item(item: ForeignRecord, wrong: str) -> Iterator[RecordedRow]:
             id=item.text("datasource_item_id", "id"),
             votes=(_vote(result, wrong, model),),
             more=item.rest("datasource_item", "results", "sample"),
-            at=seconds(item.value("created_at")),
+            at=seconds_of(item.value("created_at")),
         )
 
 
@@ -129,7 +130,7 @@ def _graded(
             id=event.text("sample_id"),
             votes=(vote,),
             more=data.rest("choice", "score", "sampled", "prompt", "correct"),
-            at=seconds(event.value("created_at")),
+            at=seconds_of(event.value("created_at")),
         )
 
 

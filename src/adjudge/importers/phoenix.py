@@ -19,8 +19,9 @@ from adjudge.importers.record import (
 )
 from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import ForeignFile, ForeignRecord, Head
-from adjudge.importers.values import Json, fields_of, only_value, parse_cell, seconds, text
+from adjudge.importers.values import Json, fields_of, only_value, parse_cell, text
 from adjudge.messages import Message
+from adjudge.traces.values import seconds_of
 
 _COLUMN = re.compile(
     r"annotation_(.+)_(label|score|explanation|metadata|annotator_kind|trace_id|error"
@@ -88,7 +89,7 @@ def _score(record: ForeignRecord) -> SubjectScore:
         named_only=True,
         id=id,
         more=record.rest("result", "name", "label", "score", "explanation"),
-        at=seconds(record.value("created_at", "updated_at")),
+        at=seconds_of(record.value("created_at", "updated_at")),
     )
     value, why = label or points, result.text("explanation")
     if _is_human(record):
@@ -153,7 +154,7 @@ def _judged(
             if answer is not None
         ),
         more=record.rest(*_READ),
-        at=seconds(record.value("end_time")),
+        at=seconds_of(record.value("end_time")),
     )
 
 

@@ -7,7 +7,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
@@ -90,14 +89,3 @@ def parse_cell(value: Json) -> Json:
             found: Json = read(value)
             return found
     return value
-
-
-def seconds(value: Json) -> float | None:
-    """A time of the file, ISO or seconds since 1970, as seconds."""
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value) / 1000 if value > 1e11 else float(value)
-    try:
-        moment = datetime.fromisoformat(str(value))
-    except ValueError:
-        return None
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

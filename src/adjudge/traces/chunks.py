@@ -81,7 +81,7 @@ def joined_chunks(values: list[Any]) -> list[Any]:
 def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
     if isinstance(chunk.get("usage"), Mapping):
         reply["usage"] = chunk["usage"]
-    choices = objects(chunk.get("choices"))
+    choices = objects(chunk, "choices")
     for choice in [one for one in choices if number(one.get("index") or 0) == 0][:1]:
         delta = inner_object(choice, "delta")
         if choice.get("finish_reason"):
@@ -90,7 +90,7 @@ def _add_delta(reply: dict[str, Any], chunk: Object) -> None:
         for key in ("reasoning_content", "refusal"):
             if isinstance(delta.get(key), str):
                 reply[key] = reply.get(key, "") + delta[key]
-        for call in objects(delta.get("tool_calls")):
+        for call in objects(delta, "tool_calls"):
             place = call.get("index", len(reply["tool_calls"]))
             kept = reply["tool_calls"].setdefault(place, {"id": None, "name": "", "arguments": ""})
             function = inner_object(call, "function")

@@ -221,8 +221,8 @@ def _by_role(message: Object) -> Iterator[Turn]:
     if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and not turn.text:
         turn.parts += _said(spoken)
     known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
-    calls = [call_of(one) for one in objects(message.get("tool_calls"))]
-    calls += map(call_of, objects(message.get("function_call")))
+    calls = [call_of(one) for one in objects(message, "tool_calls")]
+    calls += map(call_of, objects(message, "function_call"))
     turn.parts += [call for call in calls if call.id not in known]
     yield turn
 
@@ -299,8 +299,8 @@ def _langchain(message: Object) -> Iterator[Turn]:
     if thought := text_at(kept, "reasoning_content"):
         turn.parts.append(Thought(thought))
     turn.parts += _parts(message.get("content"))
-    named = objects(message.get("tool_calls")) or objects(kept.get("tool_calls"))
-    named = [*named, *objects(message.get("invalid_tool_calls"))]
+    named = objects(message, "tool_calls") or objects(kept, "tool_calls")
+    named = [*named, *objects(message, "invalid_tool_calls")]
     known = {part.id for part in turn.parts if isinstance(part, CalledTool)} - {None}
     turn.parts += [call for call in map(call_of, named) if call.id not in known]
     yield turn
@@ -352,7 +352,7 @@ def _item(item: Object) -> Iterator[Turn]:
     if kind == "message":
         yield from _by_role(item)
     elif kind == "reasoning":
-        texts = [*objects(item.get("summary")), *objects(item.get("content"))]
+        texts = [*objects(item, "summary"), *objects(item, "content")]
         thought = "\n".join(text for one in texts if (text := text_at(one, "text")))
         yield Turn("assistant", [Thought(thought)] if thought else [], source=source)
     elif kind.endswith("_call_output"):

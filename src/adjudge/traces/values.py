@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, is_dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
 
 from adjudge.domain.json_types import JsonObject
@@ -24,11 +24,12 @@ _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{2000,}={0,2}(?![A-Za-z0-
 _DEEPEST = 60
 
 
-def objects(value: object) -> list[Object]:
-    """The objects of a list; of one object itself, where it holds anything."""
-    if isinstance(value, Mapping):
-        return [value] if value else []
-    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+def objects(value: object, *path: str) -> list[Object]:
+    """The objects of the list under the path; of one object itself, where it holds anything."""
+    found = inner(value, *path)
+    if isinstance(found, Mapping):
+        return [found] if found else []
+    return [one for one in found if isinstance(one, Mapping)] if isinstance(found, list) else []
 
 
 def inner(value: object, *path: str) -> Any:
@@ -174,9 +175,9 @@ def _count(value: object) -> int:
     return max(0, int(number(value) or 0))
 
 
-def seconds_at(value: object) -> float | None:
-    """A moment in seconds: ISO text, a number in seconds, milli-, micro- or nanoseconds, or a pair
-    of seconds and nanoseconds.
+def seconds_of(value: object) -> float | None:
+    """A moment in seconds: ISO text, in UTC where it names no zone, a number in seconds, milli-,
+    micro- or nanoseconds, or a pair of seconds and nanoseconds.
     """
     if isinstance(value, list | tuple) and len(value) == len(("seconds", "nanoseconds")):
         whole, part = number(value[0]), number(value[1])
@@ -189,20 +190,23 @@ def seconds_at(value: object) -> float | None:
         return found
     if isinstance(value, str):
         with suppress(ValueError):
-            return datetime.fromisoformat(value.replace("Z", "+00:00")).timestamp()
+            moment = datetime.fromisoformat(value)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     return None
 
 
-def elapsed(start: object, end: object) -> float | None:
-    """Seconds between two moments; None where one is not there, or they are the wrong way round."""
-    begun, ended = seconds_at(start), seconds_at(end)
-    return ended - begun if begun is not None and ended is not None and ended >= begun else None
+def time_at(value: Object, *keys: str) -> float | None:
+    """The moment under the first of the keys that has one."""
+    return seconds_of(first_of(value, *keys))
 
 
 def elapsed_over(given: Iterable[Object], key: str) -> float | None:
-    """Seconds from the first of the objects to the last that has a time under the key."""
+    """Seconds from the first of the objects to the last that has a time under the key; None where
+    one is not there, or they are the wrong way round.
+    """
     times = [one[key] for one in given if key in one]
-    return elapsed(times[0], times[-1]) if times else None
+    begun, ended = (seconds_of(times[at]) if times else None for at in (0, -1))
+    return ended - begun if begun is not None and ended is not None and ended >= begun else None
 
 
 _PROMPT = (

@@ -14,23 +14,22 @@ from adjudge.traces.values import (
     elapsed_over,
     first_of,
     id_at,
-    inner,
     objects,
-    seconds_at,
     text_at,
+    time_at,
     usage_of,
 )
 
 
 def _text(content: object) -> str:
-    return "\n".join(text_at(part, "text") for part in objects(inner(content, "parts")))
+    return "\n".join(text_at(part, "text") for part in objects(content, "parts"))
 
 
 def _event(event: Object) -> Iterator[Turn]:
     if event.get("partial") is True:
         return
     author = text_at(event, "author")
-    parts = objects(inner(event, "content", "parts"))
+    parts = objects(event, "content", "parts")
     turns = read_turns({"role": "user" if author == "user" else "assistant", "parts": parts})
     turn = turns[0] if turns else Turn("assistant")
     if turn.role == "assistant":
@@ -43,7 +42,7 @@ def _event(event: Object) -> Iterator[Turn]:
         turn.parts = [*turn.parts, HandedOver(to)]
         turn.role = "assistant"
     turn.usage = usage_of(first_of(event, "usageMetadata", "usage_metadata"))
-    turn.source, turn.started = id_at(event, "id"), seconds_at(event.get("timestamp"))
+    turn.source, turn.started = id_at(event, "id"), time_at(event, "timestamp")
     if turn.parts or turn.usage:
         yield turn
     failed = text_at(event, "errorMessage", "error_message", "errorCode", "error_code")
@@ -68,7 +67,7 @@ def _read_session(given: Sequence[Object]) -> Iterator[TraceRow]:
 def _read_set(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         for case in objects(one["eval_cases"]):
-            said = objects(case.get("conversation"))
+            said = objects(case, "conversation")
             users = [Turn("user", [Said(_text(turn.get("user_content")))]) for turn in said]
             answers = [text for turn in said if (text := _text(turn.get("final_response")))]
             calls = [
@@ -89,9 +88,9 @@ def _read_set(given: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def _expected(data: Object) -> Iterator[Object]:
-    yield from objects(data.get("tool_uses"))
-    for event in objects(data.get("invocation_events")):
-        for part in objects(inner(event, "content", "parts")):
+    yield from objects(data, "tool_uses")
+    for event in objects(data, "invocation_events"):
+        for part in objects(event, "content", "parts"):
             if isinstance(call := first_of(part, "function_call", "functionCall"), Mapping):
                 yield call
 
@@ -102,7 +101,7 @@ def _read_tests(given: Sequence[Object]) -> Iterator[TraceRow]:
             reference_call(
                 first_of(call, "tool_name", "name"), first_of(call, "tool_input", "args")
             )
-            for call in objects(one.get("expected_tool_use"))
+            for call in objects(one, "expected_tool_use")
         ]
         yield TraceRow(
             built([Turn("user", [Said(text_at(one, "query"))])]),
@@ -111,7 +110,7 @@ def _read_tests(given: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def _is_session(one: Object) -> bool:
-    events = objects(one.get("events"))
+    events = objects(one, "events")
     return (
         bool(events)
         and "author" in events[0]

@@ -27,7 +27,7 @@ from adjudge.traces.values import (
     inner_object,
     number,
     objects,
-    seconds_at,
+    seconds_of,
     text_at,
     usage_of,
 )
@@ -39,15 +39,15 @@ def _turns(trajectory: Object, depth: int = 0) -> Iterator[Turn]:
     name = str(inner(trajectory, "agent", "name") or "")
     below = {
         name_of: one
-        for one in objects(trajectory.get("subagent_trajectories"))
+        for one in objects(trajectory, "subagent_trajectories")
         if (name_of := text_at(one, "trajectory_id", "session_id"))
     }
-    for step in objects(trajectory.get("steps")):
+    for step in objects(trajectory, "steps"):
         if step.get("is_copied_context") is True:
             continue
         yield from _step(step, name, depth)
-        for result in objects(inner(step, "observation", "results")):
-            for ref in objects(result.get("subagent_trajectory_ref")):
+        for result in objects(step, "observation", "results"):
+            for ref in objects(result, "subagent_trajectory_ref"):
                 named = text_at(ref, "trajectory_id", "session_id")
                 if (inside := below.pop(named, None)) is not None and depth < _DEEPEST:
                     yield from _turns(inside, depth + 1)
@@ -77,7 +77,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
     thought = text_at(step, "reasoning_content")
     calls: list[TurnPart] = [
         _unread(call) if beside.get("unparsed") is True else call
-        for call in map(call_of, objects(step.get("tool_calls")))
+        for call in map(call_of, objects(step, "tool_calls"))
     ]
     metrics = step.get("metrics")
     yield Turn(
@@ -89,7 +89,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         number(beside.get("seconds")),
         source=number_of,
         depth=depth,
-        started=seconds_at(beside.get("started") or step.get("timestamp")),
+        started=seconds_of(beside.get("started") or step.get("timestamp")),
     )
     yield from _results(step, depth)
 
@@ -101,11 +101,11 @@ def _unread(call: CalledTool) -> CalledTool:
 
 
 def _results(step: Object, depth: int) -> Iterator[Turn]:
-    found = objects(inner(step, "observation", "results"))
+    found = objects(step, "observation", "results")
     error = inner(step, "extra", "error")
     failed = error if isinstance(error, str) else None
     if failed is not None and not found:
-        ids = [call_of(one).id for one in objects(step.get("tool_calls"))]
+        ids = [call_of(one).id for one in objects(step, "tool_calls")]
         yield Turn("tool", [Returned(None, id, error=failed) for id in ids], depth=depth)
     for one in found:
         content = one.get("content")

@@ -16,8 +16,8 @@ from adjudge.traces.values import (
     id_at,
     inner,
     objects,
-    seconds_at,
     text_at,
+    time_at,
     usage_of,
 )
 
@@ -48,7 +48,7 @@ def _results(message: Object) -> list[TurnPart]:
             text_at(one, "name"),
             (text or "error") if one.get("is_error") is True else None,
         )
-        for one in objects(message.get("content"))
+        for one in objects(message, "content")
     ]
 
 
@@ -60,13 +60,11 @@ _KINDS: Mapping[str, Callable[[Object], list[TurnPart]]] = {
         ("StructuredMessage", "UserMessage", "AssistantMessage", "SystemMessage"), _said
     ),
     "HandoffMessage": lambda message: [HandedOver(text_at(message, "target"))],
-    "ToolCallRequestEvent": lambda message: [
-        call_of(one) for one in objects(message.get("content"))
-    ],
+    "ToolCallRequestEvent": lambda message: [call_of(one) for one in objects(message, "content")],
     **dict.fromkeys(("ToolCallExecutionEvent", "FunctionExecutionResultMessage"), _results),
     "ThoughtEvent": lambda message: [Thought(text_at(message, "content"))],
     "MemoryQueryEvent": lambda message: [
-        Retrieved(as_text(one.get("content"))) for one in objects(message.get("content"))
+        Retrieved(as_text(one.get("content"))) for one in objects(message, "content")
     ],
 }
 
@@ -82,7 +80,7 @@ def _turn(message: Object) -> Turn:
         turn.usage = usage_of(message.get("models_usage"))
     if parts and all(isinstance(part, Returned) for part in parts):
         turn.role = "tool"
-    turn.source, turn.started = id_at(message, "id"), seconds_at(message.get("created_at"))
+    turn.source, turn.started = id_at(message, "id"), time_at(message, "created_at")
     return turn
 
 
@@ -91,7 +89,7 @@ def _thread(state: Object) -> list[Object]:
     states = state.get("agent_states")
     found = list(states.values()) if isinstance(states, Mapping) else []
     for one in objects(found):
-        if messages := objects(one.get("message_thread")):
+        if messages := objects(one, "message_thread"):
             return messages
     for one in objects(found):
         context = inner(one, "agent_state", "llm_context", "messages")
@@ -103,7 +101,7 @@ def _thread(state: Object) -> list[Object]:
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     together = given if all(map(_is_message, given)) else None
     for one in [{"messages": list(together)}] if together else given:
-        messages = objects(one.get("messages")) or _thread(one)
+        messages = objects(one, "messages") or _thread(one)
         made = built(turn for turn in map(_turn, messages) if turn.parts or turn.usage is not None)
         ended = text_at(one, "stop_reason") or made.ended
         lasted = elapsed_over(messages, "created_at")
@@ -123,7 +121,7 @@ def _is_message(one: Object) -> bool:
 
 
 def _is_result(one: Object) -> bool:
-    messages = objects(one.get("messages"))
+    messages = objects(one, "messages")
     return one.get("type") == "TeamState" or (bool(messages) and any(map(_is_message, messages)))
 
 

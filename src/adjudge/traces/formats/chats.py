@@ -130,7 +130,7 @@ def _format(name: str, has: Callable[[Object], bool]) -> TraceFormat:
 
 def _blocks(*kinds: str) -> Callable[[Object], bool]:
     def has(message: Object) -> bool:
-        return any(one.get("type") in kinds for one in objects(message.get("content")))
+        return any(one.get("type") in kinds for one in objects(message, "content"))
 
     return has
 
@@ -153,7 +153,7 @@ def is_vercel_chat(given: Sequence[Object]) -> bool:
 
 
 def _has_page_parts(message: Object) -> bool:
-    return any("toolCallId" in one for one in objects(message.get("parts")))
+    return any("toolCallId" in one for one in objects(message, "parts"))
 
 
 CHAT = _format("chat", lambda one: "role" in one or "from" in one or is_chunk(one))

@@ -9,7 +9,7 @@ from adjudge.traces.build import Builder
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import Turn
-from adjudge.traces.values import Object, elapsed_over, id_at, inner, seconds_at, text_at
+from adjudge.traces.values import Object, elapsed_over, id_at, inner, text_at, time_at
 
 _MAIN = "main"
 _COMMANDS = ("<command-name>", "<command-message>", "<local-command-stdout>", "<system-reminder>")
@@ -40,7 +40,7 @@ def _row(id: str, lines: Sequence[Object]) -> TraceRow:
         for turn in read_turns({**message, "role": message.get("role") or one["type"]}):
             if last.get(message.get("id")) != place:
                 turn.usage = None  # of one message on several lines the last one counts
-            turn.source, turn.started = id_at(one, "uuid"), seconds_at(one.get("timestamp"))
+            turn.source, turn.started = id_at(one, "uuid"), time_at(one, "timestamp")
             _add(builder, turn, one, alone)
     columns = present(id=id, branch=lines[0].get("gitBranch"), version=lines[0].get("version"))
     return TraceRow(

@@ -45,7 +45,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         made = built(turn for task in tasks for turn in _turns(task))
         made = _with_failures(
             made,
-            [failure for task in tasks for failure in objects(task.get("tool_failures"))],
+            [failure for task in tasks for failure in objects(task, "tool_failures")],
         )
         if not made.steps:
             said = [
@@ -81,7 +81,7 @@ CREWAI = TraceFormat(
     "crewai",
     _read,
     lambda one: (
-        bool(tasks := objects(one.get("tasks_output")))
+        bool(tasks := objects(one, "tasks_output"))
         and "agent" in tasks[0]
         and ("token_usage" in one or "messages" in tasks[0])
     ),

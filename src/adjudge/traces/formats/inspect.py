@@ -31,21 +31,21 @@ def sample_row(sample: Object) -> TraceRow:
     if isinstance(attachments, Mapping) and attachments:
         kept = {key: value for key, value in sample.items() if key != "attachments"}
         sample = _opened(kept, attachments)  # type: ignore[assignment]
-    models = [one for one in objects(sample.get("events")) if one.get("event") == "model"]
+    models = [one for one in objects(sample, "events") if one.get("event") == "model"]
     turns = read_turns(sample.get("messages"))
     costs = {
         inner(choice, "message", "id"): usage_of(inner(event, "output", "usage")) or Usage(1)
         for event in models
-        for choice in objects(inner(event, "output", "choices"))[:1]
+        for choice in objects(event, "output", "choices")[:1]
     }
     for turn in turns:
         turn.usage = costs.get(turn.source) or turn.usage
-    tools = tools_of([tool for event in models for tool in objects(event.get("tools"))])
+    tools = tools_of([tool for event in models for tool in objects(event, "tools")])
     made = built(turns, tools=tools)
     given = sample.get("input")
     asked = given if isinstance(given, str) else built(read_turns(given)).goal
     completion = inner(sample, "output", "completion")
-    last = objects(inner(sample, "output", "choices"))
+    last = objects(sample, "output", "choices")
     if last and inner(last[0], "message", "tool_calls"):
         completion = None  # said beside a call
     stopped = inner(sample, "limit", "type") or inner(sample, "error", "message")
@@ -95,7 +95,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         if _is_sample(one):
             yield sample_row(one)
-        for sample in objects(one.get("samples")):
+        for sample in objects(one, "samples"):
             yield sample_row(sample)
 
 

@@ -15,14 +15,13 @@ from adjudge.traces.values import (
     Object,
     arguments_of,
     as_text,
-    elapsed,
     first_of,
     inner,
     number,
     objects,
     parsed,
-    seconds_at,
     text_at,
+    time_at,
     usage_of,
 )
 
@@ -53,7 +52,6 @@ def _turns(value: object, role: str) -> list[Turn]:
 
 def _span(one: Object) -> TraceSpan:
     failed = one.get("level") == "ERROR"
-    start, end = first_of(one, "startTime", "start_time"), first_of(one, "endTime", "end_time")
     given, back = one.get("input"), one.get("output")
     span = TraceSpan(
         text_at(one, "id"),
@@ -61,8 +59,8 @@ def _span(one: Object) -> TraceSpan:
         text_at(one, "traceId", "trace_id"),
         text_at(one, "name"),
         _TYPES[one["type"]],
-        start=seconds_at(start),
-        end=seconds_at(end) if elapsed(start, end) is not None else None,
+        start=time_at(one, "startTime", "start_time"),
+        end=time_at(one, "endTime", "end_time"),
         error=(text_at(one, "statusMessage", "status_message") or "error") if failed else None,
         session=text_at(one, "sessionId", "session_id") or None,
     )

@@ -20,8 +20,8 @@ from adjudge.traces.values import (
     inner_object,
     number,
     objects,
-    seconds_at,
     text_at,
+    time_at,
     usage_of,
 )
 
@@ -42,8 +42,8 @@ def _span(one: Object) -> TraceSpan:
         text_at(one, "trace_id") or text_at(one, "id"),
         text_at(one, "name"),
         _TYPES.get(str(one["run_type"]), "agent" if parent is None else "other"),
-        start=seconds_at(one.get("start_time")),
-        end=seconds_at(one.get("end_time")),
+        start=time_at(one, "start_time"),
+        end=time_at(one, "end_time"),
         error=text_at(one, "error") or None,
         session=text_at(one, "thread_id") or None,
     )
@@ -95,7 +95,7 @@ def _runs(given: Sequence[Object]) -> Iterator[Object]:
             waiting += reversed(objects(listed))
             continue
         yield one
-        waiting += reversed(objects(one.get("child_runs")))
+        waiting += reversed(objects(one, "child_runs"))
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
@@ -107,6 +107,6 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 LANGSMITH = TraceFormat(
     "langsmith",
     _read,
-    lambda one: any(map(_is_run, objects(one.get("runs"))[:1])),
+    lambda one: any(map(_is_run, objects(one, "runs")[:1])),
     lambda given: all(map(_is_run, given)),
 )

@@ -16,8 +16,8 @@ from adjudge.traces.values import (
     inner_object,
     objects,
     parsed,
-    seconds_at,
     text_at,
+    time_at,
 )
 
 _SESSION = ("mlflow.trace.session", "session_id")
@@ -33,11 +33,11 @@ def _span(one: Object, trace: str) -> TraceSpan:
         text_at(one, "parent_span_id", "parent_id") or None,
         trace,
         text_at(one, "name"),
-        start=seconds_at(first_of(one, "start_time_unix_nano", "start_time")),
-        end=seconds_at(first_of(one, "end_time_unix_nano", "end_time")),
+        start=time_at(one, "start_time_unix_nano", "start_time"),
+        end=time_at(one, "end_time_unix_nano", "end_time"),
         error=(str(inner(status, "message") or "") or "error") if failed else None,
     )
-    return span_of(base, given, objects(one.get("events")))
+    return span_of(base, given, objects(one, "events"))
 
 
 def _opened(key: str, value: object) -> object:
@@ -49,7 +49,7 @@ def _opened(key: str, value: object) -> object:
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         id = str(inner(one, "info", "trace_id") or inner(one, "info", "request_id") or "")
-        spans = [_span(span, id) for span in objects(inner(one, "data", "spans"))]
+        spans = [_span(span, id) for span in objects(one, "data", "spans")]
         row = row_of(id, spans)
         session = text_at(inner_object(one, "info", "trace_metadata"), *_SESSION)
         columns = {**row.columns, **present(session_id=session or None)}

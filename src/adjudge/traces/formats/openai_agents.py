@@ -18,8 +18,8 @@ from adjudge.traces.values import (
     first_of,
     inner,
     objects,
-    seconds_at,
     text_at,
+    time_at,
     usage_of,
 )
 
@@ -39,8 +39,8 @@ def _span(one: Object) -> TraceSpan:
         text_at(one, "parent_id") or None,
         text_at(one, "trace_id"),
         text_at(data, "name"),
-        start=seconds_at(one.get("started_at")),
-        end=seconds_at(one.get("ended_at")),
+        start=time_at(one, "started_at"),
+        end=time_at(one, "ended_at"),
         error=failed,
     )
     kind = data.get("type")
@@ -83,6 +83,6 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 OPENAI_AGENTS = TraceFormat(
     "openai-agents",
     _read,
-    lambda one: any(map(_is_record, objects(one.get("data"))[:1])),
+    lambda one: any(map(_is_record, objects(one, "data")[:1])),
     lambda given: all(map(_is_record, given)),
 )

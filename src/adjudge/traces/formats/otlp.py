@@ -15,8 +15,8 @@ from adjudge.traces.values import (
     inner_object,
     number,
     objects,
-    seconds_at,
     text_at,
+    time_at,
 )
 
 _DEEPEST = 100
@@ -72,13 +72,13 @@ def _span(one: Object) -> TraceSpan:
         text_at(one, "parentSpanId", "parent_span_id") or None,
         text_at(one, "traceId", "trace_id"),
         text_at(one, "name"),
-        start=seconds_at(first_of(one, "startTimeUnixNano", "start_time_unix_nano")),
-        end=seconds_at(first_of(one, "endTimeUnixNano", "end_time_unix_nano")),
+        start=time_at(one, "startTimeUnixNano", "start_time_unix_nano"),
+        end=time_at(one, "endTimeUnixNano", "end_time_unix_nano"),
         error=(text_at(status, "message") or None) if failed else None,
     )
     events = [
         {**event, "attributes": attributes_of(event.get("attributes"))}
-        for event in objects(one.get("events"))
+        for event in objects(one, "events")
     ]
     attributes = attributes_of(one.get("attributes"))
     span = span_of(base, attributes, events)
@@ -104,9 +104,7 @@ def _logs(given: Sequence[Object]) -> Iterator[Object]:
             "attributes": attributes,
             "trace": text_at(one, "traceId", "trace_id"),
             "span": text_at(one, "spanId", "span_id"),
-            "time": seconds_at(
-                first_of(one, "timeUnixNano", "observedTimeUnixNano", "time_unix_nano")
-            ),
+            "time": time_at(one, "timeUnixNano", "observedTimeUnixNano", "time_unix_nano"),
         }
 
 

@@ -14,8 +14,8 @@ from adjudge.traces.values import (
     inner_object,
     objects,
     parsed_loosely,
-    seconds_at,
     text_at,
+    time_at,
 )
 
 _PREFIX = "attributes."
@@ -35,8 +35,8 @@ def _span(one: Object) -> TraceSpan:
         text_at(one, "parent_id") or None,
         text_at(one, "context.trace_id") or str(inner(one, "context", "trace_id") or ""),
         text_at(one, "name"),
-        start=seconds_at(one.get("start_time")),
-        end=seconds_at(one.get("end_time")),
+        start=time_at(one, "start_time"),
+        end=time_at(one, "end_time"),
         error=(text_at(one, "status_message") or "error") if failed else None,
     )
     events = objects(parsed_loosely(one.get("events")))
@@ -52,6 +52,6 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 PHOENIX = TraceFormat(
     "phoenix",
     _read,
-    lambda one: any(map(_is_span, objects(one.get("data"))[:1])),
+    lambda one: any(map(_is_span, objects(one, "data")[:1])),
     lambda given: all(map(_is_span, given)),
 )

@@ -45,7 +45,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         history = [
             message
-            for message in objects(one.get("history"))
+            for message in objects(one, "history")
             if not message.get("is_demo") and message.get("message_type") != "demonstration"
         ]
         if any(message.get("tool_calls") for message in history):
@@ -92,7 +92,7 @@ def _read_mini(given: Sequence[Object]) -> Iterator[TraceRow]:
 
 def _acts(turn: Turn, message: Object) -> bool:
     """Whether a message acts without a call of a tool; its commands become calls."""
-    actions = objects(inner(message, "extra", "actions"))
+    actions = objects(message, "extra", "actions")
     if not actions or any(isinstance(part, CalledTool) for part in turn.parts):
         return False
     turn.parts += [CalledTool(_SHELL, {"command": text_at(one, "command")}) for one in actions]

@@ -12,14 +12,14 @@ from adjudge.traces.values import Object, as_text, first_has, inner, number, obj
 
 
 def _messages(simulation: Object) -> Iterator[Object]:
-    for message in objects(simulation.get("messages")):
-        inside = objects(message.get("tool_messages"))
+    for message in objects(simulation, "messages"):
+        inside = objects(message, "tool_messages")
         yield from inside or [message]
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
-        tasks = {str(task.get("id")): task for task in objects(one.get("tasks"))}
+        tasks = {str(task.get("id")): task for task in objects(one, "tasks")}
         policy = inner(one, "info", "environment_info", "policy")
         for run in objects(one["simulations"]):
             yield _row(run, tasks.get(str(run.get("task_id")), {}), policy)
@@ -30,7 +30,7 @@ def _row(run: Object, task: Object, policy: object) -> TraceRow:
     criteria = task.get("evaluation_criteria") or {}
     expected = [
         reference_call(action.get("name"), action.get("arguments"))
-        for action in objects(inner(criteria, "actions"))
+        for action in objects(criteria, "actions")
         if action.get("requestor") != "user"
     ]
     scenario = inner(task, "user_scenario", "instructions")

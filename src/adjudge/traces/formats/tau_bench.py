@@ -29,7 +29,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         turns = with_errors(read_turns(run.get("traj")), "Error")
         expected = [
             reference_call(one.get("name"), first_of(one, "kwargs", "arguments"))
-            for one in objects(task.get("actions"))
+            for one in objects(task, "actions")
         ]
         id = f"{run.get('task_id')}/{run['trial']}" if "trial" in run else run.get("task_id")
         columns = present(

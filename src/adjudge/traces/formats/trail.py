@@ -9,7 +9,7 @@ from adjudge.traces.formats.otlp import row_of
 from adjudge.traces.otel import is_error, span_of
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.spans import TraceSpan
-from adjudge.traces.values import Object, first_has, inner_object, objects, seconds_at, text_at
+from adjudge.traces.values import Object, first_has, inner_object, objects, text_at, time_at
 
 _DURATION = re.compile(r"P(?:(\d+)D)?T?(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?")
 
@@ -20,12 +20,12 @@ def spans_below(given: Sequence[Object]) -> Iterator[tuple[Object, str | None]]:
     while waiting:
         one, parent = waiting.pop()
         yield one, parent
-        below = objects(one.get("child_spans"))
+        below = objects(one, "child_spans")
         waiting += [(child, text_at(one, "span_id")) for child in reversed(below)]
 
 
 def _span(one: Object, parent: str | None) -> TraceSpan:
-    start = seconds_at(one.get("timestamp"))
+    start = time_at(one, "timestamp")
     took = _DURATION.fullmatch(text_at(one, "duration"))
     units = (86400, 3600, 60, 1)
     lasted = (
@@ -50,7 +50,7 @@ def _span(one: Object, parent: str | None) -> TraceSpan:
             "name": event.get("Name") or event.get("name"),
             "attributes": event.get("Attributes") or event.get("attributes"),
         }
-        for event in objects(one.get("events"))
+        for event in objects(one, "events")
     ]
     return span_of(base, inner_object(one, "span_attributes"), events)
 

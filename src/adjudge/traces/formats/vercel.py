@@ -18,8 +18,8 @@ from adjudge.traces.values import (
     id_at,
     inner,
     objects,
-    seconds_at,
     text_at,
+    time_at,
     usage_of,
 )
 
@@ -37,11 +37,11 @@ def _span(one: Object) -> TraceSpan:
         or None,
         text_at(one, "traceId"),
         text_at(one, "name"),
-        start=seconds_at(one.get("startTime")),
-        end=seconds_at(one.get("endTime")),
+        start=time_at(one, "startTime"),
+        end=time_at(one, "endTime"),
         error=(str(inner(one, "status", "message") or "") or "error") if failed else None,
     )
-    return span_of(base, one["attributes"], objects(one.get("events")))
+    return span_of(base, one["attributes"], objects(one, "events"))
 
 
 def _read_spans(given: Sequence[Object]) -> Iterator[TraceRow]:
@@ -57,10 +57,8 @@ def _read_steps(given: Sequence[Object]) -> Iterator[TraceRow]:
             content = step.get("content")
             if not isinstance(content, list):
                 words = [{"type": "text", "text": step["text"]}] if step.get("text") else []
-                named = [{**call, "type": "tool-call"} for call in objects(step.get("toolCalls"))]
-                backs = [
-                    {**back, "type": "tool-result"} for back in objects(step.get("toolResults"))
-                ]
+                named = [{**call, "type": "tool-call"} for call in objects(step, "toolCalls")]
+                backs = [{**back, "type": "tool-result"} for back in objects(step, "toolResults")]
                 content = [*words, *named, *backs]
             for turn in read_turns({"role": "assistant", "content": content}):
                 turn.usage = usage_of(step.get("usage")) or Usage(1)
@@ -72,7 +70,7 @@ def _read_steps(given: Sequence[Object]) -> Iterator[TraceRow]:
 
 
 def _is_steps(one: Object) -> bool:
-    steps = objects(one.get("steps"))
+    steps = objects(one, "steps")
     return bool(steps) and ("toolCalls" in steps[0] or "toolResults" in steps[0])
 
 
