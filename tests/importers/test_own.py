@@ -114,7 +114,7 @@ def labelled(run: Path) -> None:
     store.draw("AspectCritic", 7)
     store.add(
         own,
-        replace(own, option="FAIL", at=2.25, note="\ud800 é"),
+        replace(own, option="FAIL", at=2.25, note="\ud800 é", step=2),
         replace(own, annotator="bob", at=3.0),
     )
     store.withdraw(replace(own, annotator="bob"))
@@ -141,8 +141,8 @@ def test_a_run_without_labels_is_exported_without_them(tmp_path: Path) -> None:
     ("old", "new", "what"),
     [
         ('"at": 1.5', '"at": NaN', "at is nan"),
-        ('"seed": 7', '"seed": 1e3', "seed is 1000.0"),
-        ('"winner": null', '"winner": "x"', "winner is 'x'"),
+        ('"seed": 7', '"seed": 1e3', "seed must be a whole number or null"),
+        ('"winner": null', '"winner": "x"', "winner must be 'tie' or a whole number or null"),
         (
             '"annotator": "ann", "option": "PASS"',
             '"annotator": "ann", "option": null',

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adjudge.domain.criteria import CriteriaOption
@@ -33,35 +33,17 @@ from adjudge.importers.values import JsonObject
 from adjudge.ledger.codec import read_exported_judgment, read_exported_vote
 from adjudge.ledger.rows import LABELS
 from adjudge.messages import Message
-from adjudge.reading.typed_json import WrongType
+from adjudge.reading.typed_json import WrongType, read_as
 
 _KEYS = ("judge", "row", "fields", "status", "votes")
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
-
-
-def _is_text_or_nothing(value: object) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _is_number_or_nothing(value: object) -> bool:
-    return value is None or (isinstance(value, float) and math.isfinite(value))
-
-
-_LABEL: Mapping[str, Callable[[object], bool]] = {
-    **dict.fromkeys(("row", "criteria", "annotator", "state", "kind", "design", "note"), _is_text),
-    **dict.fromkeys(
-        ("option", "criteria_identity", "drawn_under", "id", "drawn_by"), _is_text_or_nothing
-    ),
-    **dict.fromkeys(("score", "drawn_at", "chance"), _is_number_or_nothing),
-    "winner": lambda value: value in (None, TIE) or (type(value) is int and 0 <= value < 2**31),
-    "judge_visible": lambda value: isinstance(value, bool),
-    "at": lambda value: value is not None and _is_number_or_nothing(value),
-    "seed": lambda value: value is None or (type(value) is int and -(2**63) <= value < 2**63),
+_BOUNDS = {
+    "winner": (-1, 2**31),
+    "seed": (-(2**63) - 1, 2**63),
+    **dict.fromkeys(("at", "drawn_at"), (-math.inf, math.inf)),
 }
-"""What each field of a label may be, as an export writes it."""
+"""Between which a number of a label must lie, to be kept as it is."""
 
 
 def _matches(head: Head) -> bool:
@@ -90,15 +72,16 @@ def _judgment(record: ForeignRecord, where: str) -> JudgmentRecord:
 
 def _label(said: JsonObject, where: str) -> Label:
     try:
-        for name, fits in _LABEL.items():
-            if name in said and not fits(said[name]):
-                raise SetupError("{name} is {value!r}", name=name, value=said[name])
-        known = {name: said[name] for name in _LABEL if name in said}
-        return Label(**known)  # type: ignore[arg-type]  # checked above
-    except (SetupError, TypeError) as error:
+        label = read_as(Label, said)
+        for name, (low, high) in _BOUNDS.items():
+            value = getattr(label, name)
+            if value not in (None, TIE) and not low < value < high:
+                raise SetupError("{name} is {value!r}", name=name, value=value)
+    except (SetupError, WrongType) as error:
         raise RunError(
             "{where}: a label cannot be read: {error}", where=where, error=error
         ) from error
+    return label
 
 
 def _check(record: ForeignRecord, file: ForeignFile) -> str:
