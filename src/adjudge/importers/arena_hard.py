@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER_ANSWER, NO_REPLY_VERDICT, shown_answers, shown_question
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
@@ -47,7 +46,7 @@ def _vote(game: ForeignRecord, place: int, judge: str) -> RecordedVote:
     vote = RecordedVote(model=judge, swapped=place == 1, text=reply)
     found = margin(f"[[{said}]]") if said else margin(reply, one_only=True) if reply else None
     if found is None:
-        return vote.failed(NO_REPLY_VERDICT, Outcome.UNREADABLE if reply else Outcome.MODEL_ERROR)
+        return vote.failed(NO_REPLY_VERDICT, unreadable=bool(reply))
     answer = put_back(found.winner, swapped=vote.swapped)
     return replace(vote.said(answer), more={"margin": text(said), "weight": found.weight})
 

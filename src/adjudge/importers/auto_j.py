@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.domain.verdict import Selection
-from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.beside import SeparateVerdicts
 from adjudge.importers.format import Format
@@ -62,7 +61,7 @@ def _add_outputs(file: ForeignFile, verdicts: SeparateVerdicts) -> None:
         vote = RecordedVote(model=judge, swapped=swapped).said_or_failed(
             None if chosen is None else put_back(chosen, swapped=swapped),
             Message("{value!r} names no response", value=said),
-            Outcome.UNREADABLE,
+            unreadable=True,
         )
         verdicts.add(f"row {record.row}", judge, vote)
         verdicts.by_place[file.name] = record.row
@@ -90,7 +89,7 @@ def _votes(record: ForeignRecord) -> Iterator[RecordedVote]:
     chosen = decision(reply) if record.value("pred_label") is None else _PLACES.get(said)
     if chosen is not None or reply:
         unread = Message("no decision was read from the reply")
-        yield vote.said_or_failed(chosen, unread, Outcome.UNREADABLE)
+        yield vote.said_or_failed(chosen, unread, unreadable=True)
 
 
 AUTO_J = Format(

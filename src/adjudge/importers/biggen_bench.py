@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import NO_REPLY_VERDICT
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
@@ -99,7 +98,7 @@ def _votes(name: str, scores: Json, feedback: Json) -> tuple[RecordedVote, ...]:
     return tuple(
         RecordedVote(
             model=name, sample=place, explanation=said[place] if place < len(said) else ""
-        ).said_or_failed(_points(score), NO_REPLY_VERDICT, Outcome.UNREADABLE)
+        ).said_or_failed(_points(score), NO_REPLY_VERDICT, unreadable=True)
         for place, score in enumerate(_several(scores))
     )
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from adjudge.domain.criteria import CriteriaExample, CriteriaOption
 from adjudge.domain.verdict import TIE, letter
-from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
@@ -199,11 +198,11 @@ def _vote(result: ForeignRecord, question: RecordedQuestion, model: str) -> Reco
     if about.value("generation_failed") is True:  # what stands there as chosen was drawn at random
         return vote.failed(
             about.value("parsing_error") or Message("the reply could not be read"),
-            Outcome.UNREADABLE,
+            unreadable=True,
         )
     if answer is None and chosen not in (None, ""):
         return vote.failed(
-            Message("{answer!r} is none of the options", answer=text(chosen)), Outcome.UNREADABLE
+            Message("{answer!r} is none of the options", answer=text(chosen)), unreadable=True
         )
     if answer is None:
         return vote.failed(why or Message("the result names no option"))

@@ -254,9 +254,8 @@ def _verdict(name: str, value: Json, known: RecordedVote) -> tuple[RecordedQuest
         if isinstance(value, float)
         else Message("it has no value")
     )
-    unreadable = known.text or (isinstance(value, float) and math.isnan(value))
-    outcome = Outcome.UNREADABLE if unreadable else Outcome.MODEL_ERROR
-    return _graded(name), known.failed(known.explanation or missing, outcome)
+    unreadable = bool(known.text) or (isinstance(value, float) and math.isnan(value))
+    return _graded(name), known.failed(known.explanation or missing, unreadable=unreadable)
 
 
 def _mark(edit: ForeignRecord, question: RecordedQuestion) -> Mark:

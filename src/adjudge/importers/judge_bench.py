@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.label import Kind
-from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import NO_REPLY_VERDICT, winner
 from adjudge.importers.record import (
@@ -121,7 +120,7 @@ def _rows(
     for model in (name for name in said if name not in _PEOPLE):
         reply = said.text(model)
         vote = RecordedVote(model=model, text=reply).said_or_failed(
-            asked.read(reply), NO_REPLY_VERDICT, Outcome.UNREADABLE
+            asked.read(reply), NO_REPLY_VERDICT, unreadable=True
         )
         judges[by_model(asked.question.name, model)] = (vote,)
     return row.judged_by(judges)

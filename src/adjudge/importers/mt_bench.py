@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.domain.label import Kind
-from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER_ANSWER, pair_vote, shown_answers, shown_question, winner
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
@@ -56,9 +55,8 @@ def _question(record: ForeignRecord, prompt: str) -> str:
     return shown_question(prompt) if prompt else _name(record)
 
 
-def _unread(reply: str) -> Outcome:
-    failed = not reply or reply.startswith("$ERROR$")
-    return Outcome.MODEL_ERROR if failed else Outcome.UNREADABLE
+def _is_reply(text: str) -> bool:
+    return bool(text) and not text.startswith("$ERROR$")
 
 
 def _single(record: ForeignRecord) -> RecordedRow:
@@ -70,7 +68,9 @@ def _single(record: ForeignRecord) -> RecordedRow:
         score = rating(reply)
     vote = RecordedVote(model=model, text=reply)
     if score is None or score < 0:
-        vote = vote.failed(Message("no rating was read from the reply"), _unread(reply))
+        vote = vote.failed(
+            Message("no rating was read from the reply"), unreadable=_is_reply(reply)
+        )
     else:
         vote = replace(vote, answer=score, prompt=prompt)
     answer = answers[-1] if answers else _name(record, system)
@@ -113,7 +113,7 @@ def _game(record: ForeignRecord, game: str, model: str) -> RecordedVote:
     vote = RecordedVote(model=model, swapped=game == "g2", text=reply)
     if said == "error":
         replied = reply if record.value(f"{game}_judgment") else ""
-        return vote.failed(Message("the verdict is 'error'"), _unread(replied))
+        return vote.failed(Message("the verdict is 'error'"), unreadable=_is_reply(replied))
     return pair_vote(said, vote)
 
 
@@ -142,7 +142,7 @@ def _preference(record: ForeignRecord, log: ImportLog) -> RecordedRow:
     )
     if judge.startswith("gpt"):
         unread = Message("{text!r} names no answer", text=record.text("winner"))
-        vote = RecordedVote(model=judge).said_or_failed(chosen, unread, Outcome.UNREADABLE)
+        vote = RecordedVote(model=judge).said_or_failed(chosen, unread, unreadable=True)
         return replace(row, judge=judge, votes=(vote,))
     if chosen is None:
         log.skip(Message("vote for {value!r}, which names no answer", value=record.value("winner")))

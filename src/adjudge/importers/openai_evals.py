@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.record import (
     ImportLog,
@@ -137,7 +136,7 @@ def _graded(
 def _choice(data: ForeignRecord, last: ForeignRecord) -> tuple[RecordedQuestion, RecordedVote]:
     choice, vote = data.text("choice"), RecordedVote(text=_sampled(data) or _sampled(last))
     if choice == _INVALID or not choice:
-        vote = vote.failed(Message("the reply names no choice"), Outcome.UNREADABLE)
+        vote = vote.failed(Message("the reply names no choice"), unreadable=True)
     else:
         vote = vote.said(choice, data.number("score"))
     return RecordedQuestion(""), vote

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from adjudge.domain.verdict import TIE, Selection
-from adjudge.domain.vote import Outcome
 from adjudge.importers.record import Mark, RecordedQuestion, RecordedVote
 from adjudge.importers.values import Json, number, text
 from adjudge.messages import Message
@@ -68,7 +67,7 @@ def pair_vote(value: Json, vote: RecordedVote, *, relabelled: bool = False) -> R
             if named
             else NO_REPLY_VERDICT
         )
-        return vote.failed(reason, Outcome.UNREADABLE)
+        return vote.failed(reason, unreadable=True)
     return vote.said(put_back(chosen, swapped=vote.swapped and relabelled))
 
 

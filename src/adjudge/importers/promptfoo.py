@@ -188,7 +188,7 @@ def _vote(record: ForeignRecord, part: ForeignRecord, model: str, inverted: bool
         more=part.rest("pass", "score", "reason", "tokensUsed", "metadata", "componentResults"),
     )
     if wrong := _failure(record, part):
-        return vote.failed(reason or record.value("error"), wrong)
+        return vote.failed(reason or record.value("error"), unreadable=wrong is Outcome.UNREADABLE)
     points = part.number("score")
     score = None if points is None else 1 - points if inverted else points
     return vote.said(passed(bool(part.value("pass")) is not inverted), score)

@@ -93,20 +93,24 @@ class RecordedVote:
         """This vote with its verdict."""
         return replace(self, answer=answer, score=score, outcome=outcome)
 
-    def failed(self, reason: Json, outcome: Outcome = Outcome.MODEL_ERROR) -> RecordedVote:
-        """This vote without one: a failure, never a verdict."""
+    def failed(self, reason: Json, *, unreadable: bool = False) -> RecordedVote:
+        """This vote without one: a failure, never a verdict. ``unreadable``: whether the model
+        replied, and nobody can tell what it meant.
+        """
         return replace(
             self,
             answer=None,
-            outcome=outcome,
+            outcome=Outcome.UNREADABLE if unreadable else Outcome.MODEL_ERROR,
             reason=text(reason) or Message("no reason is recorded"),
         )
 
     def said_or_failed(
-        self, answer: RecordedAnswer | None, reason: Json, outcome: Outcome = Outcome.MODEL_ERROR
+        self, answer: RecordedAnswer | None, reason: Json, *, unreadable: bool = False
     ) -> RecordedVote:
         """This vote with its verdict; where there is none, with the reason why not."""
-        return self.failed(reason, outcome) if answer is None else self.said(answer)
+        if answer is None:
+            return self.failed(reason, unreadable=unreadable)
+        return self.said(answer)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 
 from adjudge.domain.verdict import TIE
-from adjudge.domain.vote import Outcome
 from adjudge.importers.beside import SeparateVerdicts
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, NO_REPLY_VERDICT, gold, pair_vote, winner
@@ -139,7 +138,7 @@ def _vote(record: ForeignRecord, vote: RecordedVote, log: ImportLog) -> Recorded
     )
     drawn = replace(vote, stand_in=winner(said))
     failed = found.value("fail")
-    return drawn.failed(NO_REPLY_VERDICT, Outcome.UNREADABLE) if failed else drawn.said(TIE)
+    return drawn.failed(NO_REPLY_VERDICT, unreadable=True) if failed else drawn.said(TIE)
 
 
 def _add_predictions(file: ForeignFile, verdicts: SeparateVerdicts) -> None:

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from adjudge.domain.criteria import CriteriaOption
 from adjudge.domain.label import Design
-from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.pairs import winner
 from adjudge.importers.record import (
@@ -101,18 +100,18 @@ def read_verdict(vote: RecordedVote, value: str, question: RecordedQuestion) -> 
     """A verdict on the scale of the labels; one that is not on it is not a further option of it."""
     if question.kind == "rating":
         return vote.said_or_failed(
-            number(value), Message("{value!r} is not a number", value=value), Outcome.UNREADABLE
+            number(value), Message("{value!r} is not a number", value=value), unreadable=True
         )
     known = ", ".join(one.name for one in question.options)
     unknown = Message("{value!r} is none of the labels ({known})", value=value, known=known)
-    return vote.said_or_failed(_option(question, value), unknown, Outcome.UNREADABLE)
+    return vote.said_or_failed(_option(question, value), unknown, unreadable=True)
 
 
 def read_truth(vote: RecordedVote, truth: str, question: RecordedQuestion) -> RecordedVote:
     """What is true or false, as the better or the worse of two options."""
     if truth.casefold() not in (*GOOD, *BAD):
         return vote.failed(
-            Message("{value!r} is neither true nor false", value=truth), Outcome.UNREADABLE
+            Message("{value!r} is neither true nor false", value=truth), unreadable=True
         )
     return vote.said(question.options[0 if truth.casefold() in GOOD else 1].name)
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from adjudge.domain.frozen import NOTHING
-from adjudge.domain.vote import Outcome
 from adjudge.importers.record import (
     ImportLog,
     Mark,
@@ -116,7 +115,7 @@ def _row(one: SubjectScore, values: ValueKinds, judged: bool) -> RecordedRow:
                 if several
                 else Message("the value is missing")
             )
-            vote = vote.failed(why, Outcome.UNREADABLE if several else Outcome.MODEL_ERROR)
+            vote = vote.failed(why, unreadable=several)
         judge = by_model(one.name, vote.model)
         return replace(one.row, judge=judge, question=question, votes=(vote,))
     marks = () if answer is None else (replace(one.by, answer=answer),)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold
 from adjudge.importers.record import ImportLog, RecordedRow, RecordedVote
@@ -66,7 +65,7 @@ def _vote(record: ForeignRecord, judge: str, log: ImportLog) -> RecordedVote:
     vote = RecordedVote(model=judge, text=reply)
     if found is None:
         unread = Message("the first line of the reply is not two numbers")
-        return vote.failed(unread, Outcome.UNREADABLE)
+        return vote.failed(unread, unreadable=True)
     first, second = found
     answer = better_rated((first, second))
     return RecordedVote(answer=answer, model=judge, text=reply, more={"scores": [first, second]})

@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 
 from adjudge.domain.criteria import CriteriaOption
-from adjudge.domain.vote import Outcome
 from adjudge.importers.format import Format
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, ForeignRecord
@@ -67,7 +66,7 @@ def _vote(judge: str, said: str) -> RecordedVote:
     return RecordedVote(model=judge).said_or_failed(
         said if said in _OPTIONS else None,
         Message("{value!r} is none of the labels", value=said),
-        Outcome.UNREADABLE,
+        unreadable=True,
     )
 
 
