@@ -13,7 +13,7 @@ import pytest
 from adjudge.agents.evaluator import AgentEvaluator, instances_of
 from adjudge.agents.expected import Expectations, ExpectedCall, read_calls, read_patterns
 from adjudge.agents.matching import Is, Matches, ValueComparison
-from adjudge.agents.rules import measure, measure_all
+from adjudge.agents.rules import measure
 from adjudge.agents.steps_of import turns_of
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.message import Usage
@@ -101,7 +101,7 @@ def test_what_the_trace_says_of_the_whole_counts() -> None:
     said = Step(1, "user", "said", "go")
     whole = Trajectory("go", (said,), "done", usage=Usage(3, 10, 5), usd=0.5, seconds=7.0)
     names = ("model_calls", "tokens", "usd", "seconds")
-    found = [one.value for one in measure_all(names, whole, Expectations(), {})]
+    found = [measure(name, whole, Expectations(), {}).value for name in names]
     assert found == [3, 15, 0.5, 7]
     assert measure("usd", whole, Expectations(), {"usd": 2}).value == 2
     parts = replace(whole, steps=(said, replace(said, number=2, usd=0.25)))

@@ -10,7 +10,7 @@ import pytest
 
 from adjudge.agents.expected import Expectations, Order, read_pairs, read_patterns
 from adjudge.agents.matching import ValueComparison
-from adjudge.agents.rules import RULES, RuleResult, measure, measure_all
+from adjudge.agents.rules import RULES, RuleResult, measure
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
@@ -459,7 +459,7 @@ def test_recorded_figures() -> None:
         ),
         "x",
     )
-    found = {one.name: one.value for one in measure_all(RULES, run, Expectations(), {})}
+    found = {name: measure(name, run, Expectations(), {}).value for name in RULES}
     assert (found["steps"], found["model_calls"], found["tokens"]) == (3, 2, 17)
     assert (found["seconds"], found["usd"]) == (2.5, 0.75)
     assert rule("seconds", run, seconds=9).value == 9

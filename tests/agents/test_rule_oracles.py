@@ -16,7 +16,7 @@ import pytest
 from adjudge.agents.alignment import assign_best, match_in_order, match_most
 from adjudge.agents.expected import ORDERS, Expectations, read_pairs, read_patterns
 from adjudge.agents.matching import ValueComparison
-from adjudge.agents.rules import RULES, measure_all
+from adjudge.agents.rules import RULES, measure
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import Step, ToolCall, ToolDefinition, Trajectory
@@ -522,15 +522,15 @@ def test_every_rule_is_what_trying_everything_gives() -> None:
         columns = {**given.columns}
         if given.expected is not None:
             columns["reference_calls"] = given.expected
-        found = measure_all(RULES, trajectory_of(given), expectations, columns)
         values = Oracle(given).values()
-        for measured in found:
-            wanted = values[measured.name]
+        for name, rule in RULES.items():
+            measured = measure(name, trajectory_of(given), expectations, columns)
+            wanted = values[name]
             assert measured.value == (None if wanted is None else pytest.approx(wanted)), given
             assert (measured.value is None) == (measured.reason is not None)
-            if RULES[measured.name].amount == "truth" and measured.name != "ended":
+            if rule.amount == "truth" and name != "ended":
                 assert bool(measured.parts) == (measured.value is False)
-            seen[measured.name].add(measured.value)
+            seen[name].add(measured.value)
     assert all(len(values) > 1 for name, values in seen.items() if name != "usd")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from adjudge.agents.evaluator import AgentEvaluator
-from adjudge.agents.rules import RULES, measure_all
+from adjudge.agents.rules import RULES, measure
 from adjudge.data.sources.row import BadRow
 from adjudge.reading import archive
 from adjudge.traces import files
@@ -107,7 +107,9 @@ def lines_run(shape: Shape, count: int) -> int:
     expectations = AgentEvaluator(measures=["errors"]).expectations
     sys.settrace(count_line)
     try:
-        measure_all(RULES, trajectory_of_spans(spans), expectations, {})
+        run = trajectory_of_spans(spans)
+        for name in RULES:
+            measure(name, run, expectations, {})
     finally:
         sys.settrace(None)
     return lines

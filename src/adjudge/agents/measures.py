@@ -91,5 +91,5 @@ def measure_criteria(name: str, language: str, kinds: Sequence[str] = ()) -> Cri
         str(rule.title),
         _TRUTH if rule.amount == "truth" else (),
         to_evaluate_field="steps",
-        higher_is_better=rule.better == "higher",
+        higher_is_better=rule.amount != "count",
     )

@@ -40,7 +40,6 @@ PartKind = Literal[
     "invalid",
     "different",
 ]
-Better = Literal["higher", "lower"]
 Amount = Literal["truth", "share", "count"]
 _MOST_COMPARISONS = 1_000_000
 """Of calls with matchers; two lists of a thousand calls each."""
@@ -90,7 +89,6 @@ _SENTENCES: Mapping[PartKind, Message] = {
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    name: str
     value: float | bool | None
     """None: there was nothing to measure."""
     reason: Message | None = None
@@ -132,7 +130,7 @@ Found = tuple[float | bool, Sequence[RulePart]]
 
 
 class RuleCase:
-    """A trajectory beside what was expected of it; what several rules need is worked out once."""
+    """A trajectory beside what was expected of it."""
 
     def __init__(
         self, trajectory: Trajectory, expectations: Expectations, columns: JsonObject
@@ -250,7 +248,7 @@ class RuleCase:
         """For each expected call the place of its own."""
         return match_most(self.options, len(self.made))
 
-    @cached_property
+    @property
     def matched(self) -> int:
         return sum(place is not None for place in self.matching)
 
@@ -678,43 +676,38 @@ class Rule:
 
     title: Message
     amount: Amount
-    better: Better
+    """Of a count less is better."""
     find: Callable[[RuleCase], Found]
 
 
 RULES: Mapping[str, Rule] = {
-    "calls": Rule(Message("the expected calls were made"), "truth", "higher", _calls),
-    "calls_precision": Rule(
-        Message("calls made that were expected"), "share", "higher", _precision
-    ),
-    "calls_recall": Rule(Message("expected calls that were made"), "share", "higher", _recall),
-    "calls_f1": Rule(Message("calls made and expected, F1"), "share", "higher", _f1),
-    "arguments": Rule(Message("expected arguments that are right"), "share", "higher", _arguments),
-    "required": Rule(Message("every required call was made"), "truth", "higher", _required),
-    "forbidden": Rule(Message("no forbidden call was made"), "truth", "higher", _forbidden),
-    "before": Rule(Message("no call came too early"), "truth", "higher", _before),
-    "repeats": Rule(Message("repeated calls"), "count", "lower", _repeats),
-    "loops": Rule(Message("calls in the longest loop"), "count", "lower", _loops),
-    "errors": Rule(Message("failed calls"), "count", "lower", _errors),
+    "calls": Rule(Message("the expected calls were made"), "truth", _calls),
+    "calls_precision": Rule(Message("calls made that were expected"), "share", _precision),
+    "calls_recall": Rule(Message("expected calls that were made"), "share", _recall),
+    "calls_f1": Rule(Message("calls made and expected, F1"), "share", _f1),
+    "arguments": Rule(Message("expected arguments that are right"), "share", _arguments),
+    "required": Rule(Message("every required call was made"), "truth", _required),
+    "forbidden": Rule(Message("no forbidden call was made"), "truth", _forbidden),
+    "before": Rule(Message("no call came too early"), "truth", _before),
+    "repeats": Rule(Message("repeated calls"), "count", _repeats),
+    "loops": Rule(Message("calls in the longest loop"), "count", _loops),
+    "errors": Rule(Message("failed calls"), "count", _errors),
     "unrecovered": Rule(
-        Message("failed calls whose tool never succeeded later"), "count", "lower", _unrecovered
+        Message("failed calls whose tool never succeeded later"), "count", _unrecovered
     ),
-    "unknown_tools": Rule(
-        Message("calls of tools that are not defined"), "count", "lower", _unknown_tools
-    ),
+    "unknown_tools": Rule(Message("calls of tools that are not defined"), "count", _unknown_tools),
     "invalid_arguments": Rule(
         Message("calls with arguments that the tool does not take"),
         "count",
-        "lower",
         _invalid_arguments,
     ),
-    "steps": Rule(Message("steps"), "count", "lower", _steps),
-    "model_calls": Rule(Message("calls of models"), "count", "lower", _model_calls),
-    "tokens": Rule(Message("tokens"), "count", "lower", _tokens),
-    "usd": Rule(Message("cost in US dollars"), "count", "lower", _usd),
-    "seconds": Rule(Message("seconds"), "count", "lower", _seconds),
-    "ended": Rule(Message("ended with an answer"), "truth", "higher", _ended),
-    "final_state": Rule(Message("the final state is as expected"), "truth", "higher", _final_state),
+    "steps": Rule(Message("steps"), "count", _steps),
+    "model_calls": Rule(Message("calls of models"), "count", _model_calls),
+    "tokens": Rule(Message("tokens"), "count", _tokens),
+    "usd": Rule(Message("cost in US dollars"), "count", _usd),
+    "seconds": Rule(Message("seconds"), "count", _seconds),
+    "ended": Rule(Message("ended with an answer"), "truth", _ended),
+    "final_state": Rule(Message("the final state is as expected"), "truth", _final_state),
 }
 """By the names that users write under ``measures``."""
 
@@ -725,24 +718,10 @@ def measure(
     """One rule on one trajectory. ``columns`` are the row's: ``task_id`` or ``id``,
     ``reference_calls``, ``state``, ``reference_state``, ``usd``, …
     """
-    return measure_all((name,), trajectory, expectations, columns)[0]
-
-
-def measure_all(
-    names: Iterable[str], trajectory: Trajectory, expectations: Expectations, columns: JsonObject
-) -> tuple[RuleResult, ...]:
-    """Several rules on one trajectory; what they share is worked out once."""
-    case = RuleCase(trajectory, expectations, columns)
-    return tuple(_measure(name, case) for name in names)
-
-
-def _measure(name: str, case: RuleCase) -> RuleResult:
     try:
-        value, parts = RULES[name].find(case)
-    except Unmeasurable as error:
-        return RuleResult(name, None, error.message, untold=isinstance(error, Untold))
-    except CannotMatch as error:
-        return RuleResult(name, None, error.message)
+        value, parts = RULES[name].find(RuleCase(trajectory, expectations, columns))
+    except (Unmeasurable, CannotMatch) as error:
+        return RuleResult(None, error.message, untold=isinstance(error, Untold))
     except RecursionError:
-        return RuleResult(name, None, Message("the arguments are nested too deep to be compared"))
-    return RuleResult(name, value, None, tuple(parts))
+        return RuleResult(None, Message("the arguments are nested too deep to be compared"))
+    return RuleResult(value, None, tuple(parts))
