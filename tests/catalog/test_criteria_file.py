@@ -243,7 +243,7 @@ BAD_FILES: list[tuple[str, str, str]] = [
     ("own.yaml", "# nothing\n", "holds no criteria"),
     ("own.json", "[]", "holds no criteria"),
     ("own.json", "{", "is not JSON: Expecting property name"),
-    ("own.json", '{"name": "a", "name": "b"}', "is not JSON: the key 'name' stands twice"),
+    ("own.json", '{"name": "a", "name": "b"}', "is not JSON: the key 'name' stands there twice"),
     ("own.json", "[" * 100_000, "is not JSON"),
     ("own.yaml", "name: [", "is not YAML: while parsing"),
     ("own.yaml", "[" * 100_000 + "]" * 100_000, "is nested too deep"),

@@ -31,7 +31,16 @@ from adjudge.agents.matching import (
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.messages import Message
-from adjudge.reading.values import Place, Scalar, load_yaml, mapping, nearest, text_in, what
+from adjudge.reading.values import (
+    Place,
+    Scalar,
+    load_yaml,
+    mapping,
+    nearest,
+    text_in,
+    unique_keys,
+    what,
+)
 
 Order = Literal["exact", "in_order", "any_order", "only"]
 ORDERS: tuple[Order, ...] = ("exact", "in_order", "any_order", "only")
@@ -157,21 +166,12 @@ def read_cell(given: JsonValue, column: str) -> tuple[ExpectedCall, ...]:
 
 def _load_json(content: str, place: Place) -> Place:
     try:
-        value = json.loads(content, object_pairs_hook=_no_repeats)
+        value = json.loads(content, object_pairs_hook=unique_keys)
     except RecursionError:
         raise place.wrong("is nested too deep") from None
     except ValueError as error:
         raise place.wrong("is not JSON: {reason}", reason=str(error)) from error
     return Place(place.file, place.entry, place.field, place.line, value)
-
-
-def _no_repeats(pairs: Sequence[tuple[str, JsonValue]]) -> JsonObject:
-    found: dict[str, JsonValue] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(Message("the key {name!r} stands there twice", name=name))
-        found[name] = value
-    return found
 
 
 def read_calls(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:
@@ -266,17 +266,9 @@ def _read_python(written: str, place: Place) -> ExpectedCall:
 
 
 def _literal(node: ast.expr) -> JsonValue:
-    value = ast.literal_eval(node)
-    json.dumps(value)
-    return _without_tuples(value)
-
-
-def _without_tuples(value: JsonValue) -> JsonValue:
-    if isinstance(value, list | tuple):
-        return [_without_tuples(one) for one in value]
-    if isinstance(value, Mapping):
-        return {str(name): _without_tuples(one) for name, one in value.items()}
-    return value
+    """A value of Python as JSON has it: a tuple is a list."""
+    found: JsonValue = json.loads(json.dumps(ast.literal_eval(node)))
+    return found
 
 
 def _compact(value: JsonValue) -> str:

@@ -13,10 +13,9 @@ from typing import Any
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
 from adjudge.domain.frozen import nonempty, plain
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
+from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.errors import SetupError
 from adjudge.lazy import lazy_pattern
-from adjudge.messages import Message
 from adjudge.reading.values import (
     Place,
     WrongValue,
@@ -30,6 +29,7 @@ from adjudge.reading.values import (
     text,
     text_in,
     texts,
+    unique_keys,
 )
 
 PAIRWISE_KEYS = (
@@ -242,19 +242,11 @@ def _load(content: str, file: str) -> Place:
     if suffix in _YAML:
         return load_yaml(content, Place(file))
     try:
-        return Place(file, value=json.loads(content, object_pairs_hook=_object))
+        return Place(file, value=json.loads(content, object_pairs_hook=unique_keys))
     except (ValueError, RecursionError) as error:
         raise SetupError(
             "{file} is not JSON: {said}", file=file, said=" ".join(str(error).split())
         ) from error
-
-
-def _object(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
-    keys = [key for key, _ in pairs]
-    for index, key in enumerate(keys):
-        if key in keys[:index]:
-            raise ValueError(Message("the key {key!r} stands twice in one place", key=key))
-    return dict(pairs)
 
 
 def _numbered(whole: Place) -> list[tuple[Place, object]]:

@@ -35,6 +35,7 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, reason_of
 from adjudge.reading.json_path import NotThere, steps_of, value_at
 from adjudge.reading.types import Flag, Json, Many, Text, WholeNumber, Word, key
+from adjudge.reading.values import unique_keys
 
 if TYPE_CHECKING:
     from referencing import Resource
@@ -60,21 +61,12 @@ def unfenced(text: str) -> str:
 
 def read_json(text: str) -> JsonValue:
     """Strictly: no NaN, and no key twice, of which one would be lost."""
-    found: JsonValue = json.loads(text, parse_constant=_refuse, object_pairs_hook=_once)
+    found: JsonValue = json.loads(text, parse_constant=_refuse, object_pairs_hook=unique_keys)
     return found
 
 
 def _refuse(name: str) -> None:
     raise ValueError(Message("{name} is not JSON", name=name))
-
-
-def _once(pairs: Sequence[tuple[str, JsonValue]]) -> Mapping[str, JsonValue]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(Message("the key {name!r} stands there twice", name=twice))
-    return found
 
 
 @light_dataclass(frozen=True, kw_only=True)

@@ -50,6 +50,16 @@ def our_yaml(module: str, name: str) -> tuple[JsonObject, Place]:
     return mapping(place.value, place), place
 
 
+def unique_keys(pairs: Sequence[tuple[str, JsonValue]]) -> JsonObject:
+    """An object of JSON; a ValueError where a key stands there twice: one of them would be lost."""
+    found: dict[str, JsonValue] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(Message("the key {name!r} stands there twice", name=name))
+        found[name] = value
+    return found
+
+
 def plain_yaml(file: Path) -> Any:
     """The values in a file of ours, read by libyaml where that is there."""
     import yaml
