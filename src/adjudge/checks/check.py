@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import field as dataclass_field
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 from adjudge.domain.instance import Instance
@@ -129,12 +130,7 @@ def lacks(row: Instance, name: str) -> Observation:
 
 def first_spans(found: Iterable[Span]) -> tuple[Span, ...]:
     """The first of them, as many as are kept."""
-    kept = []
-    for one in found:
-        kept.append(one)
-        if len(kept) == _MOST_SPANS:
-            break
-    return tuple(kept)
+    return tuple(islice(found, _MOST_SPANS))
 
 
 def quoted(texts: Iterable[str]) -> str:

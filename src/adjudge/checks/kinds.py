@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, replace
+from typing import Any
 
 from adjudge.checks.check import Check, Expectation
 from adjudge.checks.language import Language
@@ -13,6 +14,7 @@ from adjudge.checks.refusal import Refuses
 from adjudge.checks.similarity import Similar
 from adjudge.checks.structure import Citations, IsCode, IsJson, IsSql, Urls
 from adjudge.checks.words import Begins, Contains, Ends, Equals, ForbiddenWords, Regex
+from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.reading.types import (
@@ -40,29 +42,29 @@ class CheckKind:
 
     made: type[Check]
     short: str | None = None
-    given: Mapping[str, object] | None = None
+    given: Mapping[str, Any] = NOTHING
     flag: bool = False
     """Whether ``true`` by itself is enough."""
 
     def read(self, value: object, place: Place) -> Check:
         if self.flag and getattr(value, "meant", None) is True:
-            return self.made(**dict(self.given or {}))
+            return self.made(**self.given)
         known = keys_of(self.made)
         if self.short and not isinstance(value, Mapping):
             read = known[self.short].metadata["type"].read(value, place)
-            return self.made(**{self.short: read}, **dict(self.given or {}))
+            return self.made(**{self.short: read}, **self.given)
         own = mapping(value, place)
         for name in own:
-            if name not in known or name in (self.given or {}):
-                left = [one for one in known if one not in (self.given or {})]
+            if name not in known or name in self.given:
+                left = [one for one in known if one not in self.given]
                 raise replace(place.at_key(name), field="").wrong(
                     "unknown key {name!r}; {hint}", name=name, hint=nearest(name, left)
                 )
         values = {name: read_key(known[name], each, place.at(name)) for name, each in own.items()}
         for name, one in known.items():
-            if one.default is MISSING and name not in {**values, **dict(self.given or {})}:
+            if one.default is MISSING and name not in {**values, **self.given}:
                 raise place.wrong("the key {name!r} is missing", name=name)
-        return self.made(**values, **dict(self.given or {}))
+        return self.made(**values, **self.given)
 
     def schema(self) -> Schema:
         whole = Record(self.made).schema()
@@ -119,7 +121,7 @@ class CheckType:
                     name=str(value),
                     hint=nearest(str(value), [one for one, kind in CHECKS.items() if kind.flag]),
                 )
-            made = Expectation(check=kind.made(**dict(kind.given or {})))
+            made = Expectation(check=kind.made(**kind.given))
         else:
             made = self._read_mapping(value, place)
         return replace(made, place=replace(place, value=None))
@@ -187,12 +189,12 @@ def say(one: Expectation) -> JsonDict:
         (name, kind)
         for name, kind in CHECKS.items()
         if kind.made is made
-        and all(getattr(one.check, key) == value for key, value in (kind.given or {}).items())
+        and all(getattr(one.check, key) == value for key, value in kind.given.items())
     )
     keys = {
         key: list(value) if isinstance(value, tuple) else value
         for key, each in keys_of(made).items()
-        if key not in (kind.given or {}) and (value := getattr(one.check, key)) != each.default
+        if key not in kind.given and (value := getattr(one.check, key)) != each.default
     }
     plain = Expectation(check=one.check)
     common = {key: value for key in _COMMON if (value := getattr(one, key)) != getattr(plain, key)}
