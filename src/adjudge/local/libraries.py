@@ -14,8 +14,11 @@ from typing import Any
 from adjudge.errors import SetupError
 
 _WAITING = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME")
-"""How OpenMP's threads wait for each other."""
+"""How OpenMP's threads wait for each other: those that spin at barriers stop each other on a busy
+machine.
+"""
 _NUMPY_THREADS = "OPENBLAS_NUM_THREADS"
+"""Its threads spin, too, and our products are too small for several."""
 _NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 """Without it onnxruntime keeps an id of the machine and sends events to its makers."""
 
@@ -23,7 +26,7 @@ _NO_TELEMETRY = "ORT_DISABLE_TELEMETRY"
 def import_onnxruntime() -> Any:
     """The library that runs the embedded model, or the SetupError that says how to get it."""
     try:
-        with _one_thread_for_numpy():
+        with _set_while_loading("1", _NUMPY_THREADS):
             import numpy  # noqa: F401
         os.environ.setdefault(_NO_TELEMETRY, "1")
         import onnxruntime
@@ -44,7 +47,7 @@ def import_xllamacpp() -> Any:
     says how to get it.
     """
     try:
-        with _threads_that_sleep():
+        with _set_while_loading("passive", *_WAITING):
             import xllamacpp  # type: ignore[import-not-found, import-untyped, unused-ignore]
     except ModuleNotFoundError as error:
         raise SetupError(
@@ -61,38 +64,19 @@ def import_xllamacpp() -> Any:
 
 
 @contextmanager
-def _one_thread_for_numpy() -> Iterator[None]:
-    """OpenBLAS reads its setting when numpy is loaded. Its threads spin, too, and our products are
-    too small for several.
-
-    A setting of the user's is kept.
+def _set_while_loading(value: str, *names: str) -> Iterator[None]:
+    """The first of the variables has this value while a library is loaded, which reads it then. A
+    setting of the user's, by any of them, is kept; where another library has loaded the same one
+    before, its setting holds.
     """
-    if _NUMPY_THREADS in os.environ:
+    if any(name in os.environ for name in names):
         yield
         return
-    os.environ[_NUMPY_THREADS] = "1"
+    os.environ[names[0]] = value
     try:
         yield
     finally:
-        os.environ.pop(_NUMPY_THREADS, None)
-
-
-@contextmanager
-def _threads_that_sleep() -> Iterator[None]:
-    """OpenMP reads its settings when it is loaded. Threads that spin at barriers stop each other on
-    a busy machine.
-
-    A setting of the user's is kept. Where another library has loaded OpenMP before, its setting
-    holds.
-    """
-    if any(name in os.environ for name in _WAITING):
-        yield
-        return
-    os.environ[_WAITING[0]] = "passive"
-    try:
-        yield
-    finally:
-        os.environ.pop(_WAITING[0], None)
+        os.environ.pop(names[0], None)
 
 
 def threads() -> int:

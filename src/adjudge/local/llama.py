@@ -10,7 +10,7 @@ import json
 import math
 import secrets
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -60,7 +60,9 @@ class Llama:
         self._slot: list[int] = []
         self._prefix: list[int] = []
         self._tokens = lru_cache(maxsize=256)(self._tokenise)
-        self._before, self._between, self._after = self._frame()
+        self._before, self._between, self._after = frame_of(
+            path, lambda turns: str(self._post("/apply-template", {"messages": turns})["prompt"])
+        )
 
     def score(self, prompt: Prompt, labels: Sequence[str]) -> LabelLogprobs:
         """How likely each label is to come next.
@@ -89,18 +91,6 @@ class Llama:
         )
 
     # -- prompts as tokens ---------------------------------------------------
-
-    def _frame(self) -> tuple[str, str, str]:
-        """What the model's chat template puts before, between and after a
-        system and a user turn.
-        """
-        turns = [{"role": "system", "content": _SLOTS[0]}, {"role": "user", "content": _SLOTS[1]}]
-        text = str(self._post("/apply-template", {"messages": turns})["prompt"])
-        before, found, rest = text.partition(_SLOTS[0])
-        between, found_too, after = rest.partition(_SLOTS[1])
-        if not (found and found_too):
-            raise SetupError("the model's chat template has no place for a system and a user turn")
-        return before, between, after
 
     def _split(self, prompt: Prompt) -> tuple[list[int], list[int]]:
         """The prompt's tokens up to where it stops being shared, and the rest.
@@ -224,6 +214,20 @@ class Llama:
             )
         if adapter is not None and read_header(adapter).kind != "adapter":
             raise SetupError("{adapter} is not a LoRA adapter", adapter=adapter)
+
+
+def frame_of(path: Path, render: Callable[[Sequence[JsonObject]], str]) -> tuple[str, str, str]:
+    """What the chat template of a model puts before, between and after a system and a user
+    turn.
+    """
+    turns = [{"role": "system", "content": _SLOTS[0]}, {"role": "user", "content": _SLOTS[1]}]
+    before, found, rest = render(turns).partition(_SLOTS[0])
+    between, found_too, after = rest.partition(_SLOTS[1])
+    if not (found and found_too):
+        raise SetupError(
+            "{path}: its chat template has no place for a system and a user turn", path=path
+        )
+    return before, between, after
 
 
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -19,16 +18,16 @@ from typing import cast, get_args
 
 from adjudge.aio.files import locked, sha256, written_whole
 from adjudge.errors import SetupError
+from adjudge.local.llama import frame_of
 from adjudge.local.onnx.graph import Precision
 from adjudge.local.onnx.tokenizer import Tokenizer
 from adjudge.local.weights.gguf import Header, read_header
 from adjudge.local.weights.leftovers import forget_unused, note_use, seal_of, sweep
 from adjudge.local.weights.store import LOCK, read_manifest, weights_folder
-from adjudge.messages import Message, reason_of
+from adjudge.messages import reason_of
 
 _EDITION = 5
 """Raised whenever the same sources are made into other weights."""
-_SLOTS = ("\x01system\x01", "\x01user\x01")
 _WANTED = "ADJUDGE_LOCAL_PRECISION"
 
 
@@ -59,7 +58,6 @@ def made_weights(
     base: Path,
     adapter: Path | None,
     wanted: Precision,
-    say: Callable[[str], None] = lambda _line: None,
     *,
     hashed: bool = False,
 ) -> Path:
@@ -68,7 +66,6 @@ def made_weights(
     ``hashed``: whatever its date says.
     """
     path = made_path(name, base, adapter, wanted)
-    about = {"precision": wanted, "base": base.name}
     if _whole(path, hashed):
         note_use(path)
         return path
@@ -76,11 +73,6 @@ def made_weights(
         with locked(path.parent / LOCK):
             sweep(path.parent)
             if not _whole(path, hashed):
-                say(
-                    Message("making {precision} weights of {base} and its adapter", **about)
-                    if adapter
-                    else Message("making {precision} weights of {base}", **about)
-                )
                 _make(base, adapter, wanted, path)
     except OSError as error:
         raise SetupError(
@@ -171,22 +163,14 @@ def _metadata(header: Header) -> dict[str, str]:
 
 
 def _frame(header: Header) -> tuple[str, str, str]:
-    """What the chat template puts before, between and after a system and a user turn."""
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    turns = [{"role": "system", "content": _SLOTS[0]}, {"role": "user", "content": _SLOTS[1]}]
     template = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True).from_string(
         header.chat_template or ""
     )
-    before, _, rest = template.render(messages=turns, add_generation_prompt=True).partition(
-        _SLOTS[0]
+    return frame_of(
+        header.path, lambda turns: template.render(messages=turns, add_generation_prompt=True)
     )
-    between, found, after = rest.partition(_SLOTS[1])
-    if not found:
-        raise SetupError(
-            "{path}: its chat template has no place for a system and a user turn", path=header.path
-        )
-    return before, between, after
 
 
 def _samples(header: Header, before: str, between: str, after: str) -> list[list[int]]:
