@@ -17,6 +17,7 @@ from adjudge.domain.json_types import (
     text_in,
 )
 from adjudge.errors import SetupError
+from adjudge.traces.formats.otlp import attributes_of
 from adjudge.traffic.services import Service, ServiceSpans, basic_headers
 from adjudge.traffic.source import TrafficEvent
 
@@ -130,21 +131,7 @@ def _attributes(given: JsonValue) -> JsonObject:
     """
     if isinstance(given, dict):
         return given
-    found = {str(one.get("key")): _value(one.get("value")) for one in objects_in(given)}
     return {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in found.items()
+        for name, value in attributes_of(given).items()
     }
-
-
-def _value(given: JsonValue) -> JsonValue:
-    """A value of OTLP in protobuf's JSON."""
-    match given:
-        case {"kvlist_value": held}:
-            listed = objects_in(object_in(held).get("values"))
-            return {str(one.get("key")): _value(one.get("value")) for one in listed}
-        case {"array_value": held}:
-            return [_value(one) for one in objects_in(object_in(held).get("values"))]
-        case dict():
-            return next(iter(given.values()), None)
-    return given

@@ -80,36 +80,19 @@ def _paged(wanted: Mapping[str, object], page: str) -> Mapping[str, object]:
     return {**wanted, **nonempty(cursor=page)}
 
 
-def _langfuse_event(one: JsonObject) -> TrafficEvent:
-    is_root = not one.get("parentObservationId") and bool(one.get("endTime"))
-    return TrafficEvent(
-        _text(one, "id"), one, _text(one, "startTime"), _text(one, "traceId"), is_root, "langfuse"
-    )
+def _span_reader(
+    format: str, id: str, trace: str, start: str, end: str, parent: str
+) -> Callable[[JsonObject], TrafficEvent]:
+    """How a span is read, by the keys of a service; Phoenix keeps some of them in ``context``."""
 
+    def read(one: JsonObject) -> TrafficEvent:
+        named = {**object_in(one.get("context")), **one}
+        is_root = not one.get(parent) and bool(one.get(end))
+        return TrafficEvent(
+            _text(named, id), one, _text(one, start), _text(named, trace), is_root, format
+        )
 
-def _phoenix_event(one: JsonObject) -> TrafficEvent:
-    context = object_in(one.get("context"))
-    is_root = not one.get("parent_id") and bool(one.get("end_time"))
-    return TrafficEvent(
-        _text(context, "span_id"),
-        one,
-        _text(one, "start_time"),
-        _text(context, "trace_id"),
-        is_root,
-        "phoenix",
-    )
-
-
-def _langsmith_event(one: JsonObject) -> TrafficEvent:
-    is_root = not one.get("parent_run_id") and bool(one.get("end_time"))
-    return TrafficEvent(
-        _text(one, "id"),
-        one,
-        _text(one, "start_time"),
-        _text(one, "trace_id"),
-        is_root,
-        "langsmith",
-    )
+    return read
 
 
 def _text(one: JsonObject, name: str) -> str:
@@ -131,7 +114,9 @@ SERVICES = {
             _langfuse,
             "data",
             lambda answer: object_in(answer.get("meta")).get("cursor"),
-            _langfuse_event,
+            _span_reader(
+                "langfuse", "id", "traceId", "startTime", "endTime", "parentObservationId"
+            ),
             "/api/public/scores",
         ),
         Service(
@@ -143,7 +128,7 @@ SERVICES = {
             _phoenix,
             "data",
             lambda answer: answer.get("next_cursor"),
-            _phoenix_event,
+            _span_reader("phoenix", "span_id", "trace_id", "start_time", "end_time", "parent_id"),
             "/v1/trace_annotations",
             scores_at_once=True,
         ),
@@ -156,7 +141,7 @@ SERVICES = {
             _langsmith,
             "runs",
             lambda answer: object_in(answer.get("cursors")).get("next"),
-            _langsmith_event,
+            _span_reader("langsmith", "id", "trace_id", "start_time", "end_time", "parent_run_id"),
             "/api/v1/feedback",
         ),
     )
