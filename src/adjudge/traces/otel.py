@@ -426,3 +426,8 @@ def _asked(value: object, keys: Sequence[str]) -> str:
 def is_error(code: object) -> bool:
     """Whether the code of a span's status says that it failed."""
     return code in (2, "2") or str(code).upper().removeprefix("STATUS_CODE_") == "ERROR"
+
+
+def error_of(code: object, said: str) -> str | None:
+    """What went wrong in a span, by its status; None where nothing did."""
+    return (said or "error") if is_error(code) else None

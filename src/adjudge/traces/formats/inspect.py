@@ -15,14 +15,14 @@ from adjudge.traces.values import Object, as_text, inner, number, objects, text_
 _ATTACHED = "attachment://"
 
 
-def _opened(value: object, attachments: Object, depth: int = 0) -> object:
+def _opened(value: object, attachments: Object) -> object:
     """With long texts, which are kept aside, in their places."""
     if isinstance(value, str) and value.startswith(_ATTACHED):
         return attachments.get(value.removeprefix(_ATTACHED), value)
     if isinstance(value, list):
-        return [_opened(one, attachments, depth + 1) for one in value]
+        return [_opened(one, attachments) for one in value]
     if isinstance(value, Mapping):
-        return {key: _opened(one, attachments, depth + 1) for key, one in value.items()}
+        return {key: _opened(one, attachments) for key, one in value.items()}
     return value
 
 

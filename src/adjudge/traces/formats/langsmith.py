@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.domain.message import Usage
-from adjudge.traces.formats.otlp import row_of
+from adjudge.traces.formats.otlp import rows_of
 from adjudge.traces.messages import read_turns, tools_of
 from adjudge.traces.otel import documents_in, read_whole, tool_result
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.spans import SpanKind, TraceSpan, by_trace
+from adjudge.traces.spans import SpanKind, TraceSpan
 from adjudge.traces.turns import CalledTool
 from adjudge.traces.values import (
     Object,
@@ -99,9 +99,7 @@ def _runs(given: Sequence[Object]) -> Iterator[Object]:
 
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
-    spans = (_span(one) for one in _runs(given) if _is_run(one))
-    for trace, found in by_trace(spans).items():
-        yield row_of(trace, found)
+    yield from rows_of(_span(one) for one in _runs(given) if _is_run(one))
 
 
 LANGSMITH = TraceFormat(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from adjudge.traces.formats.otlp import row_of
-from adjudge.traces.otel import is_error, span_of
+from adjudge.traces.otel import error_of, span_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.spans import TraceSpan
 from adjudge.traces.values import (
@@ -27,7 +27,6 @@ def _span(one: Object, trace: str) -> TraceSpan:
     given = {key: _opened(key, value) for key, value in inner_object(one, "attributes").items()}
     status = one.get("status")
     code = first_of(status, "code", "status_code") if isinstance(status, Mapping) else status
-    failed = is_error(code)
     base = TraceSpan(
         text_at(one, "span_id") or str(inner(one, "context", "span_id") or ""),
         text_at(one, "parent_span_id", "parent_id") or None,
@@ -35,7 +34,7 @@ def _span(one: Object, trace: str) -> TraceSpan:
         text_at(one, "name"),
         start=time_at(one, "start_time_unix_nano", "start_time"),
         end=time_at(one, "end_time_unix_nano", "end_time"),
-        error=(str(inner(status, "message") or "") or "error") if failed else None,
+        error=error_of(code, str(inner(status, "message") or "")),
     )
     return span_of(base, given, objects(one, "events"))
 

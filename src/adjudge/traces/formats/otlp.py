@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import starmap
 from typing import Any
 
 from adjudge.traces.otel import DETAILS, is_error, read_events, span_of
@@ -141,6 +142,11 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
 def _is_ours(spans: Sequence[TraceSpan]) -> bool:
     """Traces of judging are not judged."""
     return all(span.name.startswith("gen_ai.evaluation") for span in spans)
+
+
+def rows_of(spans: Iterable[TraceSpan]) -> Iterator[TraceRow]:
+    """A row for each trace."""
+    return starmap(row_of, by_trace(spans).items())
 
 
 def row_of(trace: str, spans: list[TraceSpan]) -> TraceRow:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from adjudge.traces.formats.otlp import row_of
-from adjudge.traces.otel import is_error, span_of
+from adjudge.traces.formats.otlp import rows_of
+from adjudge.traces.otel import error_of, span_of
 from adjudge.traces.row import TraceFormat, TraceRow
-from adjudge.traces.spans import TraceSpan, by_trace
+from adjudge.traces.spans import TraceSpan
 from adjudge.traces.values import (
     Object,
     inner,
@@ -29,7 +29,6 @@ def _is_span(one: Object) -> bool:
 def _span(one: Object) -> TraceSpan:
     given = {**inner_object(one, "attributes")}
     given |= {key.removeprefix(_PREFIX): one[key] for key in one if key.startswith(_PREFIX)}
-    failed = is_error(one.get("status_code"))
     base = TraceSpan(
         text_at(one, "context.span_id") or str(inner(one, "context", "span_id") or ""),
         text_at(one, "parent_id") or None,
@@ -37,7 +36,7 @@ def _span(one: Object) -> TraceSpan:
         text_at(one, "name"),
         start=time_at(one, "start_time"),
         end=time_at(one, "end_time"),
-        error=(text_at(one, "status_message") or "error") if failed else None,
+        error=error_of(one.get("status_code"), text_at(one, "status_message")),
     )
     events = objects(parsed_loosely(one.get("events")))
     return span_of(base, given, events, text_at(one, "span_kind"))
@@ -45,8 +44,7 @@ def _span(one: Object) -> TraceSpan:
 
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     listed = objects(given[0].get("data")) if len(given) == 1 and "data" in given[0] else given
-    for trace, spans in by_trace(map(_span, listed)).items():
-        yield row_of(trace, spans)
+    yield from rows_of(map(_span, listed))
 
 
 PHOENIX = TraceFormat(

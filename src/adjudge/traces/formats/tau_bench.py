@@ -11,12 +11,12 @@ from adjudge.traces.turns import Returned, Turn
 from adjudge.traces.values import Object, first_of, inner, objects
 
 
-def with_errors(turns: list[Turn], begins: str) -> list[Turn]:
-    """Results that begin with a word are errors: the rule of this benchmark."""
+def _with_errors(turns: list[Turn]) -> list[Turn]:
+    """Results that begin with "Error" are errors: the rule of this benchmark."""
     for turn in turns:
         turn.parts = [
             Returned(part.text, part.id, part.name, part.text)
-            if isinstance(part, Returned) and part.text and part.text.startswith(begins)
+            if isinstance(part, Returned) and part.text and part.text.startswith("Error")
             else part
             for part in turn.parts
         ]
@@ -26,7 +26,7 @@ def with_errors(turns: list[Turn], begins: str) -> list[Turn]:
 def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
     for run in given:
         task = inner(run, "info", "task") or {}
-        turns = with_errors(read_turns(run.get("traj")), "Error")
+        turns = _with_errors(read_turns(run.get("traj")))
         expected = [
             reference_call(one.get("name"), first_of(one, "kwargs", "arguments"))
             for one in objects(task, "actions")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from adjudge.traces.formats.otlp import row_of
-from adjudge.traces.otel import is_error, span_of
+from adjudge.traces.otel import error_of, span_of
 from adjudge.traces.row import TraceFormat, TraceRow
 from adjudge.traces.spans import TraceSpan
 from adjudge.traces.values import Object, first_has, inner_object, objects, text_at, time_at
@@ -35,7 +35,6 @@ def _span(one: Object, parent: str | None) -> TraceSpan:
             float(part) * unit for part, unit in zip(took.groups(), units, strict=True) if part
         )
     )
-    failed = is_error(one.get("status_code"))
     base = TraceSpan(
         text_at(one, "span_id"),
         text_at(one, "parent_span_id") or parent,
@@ -43,7 +42,7 @@ def _span(one: Object, parent: str | None) -> TraceSpan:
         text_at(one, "span_name"),
         start=start,
         end=None if start is None or lasted is None else start + lasted,
-        error=(text_at(one, "status_message") or "error") if failed else None,
+        error=error_of(one.get("status_code"), text_at(one, "status_message")),
     )
     events = [
         {

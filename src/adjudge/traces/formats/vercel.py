@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from adjudge.domain.message import Usage
 from adjudge.traces.build import built
 from adjudge.traces.formats.chats import is_vercel_chat, messages_in, read_chat
-from adjudge.traces.formats.otlp import row_of
+from adjudge.traces.formats.otlp import rows_of
 from adjudge.traces.messages import read_turns
-from adjudge.traces.otel import is_error, span_of
+from adjudge.traces.otel import error_of, span_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.spans import TraceSpan, by_trace
+from adjudge.traces.spans import TraceSpan
 from adjudge.traces.values import (
     Object,
     first_of,
@@ -29,7 +29,6 @@ def _is_span(one: Object) -> bool:
 
 
 def _span(one: Object) -> TraceSpan:
-    failed = is_error(inner(one, "status", "code"))
     base = TraceSpan(
         text_at(one, "spanId"),
         text_at(one, "parentSpanId", "parentId")
@@ -39,14 +38,13 @@ def _span(one: Object) -> TraceSpan:
         text_at(one, "name"),
         start=time_at(one, "startTime"),
         end=time_at(one, "endTime"),
-        error=(str(inner(one, "status", "message") or "") or "error") if failed else None,
+        error=error_of(inner(one, "status", "code"), str(inner(one, "status", "message") or "")),
     )
     return span_of(base, one["attributes"], objects(one, "events"))
 
 
 def _read_spans(given: Sequence[Object]) -> Iterator[TraceRow]:
-    for trace, spans in by_trace(map(_span, given)).items():
-        yield row_of(trace, spans)
+    yield from rows_of(map(_span, given))
 
 
 def _read_steps(given: Sequence[Object]) -> Iterator[TraceRow]:
