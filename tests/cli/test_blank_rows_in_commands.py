@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from adjudge.exporters.table import read_rows
 from support import commands
+from support.tables import read_rows
 
 ROWS = "question,response,contexts\nQ1,A1,C1\n,,\n \u00a0,,\nQ2,A2,C2\n,,,,,\n"
 PAIRS = "question,response_1,response_2\nQ1,A1,B1\n,,\n \u00a0,,\nQ2,A2,B2\n,,,,,\n"

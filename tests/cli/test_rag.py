@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from adjudge.cli.main import main
-from adjudge.exporters.table import read_rows
 from adjudge.runs.folder import run_info
 from support import commands
 from support.fake_provider import KEY, FakeProvider, Says
 from support.rag import EXAMPLE
 from support.records import rag_rows
+from support.tables import read_rows
 
 ROOT = Path(__file__).parents[2]
 

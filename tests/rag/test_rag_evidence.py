@@ -15,7 +15,6 @@ from adjudge.domain.message import Request
 from adjudge.errors import SetupError
 from adjudge.exporters.export import export
 from adjudge.exporters.pages import write_reports
-from adjudge.exporters.table import read_rows
 from adjudge.gateway.providers.scripted import ScriptedModel
 from adjudge.importers.run import import_file
 from adjudge.ledger.codec import record_of
@@ -27,6 +26,7 @@ from adjudge.view.evidence import evidence_of
 from adjudge.view.pages import markdown_page
 from support.rag import EXAMPLE, asked_about, varied
 from support.summaries import html_page
+from support.tables import read_rows
 
 ROW = {
     "user_input": "How tall is it?",

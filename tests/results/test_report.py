@@ -16,7 +16,7 @@ from adjudge import Criteria, CriteriaOption, DirectJudge, Instance, PairwiseJud
 from adjudge.domain.message import Request, Usage
 from adjudge.errors import ModelError
 from adjudge.exporters.export import export
-from adjudge.exporters.table import flat, read_rows
+from adjudge.exporters.table import flat
 from adjudge.messages import abridge, render
 from adjudge.rag import RagEvaluator
 from adjudge.results.gate import Bar, mean_gate
@@ -28,6 +28,7 @@ from adjudge.view.decision import decision
 from adjudge.view.pages import markdown_page
 from support.rag import EXAMPLE, ROW, gives, varied
 from support.summaries import html_page, summarise
+from support.tables import read_rows
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError
 from adjudge.exporters import pages as files
-from adjudge.exporters.table import flat, read_rows
+from adjudge.exporters.table import flat
 from adjudge.gateway.open import ModelLike, open_model
 from adjudge.messages import render
 from adjudge.rag import RagEvaluator, rag_dimensions
@@ -29,6 +29,7 @@ from adjudge.view.pages import markdown_page
 from support.rag import EXAMPLE, GOOD, ROW, gives, varied
 from support.records import rag_rows
 from support.summaries import html_page
+from support.tables import read_rows
 
 HOSTILE = (
     '<script>alert("x")</script> **bold** [link](javascript:alert(1)) {{ 1234 * 5678 }} </div> '

@@ -4,7 +4,6 @@ by one.
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -14,13 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adjudge.aio.files import writing
-from adjudge.data.cells import cell
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.label import Label
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.exporters.files import text_file, whole_file
-from adjudge.exporters.table import check_writable, flat
+from adjudge.exporters.table import check_writable, flat, write_csv
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.codec import exported_judgment
 from adjudge.ledger.records import records
@@ -28,6 +26,7 @@ from adjudge.ledger.rows import LABELS
 from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.reading.objects import ObjectFile, location_of
+from adjudge.reading.reiterable import Reiterable
 from adjudge.results.run_report import report_of_run
 from adjudge.results.setup import Setup
 from adjudge.runs.folder import reading, records_of, run_info
@@ -93,16 +92,9 @@ def check_export(target: Path | ObjectFile, to: str | None = None) -> str:
 
 def to_csv(run: Path, target: Path) -> int:
     """Write the judgments as CSV."""
-    count, setup = 0, Setup.of_run(run_info(run))
-    with reading(run) as ledger:
-        columns = list(dict.fromkeys(name for row in _flat(records(ledger), setup) for name in row))
-        with text_file(target, "utf-8-sig") as file:
-            writer = csv.writer(file)
-            writer.writerow([cell(name) for name in columns])
-            for row in _flat(records(ledger), setup):
-                writer.writerow([cell(row.get(name)) for name in columns])
-                count += 1
-    return count
+    setup = Setup.of_run(run_info(run))
+    with reading(run) as ledger, text_file(target, "utf-8-sig") as file:
+        return write_csv(file, Reiterable(lambda: _flat(records(ledger), setup)))
 
 
 def to_jsonl(run: Path, target: Path) -> int:

@@ -223,7 +223,7 @@ class EstimateShape(TypedDict):
     ]
     refused: NotRequired[
         Annotated[
-            Mapping[str, int],
+            Count,
             "why votes will fail before any model is asked, as too long for it, and how many",
         ]
     ]
@@ -615,10 +615,10 @@ class ImportShape(TypedDict):
     folder: str
     format: str
     judgments: int
-    statuses: Mapping[str, int]
-    votes: Mapping[str, int]
+    statuses: Count
+    votes: Count
     labels: int
-    left: Annotated[Mapping[str, int], "fields that were kept as they are, and how often"]
+    left: Annotated[Count, "fields that were kept as they are, and how often"]
     notes: Sequence[str]
     bad_rows: Sequence[str]
 
@@ -671,7 +671,7 @@ class BenchedJudgeShape(TypedDict):
     models: Sequence[str]
     rows: Annotated[int, "labelled rows that it was asked about"]
     failed: Annotated[int, "of these, without a verdict"]
-    reasons: Mapping[str, int]
+    reasons: Count
     figure: Literal["accuracy", "Spearman"]
     agreement: FigureShape
     kappa: FigureShape
@@ -716,7 +716,7 @@ class ImprovementShape(TypedDict):
     proposal: Mapping[str, object]
     explanation: str
     changes: Sequence[Mapping[str, str]]
-    split: Annotated[Mapping[str, int], "seed, rows that the writer may see, rows held out"]
+    split: Annotated[Count, "seed, rows that the writer may see, rows held out"]
     shown: Sequence[Mapping[str, object]]
     agreement_before: float
     agreement_after: float
@@ -786,8 +786,8 @@ class DriftShape(TypedDict):
     compared: Annotated[int, "anchors with a verdict at first and at the last look"]
     differ: Annotated[int, "those of them whose verdict is another one"]
     means: Annotated[Sequence[float | None], "of the scores, from 0 to 1, at each look"]
-    first: Annotated[Mapping[str, int], "option: anchors, at first"]
-    last: Mapping[str, int]
+    first: Annotated[Count, "option: anchors, at first"]
+    last: Count
     reconfigured: Annotated[bool, "whether the judge is set up otherwise than at first"]
     sentence: str
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
-from adjudge.data.cells import cell, text_of
+from adjudge.data.cells import cell
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.record import JudgmentRecord
-from adjudge.errors import RunError, SetupError
+from adjudge.errors import SetupError
 from adjudge.exporters.files import STDOUT, text_file
 from adjudge.messages import reason_of
 from adjudge.reading.objects import ObjectFile
@@ -24,7 +24,6 @@ from adjudge.results.rag_row import explanation_of, rag_detail, score_of
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
 
-_LONGEST_CELL = 100_000_000
 _IN_COLUMNS_OF_THEIR_OWN = ("composite", "scores", "normalized", "explanations", "agreements")
 """What a RAG result holds for every dimension."""
 _MEASURED = ("measures", "parts", "blame", "votes_on_measures")
@@ -157,25 +156,21 @@ def write_rows(path: Path, rows: Iterable[JsonObject]) -> None:
         with text_file(path) as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
         return
-    columns = list(dict.fromkeys(name for row in rows for name in row))
     with text_file(path, "utf-8-sig") as file:
-        writer = csv.writer(file)
-        writer.writerow([cell(name) for name in columns])
-        writer.writerows([cell(row.get(name)) for name in columns] for row in rows)
+        write_csv(file, rows)
 
 
-def read_rows(path: str | Path) -> Iterator[dict[str, str]]:
-    """The rows of a .csv file that ``write_rows`` wrote, every text as it was before."""
-    csv.field_size_limit(_LONGEST_CELL)
-    with Path(path).open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file)
-        columns = [text_of(name) for name in next(reader, [])]
-        for row in reader:
-            if len(row) != len(columns):
-                raise RunError(
-                    "{path}, line {line_num}: the row has another number of cells than "
-                    "there are columns",
-                    path=path,
-                    line_num=reader.line_num,
-                )
-            yield {name: text_of(value) for name, value in zip(columns, row, strict=True)}
+def write_csv(
+    file: TextIO, rows: Iterable[JsonObject], delimiter: str = ",", line_end: str = "\r\n"
+) -> int:
+    """All rows with the columns of all of them: they are gone through twice. Says how many there
+    are.
+    """
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    writer = csv.writer(file, delimiter=delimiter, lineterminator=line_end)
+    writer.writerow([cell(name) for name in columns])
+    count = 0
+    for row in rows:
+        writer.writerow([cell(row.get(name)) for name in columns])
+        count += 1
+    return count

@@ -4,7 +4,6 @@ notebook, or EvalAssist's.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -12,10 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pprint import pformat
 
 from adjudge.catalog.criteria_file import as_file
-from adjudge.data.cells import cell
 from adjudge.domain.criteria import CriteriaExample
 from adjudge.domain.frozen import nonempty
-from adjudge.domain.json_types import JsonDict, JsonObject
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.verdict import TIE
 from adjudge.exporters.evalassist import (
     case_out,
@@ -25,6 +23,7 @@ from adjudge.exporters.evalassist import (
     instance_out,
     judge_out,
 )
+from adjudge.exporters.table import write_csv
 from adjudge.runs.build import INVENTED
 from adjudge.runs.case_file import ExpectedRow, TestCase, dumped
 from adjudge.view.template import environment
@@ -118,15 +117,12 @@ def _record(row: ExpectedRow, number: int, case: TestCase) -> JsonDict:
 def _csv(case: TestCase, name: str, delimiter: str = ",") -> Files:
     """The instances as a table; of compared responses, a column each."""
     rows = [dict(_cells(_record(row, number, case))) for number, row in enumerate(case.rows, 1)]
-    columns = list(dict.fromkeys(column for row in rows for column in row))
     file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n", delimiter=delimiter)
-    writer.writerow([cell(column) for column in columns])
-    writer.writerows([cell(row.get(column)) for column in columns] for row in rows)
+    write_csv(file, rows, delimiter, "\n")
     return {f"{name}.csv": file.getvalue()}
 
 
-def _cells(record: JsonObject) -> Iterator[tuple[str, object]]:
+def _cells(record: JsonObject) -> Iterator[tuple[str, JsonValue]]:
     for name, value in record.items():
         if isinstance(value, tuple | list):
             yield from ((f"{name}_{place}", text) for place, text in enumerate(value, 1))
