@@ -26,7 +26,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.each import each_of
 from adjudge.domain.evidence import INVENTED
 from adjudge.domain.evidence_record import EvidenceRecord, SentenceRecord
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.frozen import FrozenDict, nonempty
 from adjudge.domain.instance import STEPS, Instance
 from adjudge.domain.question import Choice
 from adjudge.domain.results import Status
@@ -96,6 +96,13 @@ class Questioning(ABC):
     def _absent(self) -> str:
         return Message("(none)").render(self.language)
 
+    def _asked_and_answered(self, item: AgentItem) -> Shown:
+        run = item.trajectory
+        return {
+            "user_input": run.goal or self._absent(),
+            "response": run.answer or self._absent(),
+        }
+
 
 @dataclass(frozen=True)
 class CriteriaQuestioning(Questioning):
@@ -134,8 +141,7 @@ class CriteriaQuestioning(Questioning):
     def _fields(self, item: AgentItem) -> Shown:
         run, shown = item.trajectory, self.shown(item)
         known: Shown = {
-            "user_input": run.goal or self._absent(),
-            "response": run.answer or self._absent(),
+            **self._asked_and_answered(item),
             "policy": self._policy(item),
             "system": run.system,
             "tools": shown.tools or self._absent(),
@@ -265,10 +271,9 @@ class ChecklistQuestioning(Questioning):
         return self.ballots(criteria, Instance({"task": task}), PointsQuestion(()), POINTS, 1)[:1]
 
     def _ballots(self, item: AgentItem, points: Sequence[str]) -> list[Ballot]:
-        run, criteria = item.trajectory, self.criteria
+        criteria = self.criteria
         fields: Shown = {
-            "user_input": run.goal or self._absent(),
-            "response": run.answer or self._absent(),
+            **self._asked_and_answered(item),
             "points": list(points),
             STEPS: self.shown(item).steps,
         }
@@ -439,7 +444,6 @@ class BlameQuestioning(Questioning):
         ]
 
     def _fields(self, item: AgentItem, last: int | None = None) -> Shown:
-        run = item.trajectory
         blocks = [
             block
             for block in self.shown(item).steps
@@ -447,9 +451,8 @@ class BlameQuestioning(Questioning):
         ]
         reference = item.column("reference")
         return {
-            "user_input": run.goal or self._absent(),
-            "response": run.answer or self._absent(),
-            **({"reference": reference} if reference else {}),
+            **self._asked_and_answered(item),
+            **nonempty(reference=reference),
             STEPS: blocks,
         }
 

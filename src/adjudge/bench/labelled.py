@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 
 from adjudge.data.columns import ALIASES, column_for, column_in, text_of
@@ -160,21 +161,17 @@ class _Gathered:
             len(kept[identity]) < len({one.annotator for one in marks})
             for identity, marks in self._marks.items()
         )
-        told = [
-            *notes,
-            *(
-                [
-                    plural(
-                        "{count} row stands there twice with different labels of one person, "
-                        "which are left out",
-                        "{count} rows stand there twice with different labels of one person, "
-                        "which are left out",
-                        split,
-                    )
-                ]
-                * bool(split)
-            ),
-        ]
+        told = list(notes)
+        if split:
+            told.append(
+                plural(
+                    "{count} row stands there twice with different labels of one person, "
+                    "which are left out",
+                    "{count} rows stand there twice with different labels of one person, "
+                    "which are left out",
+                    split,
+                )
+            )
         rows = tuple(
             MarkedRow(self._instances[identity], marks) for identity, marks in kept.items() if marks
         )
@@ -224,22 +221,12 @@ def _unmarked(instance: Instance, cells: Cells, human: Sequence[str]) -> Instanc
 
 def _instances(source: LabelledSource) -> Iterator[Instance]:
     named = _without(source.columns, source.human)
-    if source.compares:
-        return read_comparisons(
-            source.path,
-            source.responses,
-            named,
-            id=source.id,
-            encoding=source.encoding,
-            sheet=source.sheet,
-            header_row=source.header_row,
-            on_bad_row=source.on_bad_row,
-        )
-    return read_instances(
-        source.path,
-        named,
-        None,
-        source.needed,
+    read = (
+        partial(read_comparisons, source.path, source.responses, named)
+        if source.compares
+        else partial(read_instances, source.path, named, None, source.needed)
+    )
+    return read(
         id=source.id,
         encoding=source.encoding,
         sheet=source.sheet,

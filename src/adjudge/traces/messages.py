@@ -27,15 +27,19 @@ from adjudge.traces.values import (
 )
 
 REDACTED = "__REDACTED__"
-_ROLES: Mapping[str, Role] = {
-    **dict.fromkeys(("system", "developer", "SystemMessage", "SystemMessageChunk"), "system"),
-    **dict.fromkeys(("user", "human", "HumanMessage", "HumanMessageChunk"), "user"),
-    **dict.fromkeys(("assistant", "ai", "model", "bot", "gpt", "agent", "chat"), "assistant"),
-    **dict.fromkeys(("AIMessage", "AIMessageChunk", "ChatMessage"), "assistant"),
-    **dict.fromkeys(("tool", "function", "ToolMessage", "FunctionMessage"), "tool"),
-    **dict.fromkeys(("tool-call", "tool-response", "ipython", "observation"), "tool"),
-    **dict.fromkeys(("tool_result", "tool-result", "tool_response", "environment"), "tool"),
+_NAMES: Mapping[Role, tuple[str, ...]] = {
+    "system": ("system", "developer", "SystemMessage", "SystemMessageChunk"),
+    "user": ("user", "human", "HumanMessage", "HumanMessageChunk"),
+    "assistant": (
+        *("assistant", "ai", "model", "bot", "gpt", "agent", "chat"),
+        *("AIMessage", "AIMessageChunk", "ChatMessage"),
+    ),
+    "tool": (
+        *("tool", "function", "ToolMessage", "FunctionMessage", "tool-call", "tool-response"),
+        *("ipython", "observation", "tool_result", "tool-result", "tool_response", "environment"),
+    ),
 }
+_ROLES = {name: role for role, names in _NAMES.items() for name in names}
 _LANGCHAIN = ("human", "ai", "tool", "system", "function", "chat")
 _PYDANTIC = ("request", "response")
 _TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
@@ -321,26 +325,25 @@ def _pydantic(message: Object) -> Iterator[Turn]:
     for one in objects(message["parts"]):
         kind = one.get("part_kind")
         role: Role = "system" if kind == "system-prompt" else "user"
-        is_result = kind == "tool-return" or (kind == "retry-prompt" and one.get("tool_name"))
+        is_result = kind == "tool-return" or _is_retry(one)
         yield Turn("tool" if is_result else role, list(_pydantic_part(one)))
+
+
+def _is_retry(part: Object) -> bool:
+    """Whether pydantic-ai has a model call a tool again, since what it said was wrong."""
+    return part.get("part_kind") == "retry-prompt" and bool(part.get("tool_name"))
 
 
 def _pydantic_part(part: Object) -> Iterator[TurnPart]:
     kind = str(part.get("part_kind"))
     if kind.endswith("tool-call"):
         yield call_of(part)
-    elif kind.endswith("tool-return"):
+    elif kind.endswith("tool-return") or _is_retry(part):
         text = as_text(part.get("content"))
-        failed = part.get("outcome") in ("failed", "denied", "error")
-        id = id_at(part, "tool_call_id")
-        error = (text or _FAILED) if failed else None
-        yield Returned(text, id, text_at(part, "tool_name"), error)
-    elif kind == "retry-prompt" and part.get("tool_name"):
-        text = as_text(part.get("content"))
-        id = id_at(part, "tool_call_id")
-        yield Returned(text, id, text_at(part, "tool_name"), text or _FAILED)
+        failed = _is_retry(part) or part.get("outcome") in ("failed", "denied", "error")
+        yield _returned(part, text, (text or _FAILED) if failed else None)
     elif kind == "thinking":
-        yield from (Thought(one) for one in [text_at(part, "content")] if one)
+        yield from _thought(part)
     elif kind == "file":
         yield Said(_media(part))
     else:
@@ -400,9 +403,7 @@ def _result_text(content: object) -> str:
         return _joined(_parts(content)) if _is_shown(content) else as_text(content)
     if not isinstance(content, list):
         return as_text(content)
-    if not all(isinstance(one, str) or _is_shown(one) for one in content) and not any(
-        map(_is_shown, content)
-    ):
+    if not any(map(_is_shown, content)) and not all(isinstance(one, str) for one in content):
         return as_text(content)
     return _joined(_parts([one if _is_shown(one) else as_text(one) for one in content]))
 
@@ -421,12 +422,8 @@ def _is_shown(block: object) -> bool:
 
 def _parts(content: object) -> list[TurnPart]:
     """The parts of a message's content: a text, or blocks of any provider."""
-    if content is None:
-        return []
-    if isinstance(content, str):
-        return _said(as_text(content))
-    if isinstance(content, Mapping):
-        return list(_block(content)) if "type" in content else _said(as_text(content))
+    if isinstance(content, Mapping) and "type" in content:
+        return list(_block(content))
     if not isinstance(content, list | tuple):
         return _said(as_text(content))
     found: list[TurnPart] = []
@@ -469,11 +466,6 @@ def _text(block: Object) -> list[TurnPart]:
     return _said(as_text(first_of(block, "text", "content", "value", "refusal")))
 
 
-def _tool_error(block: Object) -> Returned:
-    error = as_text(block.get("error")) or _FAILED
-    return Returned(None, id_at(block, "toolCallId"), text_at(block, "toolName"), error)
-
-
 def _untyped(block: Object) -> Iterator[TurnPart]:
     """Parts of Gemini, which say what they are by their key."""
     if isinstance(call := first_of(block, "functionCall", "function_call"), Mapping):
@@ -490,7 +482,7 @@ def _untyped(block: Object) -> Iterator[TurnPart]:
     elif isinstance(block.get("function"), Mapping):
         yield call_of(block)
     elif block.get("thought") is True:
-        yield from (Thought(text) for text in [text_at(block, "text")] if text)
+        yield from _thought(block)
     elif isinstance(text := first_of(block, "text", "content"), str):
         yield from _said(as_text(text))
 
@@ -505,7 +497,7 @@ def _thought(block: Object) -> Iterator[TurnPart]:
 
 def _returned(block: Object, result: object, error: str | None = None) -> Returned:
     text = as_text(result)
-    name = text_at(block, "name", "toolName")
+    name = text_at(block, "name", "toolName", "tool_name")
     id = id_at(block, "id", "toolCallId", "tool_use_id", "tool_call_id")
     return Returned(None if result is None else text, id, name, error, _missing(text))
 
@@ -589,7 +581,7 @@ _BLOCKS: Mapping[str, Callable[[Object], Iterable[TurnPart]]] = {
         _returned(block, first_of(block, "response", "result", "content"))
     ],
     "tool-result": lambda block: [_vercel_result(block)],
-    "tool-error": lambda block: [_tool_error(block)],
+    "tool-error": lambda block: [_returned(block, None, as_text(block.get("error")) or _FAILED)],
 }
 """Kind of a block → its parts."""
 

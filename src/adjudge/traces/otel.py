@@ -30,21 +30,21 @@ from adjudge.traces.values import (
     whole_items,
 )
 
-_KINDS: Mapping[str, SpanKind] = {
-    **dict.fromkeys(("chat", "text_completion", "generate_content", "completion"), "model"),
-    **dict.fromkeys(("execute_tool",), "tool"),
-    **dict.fromkeys(("invoke_agent", "create_agent", "invoke_workflow"), "agent"),
-    **dict.fromkeys(("retrieval",), "retriever"),
-    **dict.fromkeys(("LLM", "CHAT_MODEL", "GENERATION"), "model"),
-    **dict.fromkeys(("TOOL", "tool"), "tool"),
-    **dict.fromkeys(("AGENT", "agent"), "agent"),
-    **dict.fromkeys(("RETRIEVER",), "retriever"),
-    **dict.fromkeys(("ai.generateText.doGenerate", "ai.streamText.doStream"), "model"),
-    **dict.fromkeys(("ai.generateObject.doGenerate", "ai.streamObject.doStream"), "model"),
-    **dict.fromkeys(("ai.toolCall",), "tool"),
-    **dict.fromkeys(("ai.generateText", "ai.streamText"), "agent"),
-    **dict.fromkeys(("ai.generateObject", "ai.streamObject"), "agent"),
+_NAMES: Mapping[SpanKind, tuple[str, ...]] = {
+    "model": (
+        *("chat", "text_completion", "generate_content", "completion"),
+        *("LLM", "CHAT_MODEL", "GENERATION"),
+        *("ai.generateText.doGenerate", "ai.streamText.doStream"),
+        *("ai.generateObject.doGenerate", "ai.streamObject.doStream"),
+    ),
+    "tool": ("execute_tool", "TOOL", "tool", "ai.toolCall"),
+    "agent": (
+        *("invoke_agent", "create_agent", "invoke_workflow", "AGENT", "agent"),
+        *("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject"),
+    ),
+    "retriever": ("retrieval", "RETRIEVER"),
 }
+_KINDS = {name: kind for kind, names in _NAMES.items() for name in names}
 _KIND_KEYS = (
     *("gen_ai.operation.name", "openinference.span.kind", "mlflow.spanType", "ai.operationId"),
     *("traceloop.span.kind", "llm.request.type"),
