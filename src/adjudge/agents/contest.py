@@ -82,7 +82,7 @@ class RunContest(PairwiseJudge):
     def _shown(self, run: Trajectory, budget: int) -> tuple[str, Message | None]:
         """The steps with headers that no text can forge, and the answer behind them."""
         found = show_within(run, budget, language=self.language)
-        blocks = [(numbered_text(block)[0], numbered_text(block)[1]) for block in found.steps]
+        blocks = map(numbered_text, found.steps)
         steps = [f"[{_label(numbers)}] {_safe(text)}" for numbers, text in blocks]
         none = Message("(none)").render(self.language)
         answer = Message("final answer: {text}", text=_safe(run.answer or none))

@@ -9,7 +9,7 @@ import json
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -140,7 +140,7 @@ def read_expected(path: Path) -> Mapping[str, tuple[ExpectedCall, ...]]:
     )
     try:
         tasks = mapping(place.value, place)
-        top = Place(place.file, "", "", place.line, place.value)
+        top = replace(place, entry="", field="")
         return {task: read_calls(tasks[task], top.at(task)) for task in tasks}
     except RecursionError:
         raise place.wrong("is nested too deep") from None
@@ -171,7 +171,7 @@ def _load_json(content: str, place: Place) -> Place:
         raise place.wrong("is nested too deep") from None
     except ValueError as error:
         raise place.wrong("is not JSON: {reason}", reason=str(error)) from error
-    return Place(place.file, place.entry, place.field, place.line, value)
+    return replace(place, value=value)
 
 
 def read_calls(given: JsonValue, place: Place) -> tuple[ExpectedCall, ...]:

@@ -426,10 +426,7 @@ class BlameQuestioning(Questioning):
         """As if no two votes agreed."""
         numbers = self._candidates(item)
         if self.method == "halves":
-            return [
-                *self._halve(item, ()),
-                *(self._halve(item, ()) * max(0, len(numbers).bit_length() - 1)),
-            ][: len(numbers).bit_length() + 1]
+            return self._halve(item, ()) * max(1, len(numbers).bit_length())
         each = [ballot for number in numbers for ballot in self._ask_step(item, number)]
         at_once = self._ask(item, self.criteria, ("step", "agent"), self._at_once)
         return at_once if self.method == "at once" else each
@@ -520,13 +517,13 @@ class BlameQuestioning(Questioning):
                 n for block in found.ballot.instance.fields[STEPS] for n in numbered_text(block)[0]
             )
             kind = found.verdict.option if found.verdict else None
-            chosen, agreeing = [found], [one for one in said if one == number]
+            chosen = [found]
         elif len(set(said)) == 1 or (said and self.method == "at once"):
             number = Counter(said).most_common(1)[0][0]
             chosen = [vote for vote in at_once if _step_of(vote) == number]
             kinds = [vote.verdict.option for vote in chosen if vote.verdict]
             won = majority(kinds, self.criteria)
-            kind, agreeing = won.option if won else None, [one for one in said if one == number]
+            kind = won.option if won else None
         else:
             return pooled(self, item, votes, None, self.criteria)
         kind = None if kind == NO_MISTAKE else kind
@@ -538,7 +535,7 @@ class BlameQuestioning(Questioning):
             status=Status.SCORED,
             votes=tuple(votes),
             place=place,
-            agreement=len(agreeing) / len(said) if said else None,
+            agreement=said.count(number) / len(said) if said else None,
         )
 
 

@@ -78,13 +78,10 @@ class Measuring:
         """What the conditions need first, then the question itself."""
         for name, cast in self._votes_by_measure(item, votes).items():
             asked = self.questions.get(name)
-            if asked is None or asked.reason_against(item) is not None:
-                if name != item.measure and self._refusal(item, votes) is not None:
-                    return []
-                continue
-            ballots = asked.plan(item, cast)
-            if ballots:
-                return ballots
+            if asked is not None and asked.reason_against(item) is None:
+                ballots = asked.plan(item, cast)
+                if ballots:
+                    return ballots
             if name != item.measure and self._refusal(item, votes) is not None:
                 return []
         return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations, zip_longest
+from itertools import combinations
 
 from adjudge.agents.expected import TASK_COLUMNS
 from adjudge.domain.instance import Instance
@@ -97,8 +97,4 @@ def _side_by_side(
             (run, trials[trial]) for run in one if (trial := str(run.input[TRIAL])) in trials
         )
         return
-    yield from (
-        (first, second)
-        for first, second in zip_longest(one, two)
-        if first is not None and second is not None
-    )
+    yield from zip(one, two, strict=False)

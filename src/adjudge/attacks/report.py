@@ -12,7 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from adjudge.agents.rules import RULES
-from adjudge.attacks.judges import Defence
+from adjudge.attacks.judges import DEFENCES, Defence
 from adjudge.attacks.rows import AttackMark, mark_in
 from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.frozen import some_of
@@ -224,9 +224,7 @@ def _judge_in(kept: JsonObject) -> AttackedJudge:
         if isinstance(each, list)
     }
     names = {name: str(kept.get(name)) for name in ("judge", "first", "again")}
-    defence: Defence = "fence"
-    if kept.get("defence") in ("sandwich", "two-pass"):
-        defence = "sandwich" if kept["defence"] == "sandwich" else "two-pass"
+    defence = next((one for one in DEFENCES if one == kept.get("defence")), "fence")
     return AttackedJudge(**names, defence=defence, best=best)
 
 
@@ -344,6 +342,7 @@ def _family(
     noise = [float(rows[of].is_moved_by(rows[of].again, up=up)) for of in by_row]
     beyond = beyond_noise(flips, noise, level=level)
     shifts = list(_shifts(rows, by_row))
+    under_attack, before = zip(*shifts, strict=True) if shifts else ((), ())
     return FamilyFinding(
         family=name,
         control=control,
@@ -351,9 +350,7 @@ def _family(
         moved=sum(flips),
         beyond=beyond.estimate,
         p_value=beyond.p_value,
-        shift=compare(*zip(*shifts, strict=True), level=level).estimate
-        if shifts
-        else compare((), (), level=level).estimate,
+        shift=compare(under_attack, before, level=level).estimate,
         unscored=sum(one.verdict is None for one in asked.values()),
         failed=len(asked) - len(counted),
         texts=tuple(_texts(rows, counted, up=up)),

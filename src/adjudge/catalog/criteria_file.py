@@ -120,16 +120,12 @@ def _golden(given: JsonObject, criteria: Criteria, place: Place) -> tuple[Criter
         (at, _example(item, at))
         for at, item in list_of(given.get("golden") or [], place.at("golden"))
     ]
-    known = [
-        *(option.name for option in criteria.options),
-        *(["tie"] if given.get("kind") == "pairwise" else []),
-    ]
     for at, one in found:
-        if one.option not in known and given.get("kind") != "pairwise":
+        if one.option not in criteria.option_names and given.get("kind") != "pairwise":
             raise at.at("option").wrong(
                 "is {option!r}, which is none of {known}",
                 option=one.option,
-                known=", ".join(map(repr, known)),
+                known=", ".join(map(repr, criteria.option_names)),
             )
     return tuple(one for _, one in found)
 

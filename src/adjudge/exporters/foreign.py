@@ -182,14 +182,14 @@ def _promptfoo_result(
     labels: Mapping[tuple[str, str], JsonObject],
     ends: Ends,
 ) -> JsonDict:
-    fields, score = row.fields, row.score
-    failed = score is None
+    fields, failed = row.fields, row.score is None
+    score = 0 if row.score is None else row.score
     verdict = None if isinstance(row.detail, DirectDetail) else row.verdict
-    good = row.scored and says_pass(verdict, score, row.criterion, ends) is True
+    good = row.scored and says_pass(verdict, row.score, row.criterion, ends) is True
     assertion = {"type": "llm-rubric", "value": row.criterion, "provider": _models(row)}
     part = {
         "pass": good,
-        "score": 0 if failed else score,
+        "score": score,
         "reason": row.explanation or row.reason or "",
         "assertion": assertion,
     }
@@ -208,12 +208,12 @@ def _promptfoo_result(
         "vars": shown,
         "response": {"output": in_one(fields.get("response", ""))},
         "success": good,
-        "score": 0 if failed else score,
+        "score": score,
         "failureReason": 2 if failed else int(not good),
         "error": row.reason if failed else None,
         "gradingResult": {
             "pass": good,
-            "score": 0 if failed else score,
+            "score": score,
             "reason": "",
             "componentResults": [own, *people],
         },

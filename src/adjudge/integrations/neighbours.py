@@ -115,7 +115,7 @@ class Verdict:
 
     @property
     def _ends(self) -> tuple[float, float]:
-        points = [one.points for one in self.result.criteria.options if one.points is not None]
+        points = [one for one in self.result.criteria.points if one is not None]
         return (min(points), max(points)) if points else (0.0, 1.0)
 
 

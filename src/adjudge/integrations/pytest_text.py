@@ -61,7 +61,7 @@ class JudgedText:
         """Whether it passes: by its verdict, or by a score above the middle of the scale; None
         where nobody can say.
         """
-        points = [one.points for one in self.result.criteria.options if one.points is not None]
+        points = [one for one in self.result.criteria.points if one is not None]
         ends = {self.result.criteria.name: (min(points), max(points))} if points else {}
         return passed(self.result.record(), ends)
 
@@ -139,7 +139,7 @@ class LowestCases:
         if not isinstance(event, JudgmentDone):
             return
         result = event.result
-        points = [one.points for one in result.criteria.options if one.points is not None]
+        points = [one for one in result.criteria.points if one is not None]
         best = result.score is None or result.score >= max(points, default=1.0)
         if best and result.status is Status.SCORED:
             return
