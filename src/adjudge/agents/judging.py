@@ -26,7 +26,7 @@ from adjudge.domain.criteria import Criteria
 from adjudge.domain.each import each_of
 from adjudge.domain.evidence import INVENTED
 from adjudge.domain.evidence_record import EvidenceRecord, SentenceRecord
-from adjudge.domain.frozen import FrozenDict, nonempty
+from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import STEPS, Instance
 from adjudge.domain.question import Choice
 from adjudge.domain.results import Status
@@ -449,7 +449,7 @@ class BlameQuestioning(Questioning):
         reference = item.column("reference")
         return {
             **self._asked_and_answered(item),
-            **nonempty(reference=reference),
+            **({"reference": reference} if reference else {}),
             STEPS: blocks,
         }
 

@@ -224,7 +224,7 @@ def _judge_in(kept: JsonObject) -> AttackedJudge:
         if isinstance(each, list)
     }
     names = {name: str(kept.get(name)) for name in ("judge", "first", "again")}
-    defence = next((one for one in DEFENCES if one == kept.get("defence")), "fence")
+    defence: Defence = next((one for one in DEFENCES if one == kept.get("defence")), "fence")
     return AttackedJudge(**names, defence=defence, best=best)
 
 
