@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from operator import itemgetter
@@ -54,16 +54,12 @@ def lint(criteria: Criteria, fields: Collection[str] | None = None) -> list[Find
 
     ``fields``: those that the rows to be judged have.
     """
-    checks = (
-        _question,
-        _same_names,
-        _confusable,
-        _same_descriptions,
-        _unreachable,
-        _scale,
-        _examples,
-    )
-    remarks = [remark for check in checks for remark in _first(check(criteria))]
+    remarks = [
+        remark
+        for severity, field, check in _CHECKS
+        for remark in _first((severity, field, message) for message in check(criteria))
+    ]
+    remarks += _first(_examples(criteria))
     if fields is not None:
         remarks += _first(_unknown_fields(criteria, fields))
     found = [
@@ -102,42 +98,30 @@ def _first(remarks: Iterator[_Remark]) -> Iterator[_Remark]:
         )
 
 
-def _question(criteria: Criteria) -> Iterator[_Remark]:
+def _question(criteria: Criteria) -> Iterator[Message]:
     pair = double_barrelled(criteria.definition)
     if pair:
-        yield (
-            "warning",
-            "description",
-            Message(
-                "seems to ask two things at once ({pair!r}): make two criteria of it", pair=pair
-            ),
+        yield Message(
+            "seems to ask two things at once ({pair!r}): make two criteria of it", pair=pair
         )
 
 
-def _same_names(criteria: Criteria) -> Iterator[_Remark]:
+def _same_names(criteria: Criteria) -> Iterator[Message]:
     for one, other in _alike(criteria.options, lambda option: _words(option.name)):
-        yield (
-            "error",
-            "options",
-            Message(
-                "{one} and {other} differ only in case or punctuation",
-                one=_shown(one.name),
-                other=_shown(other.name),
-            ),
+        yield Message(
+            "{one} and {other} differ only in case or punctuation",
+            one=_shown(one.name),
+            other=_shown(other.name),
         )
 
 
-def _same_descriptions(criteria: Criteria) -> Iterator[_Remark]:
+def _same_descriptions(criteria: Criteria) -> Iterator[Message]:
     described = [option for option in criteria.options if option.description.strip()]
     for one, other in _alike(described, lambda option: _words(option.description)):
-        yield (
-            "error",
-            "options",
-            Message(
-                "{one} and {other} have the same description",
-                one=_shown(one.name),
-                other=_shown(other.name),
-            ),
+        yield Message(
+            "{one} and {other} have the same description",
+            one=_shown(one.name),
+            other=_shown(other.name),
         )
 
 
@@ -153,7 +137,7 @@ def _alike(
         seen[key] = option
 
 
-def _confusable(criteria: Criteria) -> Iterator[_Remark]:
+def _confusable(criteria: Criteria) -> Iterator[Message]:
     places: dict[tuple[str, ...], int] = {}
     for place, option in enumerate(criteria.options):
         places.setdefault(_words(option.name), place)
@@ -169,57 +153,41 @@ def _confusable(criteria: Criteria) -> Iterator[_Remark]:
             if words[0] in _DENIES and {place, inside} == {0, len(criteria.options) - 1} != {0, 1}:
                 continue
             one, other = (_shown(criteria.options[at].name) for at in sorted((place, inside)))
-            yield (
-                "warning",
-                "options",
-                Message(
-                    "{one} and {other} are easily confused: one name contains the other",
-                    one=one,
-                    other=other,
-                ),
+            yield Message(
+                "{one} and {other} are easily confused: one name contains the other",
+                one=one,
+                other=other,
             )
 
 
-def _unreachable(criteria: Criteria) -> Iterator[_Remark]:
-    options = criteria.options
-    if len(options) == 1:
-        yield (
-            "error",
-            "options",
-            Message(
-                "{option} is the only option: there is nothing to decide",
-                option=_shown(options[0].name),
-            ),
+def _only_option(criteria: Criteria) -> Iterator[Message]:
+    if len(criteria.options) == 1:
+        yield Message(
+            "{option} is the only option: there is nothing to decide",
+            option=_shown(criteria.options[0].name),
         )
+
+
+def _unreachable(criteria: Criteria) -> Iterator[Message]:
+    options = criteria.options
     silent = [option for option in options if not option.description.strip()]
     if len(silent) < len(options):
         for option in silent:
-            yield (
-                "warning",
-                "options",
-                (
-                    Message(
-                        "{option} has no description, others have one: a judge will seldom "
-                        "choose it",
-                        option=_shown(option.name),
-                    )
-                ),
+            yield Message(
+                "{option} has no description, others have one: a judge will seldom choose it",
+                option=_shown(option.name),
             )
     yield from _indistinct(silent)
     yield from _wide_steps(options)
 
 
-def _indistinct(silent: list[CriteriaOption]) -> Iterator[_Remark]:
+def _indistinct(silent: list[CriteriaOption]) -> Iterator[Message]:
     for one, other in _alike((option for option in silent if _score(option) is not None), _score):
         names = Message("{one} and {other}", one=_shown(one.name), other=_shown(other.name))
-        yield (
-            "warning",
-            "options",
-            Message("{names} have one score and no description to tell them apart", names=names),
-        )
+        yield Message("{names} have one score and no description to tell them apart", names=names)
 
 
-def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[_Remark]:
+def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[Message]:
     scored = [(score, option) for option in options if (score := _score(option)) is not None]
     steps = list(pairwise(sorted(scored, key=itemgetter(0))))
     narrowest = min(
@@ -229,69 +197,61 @@ def _wide_steps(options: Collection[CriteriaOption]) -> Iterator[_Remark]:
         is_silent = not one.description.strip() and not other.description.strip()
         if above - below > _WIDE_STEP * narrowest and is_silent:
             names = Message("{one} and {other}", one=_shown(one.name), other=_shown(other.name))
-            yield (
-                "warning",
-                "options",
-                Message("nothing lies between {names}, and no description says why", names=names),
-            )
+            yield Message("nothing lies between {names}, and no description says why", names=names)
 
 
-def _scale(criteria: Criteria) -> Iterator[_Remark]:
+def _scale(criteria: Criteria) -> Iterator[Message]:
     given = [_score(option) for option in criteria.options]
     scores = [score for score in given if score is not None]
     if not scores:
         return
     if len(scores) < len(given):
-        yield (
-            "warning",
-            "options",
-            Message("some have a score and some have none: those without leave no number behind"),
-        )
+        yield Message("some have a score and some have none: those without leave no number behind")
     if sorted(scores) not in (scores, scores[::-1]):
-        yield (
-            "warning",
-            "options",
-            Message(
-                "the scores go up and down: list the options from best to worst, or from "
-                "worst to best"
-            ),
+        yield Message(
+            "the scores go up and down: list the options from best to worst, or from worst to best"
         )
-    if all(option.score is None for option in criteria.options):
-        return  # numbers as names are a scale of their own
-    yield from _range(min(scores), max(scores))
+    if any(option.score is not None for option in criteria.options):
+        yield from _range(min(scores), max(scores))  # numbers as names are a scale of their own
 
 
-def _range(worst: float, best: float) -> Iterator[_Remark]:
+def _range(worst: float, best: float) -> Iterator[Message]:
     if worst < 0 or best > 1:
-        yield (
-            "warning",
-            "options",
-            (
-                Message(
-                    "the scores reach from {worst:g} to {best:g}: 0 is the bad end everywhere "
-                    "else, 1 the good one",
-                    worst=worst,
-                    best=best,
-                )
-            ),
+        yield Message(
+            "the scores reach from {worst:g} to {best:g}: 0 is the bad end everywhere else, 1 the "
+            "good one",
+            worst=worst,
+            best=best,
         )
-    elif worst >= 0.5 or best <= 0.5:
-        above = Message(
+    elif worst >= 0.5:
+        yield Message(
             "all scores lie above the middle ({worst:g} to {best:g}): what is the other end?",
             worst=worst,
             best=best,
         )
-        below = Message(
+    elif best <= 0.5:
+        yield Message(
             "all scores lie below the middle ({worst:g} to {best:g}): what is the other end?",
             worst=worst,
             best=best,
         )
-        yield "warning", "options", above if worst >= 0.5 else below
     else:
         if best != 1:
-            yield "warning", "options", Message("the best score is {best:g}, not 1", best=best)
+            yield Message("the best score is {best:g}, not 1", best=best)
         if worst != 0:
-            yield "warning", "options", Message("the worst score is {worst:g}, not 0", worst=worst)
+            yield Message("the worst score is {worst:g}, not 0", worst=worst)
+
+
+_CHECKS: Sequence[tuple[Severity, str, Callable[[Criteria], Iterator[Message]]]] = (
+    ("warning", "description", _question),
+    ("error", "options", _same_names),
+    ("warning", "options", _confusable),
+    ("error", "options", _same_descriptions),
+    ("error", "options", _only_option),
+    ("warning", "options", _unreachable),
+    ("warning", "options", _scale),
+)
+"""How bad it is, of which field, and what finds it."""
 
 
 def _examples(criteria: Criteria) -> Iterator[_Remark]:
@@ -315,12 +275,10 @@ def _examples(criteria: Criteria) -> Iterator[_Remark]:
             yield (
                 "error",
                 f"examples[{number}].fields",
-                (
-                    Message(
-                        "the criterion reads {field}, the example has only {fields}",
-                        field=_shown(field),
-                        fields=_listed(sorted(example.fields)),
-                    )
+                Message(
+                    "the criterion reads {field}, the example has only {fields}",
+                    field=_shown(field),
+                    fields=_listed(sorted(example.fields)),
                 ),
             )
     if len(criteria.examples) > 1 and len(chosen) == 1:
