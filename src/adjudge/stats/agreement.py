@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
@@ -23,9 +23,9 @@ from adjudge.stats.agreement_intervals import (
     mean_share_interval,
     with_limits,
 )
-from adjudge.stats.correction import label_interval
-from adjudge.stats.estimate import Estimate, Figure, undefined
-from adjudge.stats.intervals import Clusters, Interval
+from adjudge.stats.correction import estimate_mean
+from adjudge.stats.estimate import Estimate, Figure
+from adjudge.stats.intervals import Clusters, Interval, clusters_at
 
 Option = str | int | float
 Table = Mapping[tuple[Option, Option], int]
@@ -35,7 +35,6 @@ truth) said the other.
 Missing = Literal["drop", "tie", "wrong"]
 NO_VERDICT = Message("(no verdict)")
 """What a missing verdict counts as under the policy "wrong": an option that nobody else uses."""
-Kept = TypeVar("Kept")
 
 
 def rows_with_missing(
@@ -238,8 +237,8 @@ def agreement(
     is what a judge would say that always takes the longest response.
     """
     rows = rows_with_missing(judge, truth, missing, tie)
-    kept = _kept([*range(len(truth))], judge, missing)
-    groups = None if clusters is None else [clusters[place] for place in kept]
+    kept = [place for place, said in enumerate(judge) if said is not None or missing != "drop"]
+    groups = clusters_at(clusters, kept)
     options = _options(rows, order)
     figures = _figures(rows, options, order, groups, level)
     classes = {option: _class_scores(rows, option, groups, level) for option in options}
@@ -251,14 +250,6 @@ def agreement(
         classes,
         baselines([true for _, true in rows], options, guesses, level),
     )
-
-
-def _kept(places: Sequence[Kept], judge: Sequence[Option | None], missing: Missing) -> list[Kept]:
-    return [
-        place
-        for place, said in zip(places, judge, strict=True)
-        if said is not None or missing != "drop"
-    ]
 
 
 def _options(rows: Sequence[tuple[Option, Option]], order: Sequence[Option] | None) -> list[Option]:
@@ -317,8 +308,7 @@ def _figures(
 def _hits(rows: _Rows, option: Option, sides: Sequence[int], clusters: Clusters) -> _Hits:
     """Of the rows where one of ``sides`` (the judge 0, the truth 1) said ``option``."""
     places = [place for place, row in enumerate(rows) if any(row[side] == option for side in sides)]
-    groups = None if clusters is None else [clusters[place] for place in places]
-    return [rows[place][0] == rows[place][1] for place in places], groups
+    return [rows[place][0] == rows[place][1] for place in places], clusters_at(clusters, places)
 
 
 def _mean_share(parts: Sequence[_Hits], level: float) -> Interval | None:
@@ -349,19 +339,14 @@ def share_of(
     hits: Sequence[bool], clusters: Clusters, level: float, reason: str = Message("no rows")
 ) -> Estimate:
     """How many of the rows, with its interval."""
-    if not hits:
-        return undefined("share", 0, reason, level=level)
-    interval = label_interval([float(hit) for hit in hits], level=level, clusters=clusters)
-    return Estimate(
-        sum(hits) / len(hits), interval.lower, interval.upper, len(hits), "share", level
-    )
+    return estimate_mean([float(hit) for hit in hits], "share", reason, level, clusters)
 
 
 def baselines(
     truth: Sequence[Option],
     options: Sequence[Option],
-    longest: Sequence[Option] | None = None,
-    level: float = 0.95,
+    longest: Sequence[Option] | None,
+    level: float,
 ) -> dict[str, Estimate]:
     """The accuracy of judges that read nothing: the commonest answer, a guess, and the longest
     response where it is known.

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from adjudge.messages import Message
 from adjudge.stats.estimate import Estimate, Figure
-from adjudge.stats.intervals import Clusters, Interval
+from adjudge.stats.intervals import Clusters, Interval, count_units
 
 Row = TypeVar("Row", bound=Hashable)
 Statistic = Callable[[Mapping[Row, int]], Figure]
@@ -146,7 +146,7 @@ def bootstrap(
             value = statistic(table).value
             if value is not None:
                 seen[name].append(value)
-    units = len(rows) if clusters is None else len(set(clusters))
+    units = count_units(rows, clusters)
     return {
         name: _estimate(figure, seen[name], len(rows), units, draws, level)
         for name, figure in figures.items()

@@ -372,7 +372,7 @@ def _unlabelled_failures(parts: Iterable[Stratum], lowest: float, highest: float
 
 def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Estimate:
     """What the judge says of all rows it judged, as if it were never wrong."""
-    return _plain(values, "naive", Message("no row has a verdict"), level, clusters)
+    return estimate_mean(values, "naive", Message("no row has a verdict"), level, clusters)
 
 
 def labels_only(
@@ -382,12 +382,14 @@ def labels_only(
 
     They must be a random sample of all rows, not of each verdict.
     """
-    return _plain(labels, Message("labels only"), Message("no row has a label"), level, clusters)
+    reason = Message("no row has a label")
+    return estimate_mean(labels, Message("labels only"), reason, level, clusters)
 
 
-def _plain(
-    values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters
+def estimate_mean(
+    values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters = None
 ) -> Estimate:
+    """The mean of values from 0 to 1 with its limits; without values, the reason."""
     if not values:
         return undefined(method, 0, reason, level=level)
     interval = label_interval(values, level=level, clusters=clusters)

@@ -17,8 +17,7 @@ from statistics import fmean
 
 from adjudge.messages import Message
 from adjudge.stats.correlation import pearson
-from adjudge.stats.difference import ComparisonOutcome, Difference, compare
-from adjudge.stats.intervals import Clusters
+from adjudge.stats.difference import ComparisonOutcome, compare
 from adjudge.stats.linear import solve
 
 ENOUGH_LABELS = 20
@@ -176,7 +175,6 @@ class PanelCheck:
     """The panel against its best member, on labelled rows."""
 
     best: str | None
-    difference: Difference | None
     warning: str = ""
 
 
@@ -185,7 +183,6 @@ def against_best_member(
     votes: Votes,
     truth: Sequence[str | None],
     *,
-    clusters: Clusters = None,
     level: float = 0.95,
 ) -> PanelCheck:
     """Warn where the panel is surely worse than its best member.
@@ -194,16 +191,14 @@ def against_best_member(
     """
     rows = [place for place, true in enumerate(truth) if true is not None]
     if not rows or not votes:
-        return PanelCheck(None, None, Message("no row has a label"))
+        return PanelCheck(None, Message("no row has a label"))
     right = {
         name: [float(said[place] == truth[place]) for place in rows] for name, said in votes.items()
     }
     best = max(right, key=lambda name: math.fsum(right[name]))
-    groups = None if clusters is None else [clusters[place] for place in rows]
     ours = [float(panel[place] == truth[place]) for place in rows]
-    found = compare(ours, right[best], clusters=groups, level=level)
-    if found.outcome != ComparisonOutcome.WORSE:
-        return PanelCheck(best, found)
+    if compare(ours, right[best], level=level).outcome != ComparisonOutcome.WORSE:
+        return PanelCheck(best)
     text = Message(
         "the panel is worse than {best} alone: {panel:.1%} against {alone:.1%} of {count} "
         "labelled rows",
@@ -212,4 +207,4 @@ def against_best_member(
         alone=fmean(right[best]),
         count=len(rows),
     )
-    return PanelCheck(best, found, text)
+    return PanelCheck(best, text)

@@ -14,7 +14,8 @@ from adjudge.ledger.file import holds_labels
 from adjudge.ledger.records import records
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
-from adjudge.stats.bias import halo, padding_effect
+from adjudge.stats.bias import halo
+from adjudge.stats.difference import compare
 from adjudge.stats.estimate import Figure
 from adjudge.trust.labelled_rows import labelled_rows
 from adjudge.trust.rows import Rows
@@ -45,8 +46,8 @@ def padding_text(folder: str | Path, judge: str) -> str:
             "they hold with padding",
             column=PADDING,
         )
-    found = padding_effect([before for before, _ in pairs], [after for _, after in pairs])
-    one = found.difference.estimate
+    before, after = ([float(one) for one in side] for side in zip(*pairs, strict=True))
+    one = compare(after, before).estimate
     limits = (
         one.reason
         if one.lower is None

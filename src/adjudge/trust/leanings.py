@@ -117,8 +117,7 @@ def _length(folder: str | Path, judge: str) -> Leaning:
             Message("length"),
             Message("not measured: no labelled answer is twice as long as another"),
         )
-    found = verbosity_slope(errors, lengths).per_doubling
-    said = found.say(
+    said = verbosity_slope(errors, lengths).say(
         Message("an answer twice as long gains {value:+.3f} of the scale ({limits})"),
         Message("{lower:+.3f} to {upper:+.3f}; {count} rows"),
     )
