@@ -18,6 +18,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.agreement_intervals import (
     above_chance,
+    apart,
     f1_interval,
     mean_of_intervals,
     mean_share_interval,
@@ -89,33 +90,25 @@ def _margins(table: Table) -> tuple[Counter[Option], Counter[Option]]:
 
 def precision(table: Table, option: Option) -> Figure:
     """Where the judge said ``option``, how often the truth did."""
-    said = _margins(table)[0][option]
-    return (
-        Figure(table.get((option, option), 0) / said)
-        if said
-        else Figure(None, Message("the judge never said {option}", option=option))
-    )
+    never = Message("the judge never said {option}", option=option)
+    return _share_of_option(table, option, _margins(table)[0][option], never)
 
 
 def recall(table: Table, option: Option) -> Figure:
     """Where the truth said ``option``, how often the judge did."""
-    true = _margins(table)[1][option]
-    return (
-        Figure(table.get((option, option), 0) / true)
-        if true
-        else Figure(None, Message("{option} is never the truth", option=option))
-    )
+    never = Message("{option} is never the truth", option=option)
+    return _share_of_option(table, option, _margins(table)[1][option], never)
 
 
 def f1(table: Table, option: Option) -> Figure:
     """The harmonic mean of precision and recall."""
     first, second = _margins(table)
-    total = first[option] + second[option]
-    return (
-        Figure(2 * table.get((option, option), 0) / total)
-        if total
-        else Figure(None, Message("nobody said {option}", option=option))
-    )
+    never = Message("nobody said {option}", option=option)
+    return _share_of_option(table, option, (first[option] + second[option]) / 2, never)
+
+
+def _share_of_option(table: Table, option: Option, of: float, never: Message) -> Figure:
+    return Figure(table.get((option, option), 0) / of) if of else Figure(None, never)
 
 
 def macro(
@@ -142,8 +135,9 @@ def cohen_kappa(
     total = sum(first.values())
     if not total:
         return Figure(None, Message("no rows"))
-    place = _places(first.keys() | second.keys(), order) if weights else {}
-    distance = partial(_distance, weights=weights, place=place)
+    chosen = sorted(first.keys() | second.keys(), key=_sort_key) if order is None else order
+    places = {option: float(place) for place, option in enumerate(chosen)}
+    distance = partial(apart, distance=weights or "nominal", places=places)
     observed = math.fsum(distance(one, other) * count for (one, other), count in table.items())
     expected = (
         math.fsum(
@@ -156,22 +150,8 @@ def cohen_kappa(
     return Figure(1 - observed / expected)
 
 
-def _places(options: set[Option], order: Sequence[Option] | None) -> dict[Option, int]:
-    chosen = sorted(options, key=_sort_key) if order is None else order
-    return {option: place for place, option in enumerate(chosen)}
-
-
 def _sort_key(option: Option) -> tuple[bool, float, str]:
     return (True, 0.0, option) if isinstance(option, str) else (False, option, "")
-
-
-def _distance(
-    one: Option, other: Option, *, weights: Weights, place: Mapping[Option, int]
-) -> float:
-    if weights is None:
-        return float(one != other)
-    apart = abs(place[one] - place[other])
-    return float(apart * apart if weights == "quadratic" else apart)
 
 
 @dataclass(frozen=True, slots=True)

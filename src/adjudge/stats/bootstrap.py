@@ -156,10 +156,8 @@ def bootstrap(
 def _estimate(
     figure: Figure, values: list[float], rows: int, units: int, draws: Draws, level: float
 ) -> Estimate:
-    method, reason = (
-        Message("bootstrap, {count} draws, seed {seed}", count=draws.count, seed=draws.seed),
-        figure.reason,
-    )
+    method = Message("bootstrap, {count} draws, seed {seed}", count=draws.count, seed=draws.seed)
+    reason = figure.reason
     if figure.value is not None and units < 2:
         reason = Message("one row or cluster has no interval")
     elif figure.value is not None and len(values) < DEFINED * draws.count:

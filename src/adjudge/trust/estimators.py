@@ -10,7 +10,7 @@ from adjudge.stats.correction import Corrected, label_interval, labels_only
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, clusters_at, mover
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, rogan_gladen
-from adjudge.stats.refusal import Needed
+from adjudge.stats.refusal import NOTHING_TO_PLAN_WITH, Needed
 from adjudge.trust.rows import LabelledRow, Rows
 
 
@@ -28,7 +28,7 @@ def corrected_score(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> C
         found = labels_only(labels, level=level, clusters=clusters[0])
     failed = sum(one is None for one in rows.verdicts)
     if not failed or found.value is None:
-        return Corrected(found, (), lowest=found.value, highest=found.value)
+        return Corrected(found)
     return _with_failed(
         found,
         failed / len(rows.verdicts),
@@ -68,10 +68,8 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corr
         mean = math.fsum(labels) / len(labels)
         parts = [(1 - share, value, own), (share, mean, label_interval(labels, level=level))]
         limits, total = mover(parts, variance=0.0, level=level), (1 - share) * value + share * mean
-        estimate = Estimate(
-            total, limits.lower, limits.upper, found.count + len(labels), found.method, level
-        )
-        return Corrected(estimate, (), lowest=total, highest=total)
+        count = found.count + len(labels)
+        return Corrected(Estimate(total, limits.lower, limits.upper, count, found.method, level))
     low, high = (1 - share) * value, (1 - share) * value + share
     reason = Message(
         "failed judgments have no label: the mean lies between {low:.3f} and {high:.3f} of the "
@@ -80,23 +78,13 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corr
         high=high,
     )
     lower, upper = (1 - share) * own.lower, (1 - share) * own.upper + share
-    return Corrected(
-        Estimate(None, lower, upper, found.count, found.method, level, reason),
-        (),
-        lowest=low,
-        highest=high,
-    )
+    return Corrected(Estimate(None, lower, upper, found.count, found.method, level, reason))
 
 
 def needed_for_score(corrected: Estimate, alone: Estimate, target: float) -> Needed:
     """Widths shrink with the square root of the number of labels."""
     if corrected.width is None:
-        return Needed(
-            target,
-            None,
-            None,
-            reason=Message("no labels to plan with: label a few rows at random first"),
-        )
+        return Needed(target, None, None, reason=NOTHING_TO_PLAN_WITH)
     count = math.ceil(corrected.count * (corrected.width / target) ** 2)
     by_people = (
         None if alone.width is None else math.ceil(alone.count * (alone.width / target) ** 2)
