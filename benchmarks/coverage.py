@@ -33,6 +33,7 @@ from adjudge.stats.correction import (
     labels_only,
     naive,
     post_stratified,
+    stratify,
 )
 from adjudge.stats.difference import (
     ComparisonOutcome,
@@ -894,14 +895,14 @@ def clusters_draw(
         [label for _, label, _ in known], clusters=[group for group, _, _ in known]
     )
     held_by = {} if limits is None else {"alone": limits.lower <= rate <= limits.upper}
-    found = corrected_mean(
+    judged = (
         [said for _, _, said in rows],
         [label if group < groups else None for group, label, _ in rows],
         ("FAIL", "PASS"),
-        clusters=[group for group, _, _ in rows],
     )
-    if too_few(found.strata) is None and found.estimate.lower is not None:
-        held_by["corrected"] = held(found.estimate, rate)
+    found = corrected_mean(*judged, clusters=[group for group, _, _ in rows]).estimate
+    if too_few(stratify(*judged)) is None and found.lower is not None:
+        held_by["corrected"] = held(found, rate)
     return held_by
 
 

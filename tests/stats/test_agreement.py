@@ -358,7 +358,7 @@ def test_intervals_that_cannot_be_had_say_why() -> None:
     rows: list[tuple[str | int | float, str | int | float]] = [("a", "a"), ("a", "a"), ("b", "b")]
     rare = bootstrap(rows, {"kappa": cohen_kappa}, draws=FEW_DRAWS)["kappa"]
     assert rare.value == 1 and rare.lower is None and "too few rows for an interval" in rare.reason
-    assert baselines([], ["a"]) == {}
+    assert baselines([], ["a"], None, 0.95) == {}
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_failed_judgments_with_labels_are_a_stratum_of_their_own() -> None:
     labels = [1.0] * 10 + [None] * 50 + [0.0] * 10 + [None] * 10 + [0.0] * 6 + [None] * 14
     found = corrected_mean(verdicts, labels, OPTIONS)
     assert found.estimate.value == pytest.approx(0.6)
-    assert [part.verdict for part in found.strata] == ["FAIL", "PASS", None]
+    assert [part.verdict for part in stratify(verdicts, labels, OPTIONS)] == ["FAIL", "PASS", None]
 
 
 def test_failed_judgments_without_labels_leave_bounds_and_no_number() -> None:
@@ -165,7 +165,6 @@ def test_failed_judgments_without_labels_leave_bounds_and_no_number() -> None:
     labels = [1.0] * 10 + [None] * 50 + [0.0] * 10 + [None] * 30
     found = corrected_mean(verdicts, labels, OPTIONS)
     assert found.estimate.value is None
-    assert (found.lowest, found.highest) == (pytest.approx(0.6), pytest.approx(0.8))
     assert found.estimate.lower is not None and found.estimate.upper is not None
     assert found.estimate.lower < 0.6 and found.estimate.upper > 0.8
     assert found.estimate.reason == (

@@ -21,7 +21,6 @@ from adjudge.stats.retrieval import (
     NOTHING_RELEVANT,
     NOTHING_RETRIEVED,
     RankMeasure,
-    average_precision,
     ranked_precision,
 )
 
@@ -139,8 +138,8 @@ def test_the_average_precision_of_judged_fragments_is_that_of_ids(hits: list[boo
         assert found.value == (0.0 if hits else None)
         return
     ids = [str(place) for place in range(len(hits))]
-    wanted = average_precision(ids, {one: 1.0 for one, good in zip(ids, hits, strict=True) if good})
-    assert found.value == pytest.approx(wanted.value)
+    relevant = {one: 1.0 for one, good in zip(ids, hits, strict=True) if good}
+    assert found.value == pytest.approx(value("average_precision", ids, relevant))
 
 
 def test_a_cut_off_of_0_is_refused_and_other_names_are_none() -> None:

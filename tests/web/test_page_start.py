@@ -15,6 +15,7 @@ from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
 import pytest
+from starlette.datastructures import QueryParams
 
 from adjudge import PairwiseJudge
 from adjudge.domain.json_types import object_in
@@ -312,7 +313,7 @@ def test_a_question_is_a_question_whatever_it_looks_like(
     asked = question.replace("{outside}", str(outside))
     site = page.server.site
     given = {**ASKED, "question": asked}
-    plan = plan_of(site, given, lambda name: [given[name]] if name in given else [])
+    plan = plan_of(site, QueryParams(given))
     (home / "eval.yaml").write_text(plan.to_eval())
     (judge,) = judges(load_eval(home / "eval.yaml"))
     (criteria,) = judge.criteria
@@ -326,7 +327,7 @@ def test_comparisons_from_the_page_are_asked_in_both_orders(
     page: Page, home: Path, more: dict[str, str], both: bool
 ) -> None:
     given = {**ASKED, "kind": "pairwise", **more}
-    plan = plan_of(page.server.site, given, lambda name: [given[name]] if name in given else [])
+    plan = plan_of(page.server.site, QueryParams(given))
     (home / "eval.yaml").write_text(plan.to_eval())
     (ready,) = judges(load_eval(home / "eval.yaml"))
     assert isinstance(ready.judge, PairwiseJudge)

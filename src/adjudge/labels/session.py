@@ -316,9 +316,8 @@ class Labelling:
         at because somebody chose it is labelled anew when it is drawn: otherwise the random sample
         would lack it.
         """
-        if (
-            self._who.queue == "conflicts"
-        ):  # who labelled such a row before may well change their mind about it
+        # who labelled such a row before may well change their mind about it
+        if self._who.queue == "conflicts":
             return {
                 one.row
                 for one in self.labels(self._who.name)

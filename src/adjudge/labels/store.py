@@ -53,7 +53,6 @@ _SAID = (
     "said.row = labels.row AND said.annotator = labels.annotator AND said.at = labels.at)"
 )
 """The place of a label among all, or of the one that it repeats."""
-_OF_EACH_ROW = "ORDER BY criteria, row, annotator, number"
 
 
 _DAMAGED = Message("it is damaged: put it aside and import the labels from an export")
@@ -118,15 +117,12 @@ class LabelStore:
                 if connection.execute(last, about).fetchone() == (one.at,):
                     connection.execute(_ADD, _row(one))
 
-    def current(self, criteria: str | None = None, annotator: str | None = None) -> Iterator[Label]:
+    def current(self, criteria: str | None = None) -> Iterator[Label]:
         """What each annotator says of each row: the last label counts, and one that was withdrawn
         does not.
         """
-        found = self._read(f"{_SELECT} {_OF_EACH_ROW}", criteria, annotator)
-        for _, history in groupby(
-            found, lambda label: (label.criteria, label.row, label.annotator)
-        ):
-            if label := _standing(list(history)):
+        for history in self._of_each_row(criteria):
+            if label := _standing(history):
                 yield label
 
     def of_each_copy(self, criteria: str | None = None) -> Iterator[Label]:
@@ -134,12 +130,16 @@ class LabelStore:
         own id, the last label of each of them; where one was changed by somebody who had seen the
         judge's verdict meanwhile, the one from before that.
         """
-        found = self._read(f"{_SELECT} {_OF_EACH_ROW}", criteria, None)
+        for known in self._of_each_row(criteria):
+            yield from (_blind(label, known) for own in _copies(known) if (label := _standing(own)))
+
+    def _of_each_row(self, criteria: str | None) -> Iterator[list[Label]]:
+        """What each annotator has said of each row, in that order."""
+        found = self._read(f"{_SELECT} ORDER BY criteria, row, annotator, number", criteria)
         for _, history in groupby(
             found, lambda label: (label.criteria, label.row, label.annotator)
         ):
-            known = list(history)
-            yield from (_blind(label, known) for own in _copies(known) if (label := _standing(own)))
+            yield list(history)
 
     def newest(self) -> tuple[int, int]:
         """Another whenever a label was added."""
@@ -152,9 +152,9 @@ class LabelStore:
             )
         return self.path.stat().st_ino, number or 0
 
-    def history(self, criteria: str | None = None, annotator: str | None = None) -> Iterator[Label]:
+    def history(self, criteria: str | None = None) -> Iterator[Label]:
         """Every label that was ever added, in that order."""
-        return self._read(f"{_SELECT} ORDER BY number", criteria, annotator)
+        return self._read(f"{_SELECT} ORDER BY number", criteria)
 
     def conflicts(self, criteria: str | None = None) -> Iterator[Conflict]:
         """The rows of which annotators give different answers."""
@@ -254,7 +254,9 @@ class LabelStore:
             )
         return self.weighting(criteria) or drawn_by
 
-    def _read(self, query: str, criteria: str | None, annotator: str | None) -> Iterator[Label]:
+    def _read(
+        self, query: str, criteria: str | None, annotator: str | None = None
+    ) -> Iterator[Label]:
         if not self.path.is_file():
             return
         with self._connected(writable=False) as connection:

@@ -70,11 +70,8 @@ class RagMeasuring:
             ]
             for name in self.checks
         }
-        figures = {one.name: self._figure(one, row, answers) for one in self.measures}
-        found = {
-            one.name: Measured(one, figures[one.name].value, figures[one.name].reason)
-            for one in self.measures
-        }
+        figures = [(one, self._figure(one, row, answers)) for one in self.measures]
+        found = {one.name: Measured(one, figure.value, figure.reason) for one, figure in figures}
         return found, tuple(each for some in answers.values() for each in some)
 
     def _figure(

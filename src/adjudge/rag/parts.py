@@ -153,12 +153,8 @@ def parts_of(check: str, row: RowTexts, criteria: Criteria, relevant: Relevant) 
 
 def _relevance(row: RowTexts, criteria: Criteria, _: Relevant) -> Iterator[RagPart]:
     for number, text in enumerate(row.fragments, 1):
-        yield RagPart(
-            criteria.name,
-            number,
-            text,
-            case=_case(criteria, {"user_input": row.text("user_input"), "fragment": text}),
-        )
+        case = _case(criteria, {"user_input": row.text("user_input"), "fragment": text})
+        yield RagPart(criteria.name, number, text, case=case)
 
 
 def _used(row: RowTexts, criteria: Criteria, relevant: Relevant) -> Iterator[RagPart]:

@@ -64,28 +64,22 @@ class RagPlans(Judge[Instance, RagResult]):
         without votes, all of it.
         """
         known = cast or {}
-        new, begun = (
-            [one for one in cases if key_of(one) not in known],
-            [one for one in cases if key_of(one) in known],
-        )
+        new = [one for one in cases if key_of(one) not in known]
         several, alone = grouped(new) if self.checks == "joint" else ([], new)
-        single = [*alone, *begun]
+        single = [*alone, *(one for one in cases if key_of(one) in known)]
         together = [
             self.ballot_for(one.criteria, one.instance, one.question, one.template, model, sample)
             for one in several
             for model in self.panel
             for sample in range(self.samples)
         ]
-        if cast is None:
-            return [*(one for case in single for one in self._judge.ballots(case)), *together]
-        return [
-            *(
-                one
-                for case in single
-                for one in self._judge.plan(case, known.get(key_of(case), []))
-            ),
-            *together,
-        ]
+        asked = (
+            self._judge.ballots(case)
+            if cast is None
+            else self._judge.plan(case, known.get(key_of(case), []))
+            for case in single
+        )
+        return [*(one for some in asked for one in some), *together]
 
     @property
     def _staged(self) -> bool:

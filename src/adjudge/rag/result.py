@@ -91,9 +91,8 @@ class RagResult(Result):
     def normalized(self) -> dict[str, float | None]:
         """The scores between 0 and 1."""
         scores = self.scores
-        found = {one.name: scores[one.name] for one in self.dimensions}
         return {
-            one.name: None if (score := found[one.name]) is None else one.normalized(score)
+            one.name: None if (score := scores[one.name]) is None else one.normalized(score)
             for one in self.dimensions
         }
 
@@ -107,11 +106,8 @@ class RagResult(Result):
     @property
     def fired(self) -> str | None:
         """The gate that fired, if one did."""
-        return (
-            self.composite.rule
-            if self.composite.rule in {gate.rule for one in self.dimensions for gate in one.gates}
-            else None
-        )
+        rules = {gate.rule for one in self.dimensions for gate in one.gates}
+        return self.composite.rule if self.composite.rule in rules else None
 
     def detail(self) -> RagDetail:
         """What this kind of result says beside what all of them say."""

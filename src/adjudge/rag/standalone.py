@@ -42,19 +42,13 @@ class JudgedQuestion:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader must know."""
-        return (
-            (
-                (
-                    Message(
-                        "the question could not be made self-contained and was judged as it "
-                        "stands: {reason}",
-                        reason=self.reason,
-                    )
-                ),
-            )
-            if self.reason
-            else ()
+        if not self.reason:
+            return ()
+        note = Message(
+            "the question could not be made self-contained and was judged as it stands: {reason}",
+            reason=self.reason,
         )
+        return (note,)
 
     def record(self) -> QuestionRecord:
         """As a record of the judgment has it."""
@@ -64,11 +58,9 @@ class JudgedQuestion:
 def case_of(item: Instance) -> Case | None:
     """What is asked for a row; None where there is no conversation before its question."""
     shown = {name: item.fields.get(name, "") for name in ("history", "user_input")}
-    return (
-        None
-        if any(not _text(value).strip() for value in shown.values())
-        else Case(Instance(shown), CRITERIA, TEMPLATE)
-    )
+    if not all(_text(value).strip() for value in shown.values()):
+        return None
+    return Case(Instance(shown), CRITERIA, TEMPLATE)
 
 
 def next_model(models: Mapping[str, M], votes: Sequence[Vote]) -> str | None:
@@ -86,14 +78,8 @@ def judged_question(item: Instance, votes: Sequence[Vote]) -> JudgedQuestion:
     own = _text(item.fields.get("user_input", "")).strip()
     said = next((vote.verdict.option for vote in votes if vote.verdict and _readable(vote)), None)
     if said is None:
-        reason = next(
-            (
-                vote.reason or Message("the question that was written cannot be used")
-                for vote in votes
-            ),
-            "",
-        )
-        return JudgedQuestion(own, reason=reason)
+        unusable = Message("the question that was written cannot be used")
+        return JudgedQuestion(own, reason=next((one.reason or unusable for one in votes), ""))
     question = " ".join(said.split()).strip('"«»“”„')
     return JudgedQuestion(question, rewritten=question != " ".join(own.split()))
 
@@ -108,12 +94,8 @@ def asked_by(case: Case, question: JudgedQuestion) -> Case:
         or "user_input" not in case.instance.fields
     ):
         return case
-    return replace(
-        case,
-        instance=replace(
-            case.instance, fields={**case.instance.fields, "user_input": question.text}
-        ),
-    )
+    fields = {**case.instance.fields, "user_input": question.text}
+    return replace(case, instance=replace(case.instance, fields=fields))
 
 
 def _readable(vote: Vote) -> bool:

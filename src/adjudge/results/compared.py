@@ -181,7 +181,7 @@ def _measure(found: RunComparison) -> Message:
 
 
 def _noise(noise: VoteNoise | None) -> Iterator[str]:
-    if noise and noise.share is not None and noise.half_width is not None and noise.with_votes:
+    if noise:
         narrower = noise.with_votes[5] < noise.half_width  # not where as many were asked already
         yield Message(
             "{share:.0%} of the variance is vote noise{more}",

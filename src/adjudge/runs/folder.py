@@ -449,7 +449,9 @@ def _delete_batches(place: Path) -> None:
         shutil.rmtree(place)
 
 
-def records_of(folder: str | Path, *, votes: bool = False) -> Iterator[JudgmentRecord]:
-    """Every judgment of a run, by judge and row, on request with its votes."""
+def records_of(
+    folder: str | Path, *, votes: bool = False, judge: str | None = None
+) -> Iterator[JudgmentRecord]:
+    """Every judgment of a run, by judge and row, on request with its votes, or of one ``judge``."""
     with reading(folder) as connection:
-        yield from records(connection, votes=votes)
+        yield from records(connection, votes=votes, judge=judge)

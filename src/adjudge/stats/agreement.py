@@ -12,20 +12,21 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Literal
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.agreement_intervals import (
     above_chance,
+    apart,
     f1_interval,
     mean_of_intervals,
     mean_share_interval,
     with_limits,
 )
-from adjudge.stats.correction import label_interval
-from adjudge.stats.estimate import Estimate, Figure, undefined
-from adjudge.stats.intervals import Clusters, Interval
+from adjudge.stats.correction import estimate_mean
+from adjudge.stats.estimate import Estimate, Figure
+from adjudge.stats.intervals import Clusters, Interval, clusters_at
 
 Option = str | int | float
 Table = Mapping[tuple[Option, Option], int]
@@ -35,7 +36,6 @@ truth) said the other.
 Missing = Literal["drop", "tie", "wrong"]
 NO_VERDICT = Message("(no verdict)")
 """What a missing verdict counts as under the policy "wrong": an option that nobody else uses."""
-Kept = TypeVar("Kept")
 
 
 def rows_with_missing(
@@ -90,33 +90,25 @@ def _margins(table: Table) -> tuple[Counter[Option], Counter[Option]]:
 
 def precision(table: Table, option: Option) -> Figure:
     """Where the judge said ``option``, how often the truth did."""
-    said = _margins(table)[0][option]
-    return (
-        Figure(table.get((option, option), 0) / said)
-        if said
-        else Figure(None, Message("the judge never said {option}", option=option))
-    )
+    never = Message("the judge never said {option}", option=option)
+    return _share_of_option(table, option, _margins(table)[0][option], never)
 
 
 def recall(table: Table, option: Option) -> Figure:
     """Where the truth said ``option``, how often the judge did."""
-    true = _margins(table)[1][option]
-    return (
-        Figure(table.get((option, option), 0) / true)
-        if true
-        else Figure(None, Message("{option} is never the truth", option=option))
-    )
+    never = Message("{option} is never the truth", option=option)
+    return _share_of_option(table, option, _margins(table)[1][option], never)
 
 
 def f1(table: Table, option: Option) -> Figure:
     """The harmonic mean of precision and recall."""
     first, second = _margins(table)
-    total = first[option] + second[option]
-    return (
-        Figure(2 * table.get((option, option), 0) / total)
-        if total
-        else Figure(None, Message("nobody said {option}", option=option))
-    )
+    never = Message("nobody said {option}", option=option)
+    return _share_of_option(table, option, (first[option] + second[option]) / 2, never)
+
+
+def _share_of_option(table: Table, option: Option, of: float, never: Message) -> Figure:
+    return Figure(table.get((option, option), 0) / of) if of else Figure(None, never)
 
 
 def macro(
@@ -143,8 +135,9 @@ def cohen_kappa(
     total = sum(first.values())
     if not total:
         return Figure(None, Message("no rows"))
-    place = _places(first.keys() | second.keys(), order) if weights else {}
-    distance = partial(_distance, weights=weights, place=place)
+    chosen = sorted(first.keys() | second.keys(), key=_sort_key) if order is None else order
+    places = {option: float(place) for place, option in enumerate(chosen)}
+    distance = partial(apart, distance=weights or "nominal", places=places)
     observed = math.fsum(distance(one, other) * count for (one, other), count in table.items())
     expected = (
         math.fsum(
@@ -157,22 +150,8 @@ def cohen_kappa(
     return Figure(1 - observed / expected)
 
 
-def _places(options: set[Option], order: Sequence[Option] | None) -> dict[Option, int]:
-    chosen = sorted(options, key=_sort_key) if order is None else order
-    return {option: place for place, option in enumerate(chosen)}
-
-
 def _sort_key(option: Option) -> tuple[bool, float, str]:
     return (True, 0.0, option) if isinstance(option, str) else (False, option, "")
-
-
-def _distance(
-    one: Option, other: Option, *, weights: Weights, place: Mapping[Option, int]
-) -> float:
-    if weights is None:
-        return float(one != other)
-    apart = abs(place[one] - place[other])
-    return float(apart * apart if weights == "quadratic" else apart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +217,8 @@ def agreement(
     is what a judge would say that always takes the longest response.
     """
     rows = rows_with_missing(judge, truth, missing, tie)
-    kept = _kept([*range(len(truth))], judge, missing)
-    groups = None if clusters is None else [clusters[place] for place in kept]
+    kept = [place for place, said in enumerate(judge) if said is not None or missing != "drop"]
+    groups = clusters_at(clusters, kept)
     options = _options(rows, order)
     figures = _figures(rows, options, order, groups, level)
     classes = {option: _class_scores(rows, option, groups, level) for option in options}
@@ -251,14 +230,6 @@ def agreement(
         classes,
         baselines([true for _, true in rows], options, guesses, level),
     )
-
-
-def _kept(places: Sequence[Kept], judge: Sequence[Option | None], missing: Missing) -> list[Kept]:
-    return [
-        place
-        for place, said in zip(places, judge, strict=True)
-        if said is not None or missing != "drop"
-    ]
 
 
 def _options(rows: Sequence[tuple[Option, Option]], order: Sequence[Option] | None) -> list[Option]:
@@ -317,8 +288,7 @@ def _figures(
 def _hits(rows: _Rows, option: Option, sides: Sequence[int], clusters: Clusters) -> _Hits:
     """Of the rows where one of ``sides`` (the judge 0, the truth 1) said ``option``."""
     places = [place for place, row in enumerate(rows) if any(row[side] == option for side in sides)]
-    groups = None if clusters is None else [clusters[place] for place in places]
-    return [rows[place][0] == rows[place][1] for place in places], groups
+    return [rows[place][0] == rows[place][1] for place in places], clusters_at(clusters, places)
 
 
 def _mean_share(parts: Sequence[_Hits], level: float) -> Interval | None:
@@ -349,19 +319,14 @@ def share_of(
     hits: Sequence[bool], clusters: Clusters, level: float, reason: str = Message("no rows")
 ) -> Estimate:
     """How many of the rows, with its interval."""
-    if not hits:
-        return undefined("share", 0, reason, level=level)
-    interval = label_interval([float(hit) for hit in hits], level=level, clusters=clusters)
-    return Estimate(
-        sum(hits) / len(hits), interval.lower, interval.upper, len(hits), "share", level
-    )
+    return estimate_mean([float(hit) for hit in hits], "share", reason, level, clusters)
 
 
 def baselines(
     truth: Sequence[Option],
     options: Sequence[Option],
-    longest: Sequence[Option] | None = None,
-    level: float = 0.95,
+    longest: Sequence[Option] | None,
+    level: float,
 ) -> dict[str, Estimate]:
     """The accuracy of judges that read nothing: the commonest answer, a guess, and the longest
     response where it is known.

@@ -69,7 +69,7 @@ def above_chance(
 
     ``places``: where each value stands between 0 and 1, for distances that are not nominal.
     """
-    observed = [_apart(one, other, distance, places) for one, other in pairs]
+    observed = [apart(one, other, distance, places) for one, other in pairs]
     seen = label_interval(observed, level=level, clusters=clusters)
     expected, around = _expected(pairs, distance, places, pooled, clusters, level)
     ratio = ratio_interval((math.fsum(observed) / len(observed), seen), (expected, around))
@@ -91,9 +91,10 @@ def above_even_chance(
     return Interval(max(-1.0, 1 - observed.upper / left[1]), 1 - observed.lower / left[0], level)
 
 
-def _apart(
+def apart(
     one: Value, other: Value, distance: Distance, places: Mapping[Value, float] | None
 ) -> float:
+    """How far two ratings lie from each other."""
     if distance == "nominal" or places is None:
         return float(one != other)
     gap = abs(places[one] - places[other])
@@ -134,7 +135,7 @@ def _mean_distance(
 ) -> float:
     total = others.total()
     return (
-        math.fsum(_apart(one, other, distance, places) * count for other, count in others.items())
+        math.fsum(apart(one, other, distance, places) * count for other, count in others.items())
         / total
     )
 

@@ -86,8 +86,6 @@ def alt_test(
     *,
     epsilon: float = EPSILON["expert"],
     alignment: Alignment[Said] = share_alike,
-    fewest: int = FEWEST_ROWS,
-    risk: float = FALSE_DISCOVERIES,
 ) -> AltTest:
     """Compare the judge's answers, by the identity of the row, with those of people; rows it did
     not answer are left out.
@@ -98,16 +96,16 @@ def alt_test(
             answers[row][name] = said
     shared = {row: said for row, said in answers.items() if row in judge and len(said) > 1}
     compared = [_compare(name, judge, own, shared, alignment) for name, own in people.items()]
-    enough = [person for person in compared if len(person.differences) >= fewest]
-    skipped = tuple(person.name for person in compared if len(person.differences) < fewest)
+    enough = [person for person in compared if len(person.differences) >= FEWEST_ROWS]
+    skipped = tuple(person.name for person in compared if len(person.differences) < FEWEST_ROWS)
     if not enough:
         reason = Message(
             "no annotator has {fewest} rows that the judge and another annotator answered too",
-            fewest=fewest,
+            fewest=FEWEST_ROWS,
         )
         return AltTest(None, None, False, epsilon, skipped=skipped, reason=reason)
     p_values = [p_value_below(person.differences, epsilon) for person in enough]
-    won = benjamini_yekutieli(p_values, risk)
+    won = benjamini_yekutieli(p_values, FALSE_DISCOVERIES)
     comparisons = tuple(
         AnnotatorComparison(
             person.name, len(person.wins), fmean(person.wins), p_value, place in won
@@ -115,18 +113,16 @@ def alt_test(
         for place, (person, p_value) in enumerate(zip(enough, p_values, strict=True))
     )
     nearby = {
-        round(epsilon + step, 6): _winning_rate(enough, epsilon + step, risk)
-        for step in (-0.05, 0.05)
+        round(epsilon + step, 6): _winning_rate(enough, epsilon + step) for step in (-0.05, 0.05)
     }
     rate = len(won) / len(enough)
     advantage = fmean(one.advantage for one in comparisons)
     return AltTest(rate, advantage, rate >= PASSES_FROM, epsilon, comparisons, nearby, skipped)
 
 
-def _winning_rate(people: Sequence[_Person], epsilon: float, risk: float) -> float:
-    return len(
-        benjamini_yekutieli([p_value_below(person.differences, epsilon) for person in people], risk)
-    ) / len(people)
+def _winning_rate(people: Sequence[_Person], epsilon: float) -> float:
+    p_values = [p_value_below(person.differences, epsilon) for person in people]
+    return len(benjamini_yekutieli(p_values, FALSE_DISCOVERIES)) / len(people)
 
 
 def _compare(
@@ -148,31 +144,11 @@ def _compare(
 
 
 def p_value_below(differences: Sequence[int], epsilon: float) -> float:
-    """One-sided, of a mean below ``epsilon``: Student's test, Wilcoxon's signed ranks below 30
-    rows.
-    """
+    """One-sided, of a mean below ``epsilon``: Student's test."""
     if min(differences) == max(differences):
         return 0.0 if differences[0] < epsilon else 1.0
-    if len(differences) < FEWEST_ROWS:
-        return signed_ranks_below([difference - epsilon for difference in differences])
     error = stdev(differences) / math.sqrt(len(differences))
     return t_cdf((fmean(differences) - epsilon) / error, len(differences) - 1)
-
-
-def signed_ranks_below(values: Sequence[float]) -> float:
-    """Wilcoxon's exact one-sided p-value of values that lie below 0; equal sizes share a rank,
-    zeros are left out.
-    """
-    sizes = sorted(abs(round(value, 12)) for value in values if round(value, 12) != 0)
-    if not sizes:
-        return 1.0
-    doubled = {size: 2 * sizes.index(size) + sizes.count(size) + 1 for size in set(sizes)}
-    above = sum(doubled[round(value, 12)] for value in values if round(value, 12) > 0)
-    ways = [1] + [0] * sum(doubled[size] for size in sizes)
-    for size in sizes:
-        step = doubled[size]
-        ways = [count + (ways[at - step] if at >= step else 0) for at, count in enumerate(ways)]
-    return sum(ways[: above + 1]) / (1 << len(sizes))
 
 
 def benjamini_yekutieli(p_values: Sequence[float], risk: float) -> set[int]:

@@ -21,10 +21,10 @@ from adjudge.domain.vote import Vote
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 from adjudge.stats import FEWEST
+from adjudge.stats.agreement import share_of
 from adjudge.stats.correction import label_interval
 from adjudge.stats.correlation import pearson
-from adjudge.stats.difference import Difference, compare
-from adjudge.stats.distributions import sign_test, z_two_sided
+from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, Figure, undefined
 from adjudge.stats.intervals import Clusters, share_limits
 from adjudge.stats.linear import solve
@@ -139,14 +139,8 @@ def first_rate(
     """How often the response shown first is picked, of verdicts that picked one: half without a
     leaning, in balanced orders.
     """
-    if not picked_first:
-        return undefined("share", 0, Message("no verdict picked a response"), level=level)
-    interval = label_interval(
-        [float(first) for first in picked_first], level=level, clusters=clusters
-    )
-    return Estimate(
-        fmean(picked_first), interval.lower, interval.upper, len(picked_first), "share", level
-    )
+    reason = Message("no verdict picked a response")
+    return share_of(picked_first, clusters, level, reason)
 
 
 def first_advantage(
@@ -212,20 +206,10 @@ def _difference_of_shares(
     return Estimate(p - q, p - q - below, p - q + above, count, "Newcombe")
 
 
-@dataclass(frozen=True, slots=True)
-class Slope:
-    """How an error grows with the length of the answer."""
-
-    per_doubling: Estimate
-    """What an answer twice as long gains in the judge's eyes beyond what it deserves."""
-    p_value: float | None
-
-
-def verbosity_slope(
-    errors: Sequence[float], lengths: Sequence[float], *, level: float = 0.95
-) -> Slope:
-    """With labels: the regression of the judge's error (verdict less label) on the logarithm of the
-    length, with HC3 errors.
+def verbosity_slope(errors: Sequence[float], lengths: Sequence[float]) -> Estimate:
+    """With labels: what an answer twice as long gains in the judge's eyes beyond what it deserves,
+    by the regression of the judge's error (verdict less label) on the logarithm of the length, with
+    HC3 errors.
     """
     points = [
         (math.log2(length), error)
@@ -234,30 +218,16 @@ def verbosity_slope(
     ]
     method, count = Message("regression, HC3"), len(points)
     if count < 3:
-        return Slope(
-            undefined(
-                method,
-                count,
-                Message("fewer than three labelled answers with a text: label more rows"),
-                level=level,
-            ),
-            None,
-        )
+        few = Message("fewer than three labelled answers with a text: label more rows")
+        return undefined(method, count, few)
     if min(x for x, _ in points) == max(x for x, _ in points):
-        return Slope(
-            undefined(method, count, Message("all answers are equally long"), level=level), None
-        )
+        return undefined(method, count, Message("all answers are equally long"))
     slope, error = _hc3([x for x, _ in points], [y for _, y in points])
     if error is None:
-        return Slope(
-            Estimate(
-                slope, None, None, count, method, level, Message("one row alone decides the slope")
-            ),
-            None,
-        )
-    reach = z_two_sided(level) * error
-    p_value = 2 * t_cdf(-abs(slope) / error, count - 2) if error else float(slope == 0)
-    return Slope(Estimate(slope, slope - reach, slope + reach, count, method, level), p_value)
+        reason = Message("one row alone decides the slope")
+        return Estimate(slope, None, None, count, method, reason=reason)
+    reach = z_two_sided(0.95) * error
+    return Estimate(slope, slope - reach, slope + reach, count, method)
 
 
 def _hc3(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float | None]:
@@ -277,22 +247,6 @@ def _hc3(xs: Sequence[float], ys: Sequence[float]) -> tuple[float, float | None]
             return slope, None
         variance += ((x - mean) / spread) ** 2 * ((y - start - slope * x) / free) ** 2
     return slope, math.sqrt(variance)
-
-
-@dataclass(frozen=True, slots=True)
-class Padding:
-    """The same answers, plain and padded with text that adds nothing."""
-
-    difference: Difference
-    p_value: float
-
-
-def padding_effect(plain: Sequence[bool], padded: Sequence[bool]) -> Padding:
-    """Without labels: how many more answers pass once they are padded."""
-    gained = sum(after and not before for before, after in zip(plain, padded, strict=True))
-    lost = sum(before and not after for before, after in zip(plain, padded, strict=True))
-    found = compare([float(one) for one in padded], [float(one) for one in plain])
-    return Padding(found, sign_test(gained, lost))
 
 
 def halo(

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from adjudge.messages import Message
 from adjudge.stats.estimate import Estimate, Figure
-from adjudge.stats.intervals import Clusters, Interval
+from adjudge.stats.intervals import Clusters, Interval, count_units
 
 Row = TypeVar("Row", bound=Hashable)
 Statistic = Callable[[Mapping[Row, int]], Figure]
@@ -146,7 +146,7 @@ def bootstrap(
             value = statistic(table).value
             if value is not None:
                 seen[name].append(value)
-    units = len(rows) if clusters is None else len(set(clusters))
+    units = count_units(rows, clusters)
     return {
         name: _estimate(figure, seen[name], len(rows), units, draws, level)
         for name, figure in figures.items()
@@ -156,10 +156,8 @@ def bootstrap(
 def _estimate(
     figure: Figure, values: list[float], rows: int, units: int, draws: Draws, level: float
 ) -> Estimate:
-    method, reason = (
-        Message("bootstrap, {count} draws, seed {seed}", count=draws.count, seed=draws.seed),
-        figure.reason,
-    )
+    method = Message("bootstrap, {count} draws, seed {seed}", count=draws.count, seed=draws.seed)
+    reason = figure.reason
     if figure.value is not None and units < 2:
         reason = Message("one row or cluster has no interval")
     elif figure.value is not None and len(values) < DEFINED * draws.count:

@@ -19,6 +19,8 @@ PENALTY = 1e-6
 """On strengths: only differences between them matter, and this names the one solution whose mean is
 0.
 """
+_ON_EFFECTS = 0.1
+"""Holds effects back that the contests hardly show (L2)."""
 _STEPS, _CLOSE = 100, 1e-10
 
 
@@ -40,14 +42,13 @@ def controlled_ranking(
     contests: Sequence[NamedContest],
     covariates: Mapping[str, Sequence[float]],
     *,
-    penalty: float = 0.1,
     order_effect: bool = True,
 ) -> Controlled:
     """Fit strengths and effects together; ``covariates`` holds a value per contest, ``first``
     counting positive.
 
     With ``order_effect`` being shown first is a covariate too, so that the bias is estimated and
-    not averaged away. ``penalty`` holds effects back that the contests hardly show (L2).
+    not averaged away.
     """
     names = sorted({name for contest in contests for name in (contest.first, contest.second)})
     effects = [*([Message("shown first")] if order_effect else []), *covariates]
@@ -56,8 +57,7 @@ def controlled_ranking(
         _row(contest, names, [column[place] for column in columns])
         for place, contest in enumerate(contests)
     ]
-    penalties = [PENALTY] * len(names) + [penalty] * len(effects)
-    found = _newton(rows, penalties)
+    found = _newton(rows, [PENALTY] * len(names) + [_ON_EFFECTS] * len(effects))
     middle = math.fsum(found[: len(names)]) / max(1, len(names))
     return Controlled(
         {name: rating(found[place] - middle) for place, name in enumerate(names)},

@@ -64,15 +64,8 @@ class Corrected:
     """The corrected mean, and how it came about."""
 
     estimate: Estimate
-    strata: tuple[Stratum, ...]
-    """As they entered: after neighbours with too few labels were merged."""
     merged: tuple[str, ...] = ()
     """The verdicts that were merged, as "a + b"."""
-    lowest: float | None = None
-    """The mean if every failed judgment without labels were a 0; equal to the mean where there is
-    none.
-    """
-    highest: float | None = None
 
 
 def to_unit(value: float, scale: tuple[float, float]) -> float:
@@ -198,34 +191,24 @@ def post_stratified(
     failed = [stratum for stratum in strata if stratum.verdict is None]
     labels = sum(len(stratum.labels) for stratum in strata)
     if not all(stratum.labels for stratum in judged) or not strata:
-        return Corrected(
-            undefined(METHOD, labels, Message("no row with a verdict has a label"), level=level),
-            tuple(judged),
-            merged,
-        )
+        reason = Message("no row with a verdict has a label")
+        return Corrected(undefined(METHOD, labels, reason, level=level), merged)
     parts = [*judged, *failed]
     if all(stratum.labels for stratum in parts):
         value, interval = _weighted(parts, level, row_effect)
         if not few:
             interval = _with_likelihood(parts, interval)
         estimate = Estimate(value, interval.lower, interval.upper, labels, METHOD, level)
-        return Corrected(estimate, tuple(parts), merged, value, value)
+        return Corrected(estimate, merged)
     (lowest, low), (highest, high) = (
         _weighted(
             [part if part.labels else _Known(part.rows, end) for part in parts], level, row_effect
         )
         for end in (0.0, 1.0)
     )
-    estimate = Estimate(
-        None,
-        low.lower,
-        high.upper,
-        labels,
-        METHOD,
-        level,
-        _unlabelled_failures(parts, lowest, highest),
-    )
-    return Corrected(estimate, tuple(parts), merged, lowest, highest)
+    reason = _unlabelled_failures(parts, lowest, highest)
+    estimate = Estimate(None, low.lower, high.upper, labels, METHOD, level, reason)
+    return Corrected(estimate, merged)
 
 
 def merge_neighbours(
@@ -357,7 +340,7 @@ def label_interval(
     return interval(labels, level=level, clusters=clusters)
 
 
-def _unlabelled_failures(parts: Iterable[Stratum], lowest: float, highest: float) -> str:
+def _unlabelled_failures(parts: Iterable[Stratum], lowest: float, highest: float) -> Message:
     count = sum(part.rows for part in parts if not part.labels)
     return plural(
         "{count} failed judgment has no label: the mean lies between {lowest:.3f} (all of them 0) "
@@ -372,7 +355,7 @@ def _unlabelled_failures(parts: Iterable[Stratum], lowest: float, highest: float
 
 def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None) -> Estimate:
     """What the judge says of all rows it judged, as if it were never wrong."""
-    return _plain(values, "naive", Message("no row has a verdict"), level, clusters)
+    return estimate_mean(values, "naive", Message("no row has a verdict"), level, clusters)
 
 
 def labels_only(
@@ -382,12 +365,14 @@ def labels_only(
 
     They must be a random sample of all rows, not of each verdict.
     """
-    return _plain(labels, Message("labels only"), Message("no row has a label"), level, clusters)
+    reason = Message("no row has a label")
+    return estimate_mean(labels, Message("labels only"), reason, level, clusters)
 
 
-def _plain(
-    values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters
+def estimate_mean(
+    values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters = None
 ) -> Estimate:
+    """The mean of values from 0 to 1 with its limits; without values, the reason."""
     if not values:
         return undefined(method, 0, reason, level=level)
     interval = label_interval(values, level=level, clusters=clusters)

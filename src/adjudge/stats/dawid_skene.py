@@ -36,7 +36,6 @@ class Consensus:
     priors: dict[str, float] = field(default_factory=dict)
     confusion: dict[str, dict[tuple[str, str], float]] = field(default_factory=dict)
     """By member: the probability of saying the first where the second is true."""
-    steps: int = 0
     reason: str = ""
 
     def option(self, row: Hashable) -> str:
@@ -71,16 +70,15 @@ def dawid_skene(
     options = sorted({vote.option for vote in votes})
     chances = _shares(votes, options)
     priors, confusion = _maximise(votes, chances, options, smoothing)
-    bound, steps = -math.inf, 0
-    while steps < _STEPS:
-        steps += 1
+    bound = -math.inf
+    for _ in range(_STEPS):
         chances = _expect(votes, priors, confusion, options)
         priors, confusion = _maximise(votes, chances, options, smoothing)
         raised = _bound(votes, chances, priors, confusion) / len(votes)
         if raised - bound < _CLOSE:
             break
         bound = raised
-    return Consensus(chances, priors, confusion, steps)
+    return Consensus(chances, priors, confusion)
 
 
 def _shares(votes: Sequence[MemberVote], options: Sequence[str]) -> _Chances:

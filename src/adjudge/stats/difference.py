@@ -235,28 +235,25 @@ def three_valued(interval: Interval, margin: float = 0.0) -> ComparisonOutcome:
     return ComparisonOutcome.WORSE if interval.upper < -margin else ComparisonOutcome.CANNOT_TELL
 
 
-def smallest_detectable(error: float, *, level: float = 0.95, power: float = POWER) -> float:
+def smallest_detectable(error: float, *, level: float = 0.95) -> float:
     """The smallest difference that a comparison with this standard error shows with probability
-    ``power``.
+    ``POWER``.
     """
-    return (z_two_sided(level) + z_quantile(power)) * error
+    return (z_two_sided(level) + z_quantile(POWER)) * error
 
 
-def smallest_detectable_share(
-    discordant: float, rows: float, *, level: float = 0.95, power: float = POWER
-) -> float:
+def smallest_detectable_share(discordant: float, rows: float, *, level: float = 0.95) -> float:
     """The same for passes and fails, from the share of rows on which the two runs differ (Connor
     1987).
     """
 
     def too_small(difference: float) -> bool:
         share = max(discordant, difference)
-        reach = z_two_sided(level) * math.sqrt(share) + z_quantile(power) * math.sqrt(
-            max(0.0, share - difference**2)
-        )
+        rest = math.sqrt(max(0.0, share - difference**2))
+        reach = z_two_sided(level) * math.sqrt(share) + z_quantile(POWER) * rest
         return (reach / difference) ** 2 > rows
 
-    return bisect(too_small, 0.0, 1.0)
+    return bisect(too_small)
 
 
 def corrected_difference(
@@ -287,23 +284,19 @@ def corrected_difference(
 class VoteNoise:
     """How much of the width comes from asking a model that does not always answer alike."""
 
-    share: float | None
-    """Of the variance of the mean; None with a reason where no row was asked twice."""
-    half_width: float | None = None
-    with_votes: dict[int, float] | None = None
+    share: float
+    """Of the variance of the mean."""
+    half_width: float
+    with_votes: dict[int, float]
     """As it would be with so many votes a row."""
-    reason: str = ""
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """P-values adjusted so that all of them together are wrong no more often
     than one alone (Holm).
     """
-    order, adjusted, highest = (
-        sorted(range(len(p_values)), key=p_values.__getitem__),
-        [0.0] * len(p_values),
-        0.0,
-    )
+    order = sorted(range(len(p_values)), key=p_values.__getitem__)
+    adjusted, highest = [0.0] * len(p_values), 0.0
     for rank, place in enumerate(order):
         highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
         adjusted[place] = highest

@@ -61,11 +61,12 @@ def _away_from_zero(value: float) -> float:
 
 def beta_quantile(share: float, a: float, b: float) -> float:
     """Where the beta distribution function reaches ``share``."""
-    return bisect(lambda x: beta_cdf(x, a, b) < share, 0.0, 1.0)
+    return bisect(lambda x: beta_cdf(x, a, b) < share)
 
 
-def bisect(too_low: Callable[[float], bool], low: float, high: float) -> float:
-    """The point between ``low`` and ``high`` from which on ``too_low`` no longer holds."""
+def bisect(too_low: Callable[[float], bool]) -> float:
+    """The point between 0 and 1 from which on ``too_low`` no longer holds."""
+    low, high = 0.0, 1.0
     while True:
         middle = (low + high) / 2
         if middle in (low, high):

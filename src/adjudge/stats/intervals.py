@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
@@ -39,7 +39,12 @@ def cluster_sums(values: Sequence[float], clusters: Clusters) -> Sequence[float]
     return list(sums.values())
 
 
-def count_units(values: Sequence[float], clusters: Clusters) -> int:
+def clusters_at(clusters: Clusters, places: Iterable[int]) -> list[Hashable] | None:
+    """The clusters of the values at these places."""
+    return None if clusters is None else [clusters[place] for place in places]
+
+
+def count_units(values: Sized, clusters: Clusters) -> int:
     """How many independent things the values come from."""
     return len(values) if clusters is None else len(set(clusters))
 

@@ -17,8 +17,7 @@ from statistics import fmean
 
 from adjudge.messages import Message
 from adjudge.stats.correlation import pearson
-from adjudge.stats.difference import ComparisonOutcome, Difference, compare
-from adjudge.stats.intervals import Clusters
+from adjudge.stats.difference import ComparisonOutcome, compare
 from adjudge.stats.linear import solve
 
 ENOUGH_LABELS = 20
@@ -43,17 +42,14 @@ class Alikeness:
 
     correlations: dict[tuple[str, str], float | None]
     """Of their errors, for each two members; None where one of them never erred, or always."""
-    effective: float | None
+    effective: float
     """How many independent members the panel amounts to (Kish)."""
-    reason: str = ""
 
 
-def alikeness(votes: Votes, truth: Sequence[str | None]) -> Alikeness:
+def alikeness(votes: Votes, truth: Sequence[str]) -> Alikeness:
     """The correlation of errors, and the effective number of members; a pair without a correlation
     counts as unrelated.
     """
-    if not any(true is not None for true in truth):
-        return Alikeness({}, None, Message("no row has a label"))
     found = {
         (one, other): _error_correlation(votes[one], votes[other], truth)
         for one, other in combinations(votes, 2)
@@ -65,12 +61,12 @@ def alikeness(votes: Votes, truth: Sequence[str | None]) -> Alikeness:
 
 
 def _error_correlation(
-    one: Sequence[str | None], other: Sequence[str | None], truth: Sequence[str | None]
+    one: Sequence[str | None], other: Sequence[str | None], truth: Sequence[str]
 ) -> float | None:
     rows = [
         (float(a != true), float(b != true))
         for a, b, true in zip(one, other, truth, strict=True)
-        if a is not None and b is not None and true is not None
+        if a is not None and b is not None
     ]
     return pearson([a for a, _ in rows], [b for _, b in rows])
 
@@ -80,7 +76,6 @@ class Weights:
     """How much each member's vote counts."""
 
     by_member: dict[str, float]
-    labels: int
     shrunk: float
     """How far they were drawn to equal weights: 1 without labels, 0 from 20 labels on."""
 
@@ -101,7 +96,7 @@ def weights_from_labels(
     middle = fmean(fitted.values())
     equal = middle if middle > 0 else 1.0
     mixed = {name: (1 - shrunk) * weight + shrunk * equal for name, weight in fitted.items()}
-    return Weights(mixed, labels, shrunk)
+    return Weights(mixed, shrunk)
 
 
 def _fitted(votes: Votes, truth: Sequence[str | None], options: Sequence[str]) -> dict[str, float]:
@@ -175,41 +170,35 @@ def weighted_vote(said: Mapping[str, str | None], weights: Weights) -> str | Non
 class PanelCheck:
     """The panel against its best member, on labelled rows."""
 
-    best: str | None
-    difference: Difference | None
+    best: str
     warning: str = ""
 
 
 def against_best_member(
     panel: Sequence[str | None],
     votes: Votes,
-    truth: Sequence[str | None],
+    truth: Sequence[str],
     *,
-    clusters: Clusters = None,
     level: float = 0.95,
 ) -> PanelCheck:
     """Warn where the panel is surely worse than its best member.
 
     A missing verdict is a wrong one.
     """
-    rows = [place for place, true in enumerate(truth) if true is not None]
-    if not rows or not votes:
-        return PanelCheck(None, None, Message("no row has a label"))
-    right = {
-        name: [float(said[place] == truth[place]) for place in rows] for name, said in votes.items()
-    }
+
+    def right_in(answers: Sequence[str | None]) -> list[float]:
+        return [float(said == true) for said, true in zip(answers, truth, strict=True)]
+
+    ours, right = right_in(panel), {name: right_in(said) for name, said in votes.items()}
     best = max(right, key=lambda name: math.fsum(right[name]))
-    groups = None if clusters is None else [clusters[place] for place in rows]
-    ours = [float(panel[place] == truth[place]) for place in rows]
-    found = compare(ours, right[best], clusters=groups, level=level)
-    if found.outcome != ComparisonOutcome.WORSE:
-        return PanelCheck(best, found)
+    if compare(ours, right[best], level=level).outcome != ComparisonOutcome.WORSE:
+        return PanelCheck(best)
     text = Message(
         "the panel is worse than {best} alone: {panel:.1%} against {alone:.1%} of {count} "
         "labelled rows",
         best=best,
         panel=fmean(ours),
         alone=fmean(right[best]),
-        count=len(rows),
+        count=len(truth),
     )
-    return PanelCheck(best, found, text)
+    return PanelCheck(best, text)

@@ -19,7 +19,7 @@ from statistics import stdev
 from adjudge.messages import Message
 from adjudge.stats.bootstrap import Draws, percentile_interval, redrawn
 from adjudge.stats.distributions import sign_test, z_two_sided
-from adjudge.stats.intervals import Clusters, Interval
+from adjudge.stats.intervals import Clusters, Interval, count_units
 from adjudge.stats.student import t_quantile
 
 PSEUDO = 0.1
@@ -291,7 +291,7 @@ def rank(
     if len(_names(contests)) < 2:
         return Standings((), 0.0, False, (), draws, level, Message("no two were compared"))
     found = strengths(counted)
-    units = len(contests) if prompts is None else len(set(prompts))
+    units = count_units(contests, prompts)
     few = found.padded or units < LEAST_PROMPTS
     drawn = [] if few else _drawn(contests, prompts, draws, found)
     ordered = sorted(found.log_strengths, key=lambda name: (-found.log_strengths[name], name))

@@ -64,11 +64,8 @@ def too_few(strata: Sequence[Stratum], *, every: bool = False) -> Refusal | None
     """Fewer than 20 labels, or fewer than 5 in a verdict that at least one row in twenty got, or
     none of a row with a verdict. ``every``: or none in any of the others.
     """
-    labels, rows = (
-        sum(len(stratum.labels) for stratum in strata),
-        sum(stratum.rows for stratum in strata),
-    )
-    judged = [stratum for stratum in strata if stratum.verdict is not None]
+    labels, rows = sum(len(one.labels) for one in strata), sum(one.rows for one in strata)
+    judged = [one for one in strata if one.verdict is not None]
     held = [one for one in judged if one.rows >= HELD * rows or (every and not one.labels)]
     short = {
         str(one.verdict): len(one.labels) for one in held if len(one.labels) < min(FEW, one.rows)
@@ -204,6 +201,9 @@ def adds_nothing(corrected: Estimate, alone: Estimate) -> Message | None:
     return Message("the judge adds nothing to the labels: {figures}", figures=figures)
 
 
+NOTHING_TO_PLAN_WITH = Message("no labels to plan with: label a few rows at random first")
+
+
 @dataclass(frozen=True, slots=True)
 class Needed:
     """How many labels would make the corrected interval as narrow as wanted."""
@@ -230,45 +230,27 @@ def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: floa
     parts += [one for one in strata if one.verdict is None and one.labels]
     rows, have = sum(part.rows for part in parts), sum(len(part.labels) for part in parts)
     if not rows or not have or any(part.mean is None for part in parts):
-        return Needed(
-            target_width,
-            None,
-            None,
-            reason=Message("no labels to plan with: label a few rows at random first"),
-        )
+        return Needed(target_width, None, None, reason=NOTHING_TO_PLAN_WITH)
     shares = [(part.rows / rows, part.mean or 0.0) for part in parts]
     mean = math.fsum(share * mean for share, mean in shares)
     alone = _least(lambda labels: _width_alone(mean, labels, level), target_width, rows)
     count = _least(lambda labels: _width(shares, labels, rows, level), target_width, rows)
     if count is None:
-        widest = _width(shares, rows, rows, level)
-        return Needed(
-            target_width,
-            None,
-            None,
-            {},
-            alone,
-            Message(
-                "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
-                "{width:.3f}",
-                target=target_width,
-                rows=rows,
-                width=widest,
-            ),
+        reason = Message(
+            "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
+            "{width:.3f}",
+            target=target_width,
+            rows=rows,
+            width=_width(shares, rows, rows, level),
         )
+        return Needed(target_width, None, None, {}, alone, reason)
     missing = {
         _named(part): max(0, math.ceil(count * part.rows / rows) - len(part.labels))
         for part in parts
     }
     more = sum(missing.values())
-    total = have + more if more else count
-    return Needed(
-        target_width,
-        total,
-        more,
-        {name: number for name, number in missing.items() if number},
-        alone,
-    )
+    by_verdict = {name: number for name, number in missing.items() if number}
+    return Needed(target_width, have + more if more else count, more, by_verdict, alone)
 
 
 def _named(part: Stratum) -> str:

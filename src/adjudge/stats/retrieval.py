@@ -63,57 +63,53 @@ class RankMeasure:
 
     def figure(self, retrieved: Sequence[str], relevant: Grades) -> Figure:
         """What it is of one ranking."""
-        return _FUNCTIONS[self.name](retrieved, relevant, self.k)
+        known = {one: grade for one, grade in relevant.items() if grade > 0}
+        first = list(dict.fromkeys(retrieved))[: self.k]
+        if not known:
+            return Figure(None, NOTHING_RELEVANT)
+        if self.name == "precision" and not first and self.k is None:
+            return Figure(None, NOTHING_RETRIEVED)
+        return Figure(_FUNCTIONS[self.name](first, known, self.k))
 
 
-def hit(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
+def _hit(first: Sequence[str], relevant: Grades, _: int | None) -> float:
     """1 where something relevant is among the first ``k``, else 0."""
-    return _defined(relevant) or Figure(float(any(_hits(retrieved, relevant, k))))
+    return float(any(one in relevant for one in first))
 
 
-def mrr(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
+def _mrr(first: Sequence[str], relevant: Grades, _: int | None) -> float:
     """1 divided by the place of the first relevant one; 0 where there is none.
 
     Over many rankings the mean is taken.
     """
-    hits = _hits(retrieved, relevant, k)
-    return _defined(relevant) or Figure(1 / (hits.index(True) + 1) if any(hits) else 0.0)
+    return next((1 / place for place, one in enumerate(first, 1) if one in relevant), 0.0)
 
 
-def precision(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
+def _precision(first: Sequence[str], relevant: Grades, k: int | None) -> float:
     """The share of relevant ones among the first ``k``, also where fewer were retrieved; without
     ``k`` among all retrieved.
     """
-    hits = _hits(retrieved, relevant, k)
-    if not hits and k is None:
-        return _defined(relevant) or Figure(None, NOTHING_RETRIEVED)
-    return _defined(relevant) or Figure(sum(hits) / (k or len(hits)))
+    return sum(one in relevant for one in first) / (k or len(first))
 
 
-def recall(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
+def _recall(first: Sequence[str], relevant: Grades, _: int | None) -> float:
     """The share of the relevant ones that are among the first ``k``."""
-    return _defined(relevant) or Figure(
-        sum(_hits(retrieved, relevant, k)) / len(_relevant(relevant))
-    )
+    return sum(one in relevant for one in first) / len(relevant)
 
 
-def average_precision(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
+def _average_precision(first: Sequence[str], relevant: Grades, _: int | None) -> float:
     """The mean, over the relevant ones, of the precision at the place of each; 0 for one that is
     not among the first ``k``.
     """
-    hits = _hits(retrieved, relevant, k)
-    return _defined(relevant) or Figure(_sum_of_precisions(hits) / len(_relevant(relevant)))
+    return _sum_of_precisions([one in relevant for one in first]) / len(relevant)
 
 
-def ndcg(retrieved: Sequence[str], relevant: Grades, k: int | None = None) -> Figure:
+def _ndcg(first: Sequence[str], relevant: Grades, k: int | None) -> float:
     """The grades, each divided by the binary logarithm of 1 + its place, as a share of what the
     best order would give.
     """
-    if missing := _defined(relevant):
-        return missing
-    known = _relevant(relevant)
-    gained = _discounted([known.get(one, 0.0) for one in _first(retrieved, k)])
-    return Figure(gained / _discounted(sorted(known.values(), reverse=True)[:k]))
+    gained = _discounted([relevant.get(one, 0.0) for one in first])
+    return gained / _discounted(sorted(relevant.values(), reverse=True)[:k])
 
 
 def ranked_precision(hits: Sequence[bool]) -> Figure:
@@ -125,32 +121,15 @@ def ranked_precision(hits: Sequence[bool]) -> Figure:
     return Figure(_sum_of_precisions(hits) / sum(hits) if any(hits) else 0.0)
 
 
-_FUNCTIONS: Mapping[Name, Callable[[Sequence[str], Grades, int | None], Figure]] = {
-    "hit": hit,
-    "mrr": mrr,
-    "ndcg": ndcg,
-    "precision": precision,
-    "recall": recall,
-    "average_precision": average_precision,
+_FUNCTIONS: Mapping[Name, Callable[[Sequence[str], Grades, int | None], float]] = {
+    "hit": _hit,
+    "mrr": _mrr,
+    "ndcg": _ndcg,
+    "precision": _precision,
+    "recall": _recall,
+    "average_precision": _average_precision,
 }
-
-
-def _defined(relevant: Grades) -> Figure | None:
-    """Why there is no figure, where there is none."""
-    return None if _relevant(relevant) else Figure(None, NOTHING_RELEVANT)
-
-
-def _relevant(grades: Grades) -> dict[str, float]:
-    return {one: grade for one, grade in grades.items() if grade > 0}
-
-
-def _first(retrieved: Sequence[str], k: int | None) -> list[str]:
-    return list(dict.fromkeys(retrieved))[:k]
-
-
-def _hits(retrieved: Sequence[str], relevant: Grades, k: int | None) -> list[bool]:
-    known = _relevant(relevant)
-    return [one in known for one in _first(retrieved, k)]
+"""Each of the first ones that were retrieved, and of the relevant ones with their grades."""
 
 
 def _sum_of_precisions(hits: Sequence[bool]) -> float:

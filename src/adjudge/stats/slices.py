@@ -61,7 +61,7 @@ def _spread(known: Sequence[tuple[float, float]]) -> float:
     def too_small(variance: float) -> bool:
         return math.fsum(gap * gap / (variance + own) for gap, own in known) > len(known) - 1
 
-    return bisect(too_small, 0.0, 1.0) if too_small(0.0) else 0.0
+    return bisect(too_small) if too_small(0.0) else 0.0
 
 
 def _pooled(one: OwnValue, spread: float) -> PooledValue:
@@ -77,10 +77,7 @@ def labels_missing(strata: Sequence[Stratum], *, every: bool = False) -> int:
 
     ``every``: also one in each of the others.
     """
-    rows, labels = (
-        sum(one.rows for one in strata),
-        sum(len(one.labels) for one in strata),
-    )
+    rows, labels = sum(one.rows for one in strata), sum(len(one.labels) for one in strata)
     short = sum(
         max(0, min(FEW if one.rows >= HELD * rows else int(every), one.rows) - len(one.labels))
         for one in strata

@@ -16,15 +16,13 @@ def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
     return math.fsum(w * v for w, v in zip(weights, values, strict=True)) / math.fsum(weights)
 
 
-def weighted_interval(
-    values: Sequence[float], weights: Sequence[float], *, level: float = 0.95
-) -> Interval | None:
+def weighted_interval(values: Sequence[float], weights: Sequence[float]) -> Interval | None:
     """The interval of the same, of values between 0 and 1; None below 8 rows.
 
     Korn and Graubard's: Clopper and Pearson's limits for as many rows as the sample is worth, which
     is what its weights leave of it (Kish) or its spread over the rows, whichever is less.
     """
-    count = len(values)
+    count, level = len(values), 0.95
     if count < FEWEST:
         return None
     mean = weighted_mean(values, weights)

@@ -77,17 +77,10 @@ def static_check(
             tree = ast.parse(code)
             compile(tree, "<code>", "exec", dont_inherit=True)
     except SyntaxError as error:
-        return (
-            [
-                Message(
-                    "line {line}: not valid Python: {said}",
-                    line=error.lineno or 1,
-                    said=error.msg,
-                )
-            ]
-            if _looks_like_code(code)
-            else [_NO_CODE]
-        )
+        if not _looks_like_code(code):
+            return [_NO_CODE]
+        line, said = error.lineno or 1, error.msg
+        return [Message("line {line}: not valid Python: {said}", line=line, said=said)]
     except (ValueError, RecursionError, MemoryError) as error:
         return [Message("line 1: not valid Python: {error}", error=error or type(error).__name__)]
     if not tree.body:
@@ -244,19 +237,12 @@ class _Reader(ast.NodeVisitor):
             self._attribute(node, name)
         self.generic_visit(node)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self._definition(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self._definition(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._definition(node)
-
     def _definition(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> None:
         if not _plain(node.name):
             self._refuse(node, Message("a definition of {name} is not allowed", name=node.name))
         self.generic_visit(node)
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = _definition
 
 
 def _looks_like_code(text: str) -> bool:

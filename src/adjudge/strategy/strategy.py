@@ -5,7 +5,7 @@ enough.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Protocol, TypeVar, cast, runtime_checkable
 
@@ -112,28 +112,25 @@ class Strategy:
             raise SetupError(
                 "generate takes a function (task, agent), not {kind}", kind=_kind(self.generate)
             )
-        for name in ("accept_cost_threshold", "compare_cost_threshold"):
-            self._check_threshold(name, getattr(self, name))
+        for name, value in self._thresholds():
+            is_number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not is_number or not math.isfinite(value):
+                raise SetupError("{name} must be a number, not {value!r}", name=name, value=value)
         if self.fresh_samples and not self.costings:
             raise SetupError(
                 "fresh_samples measures the winner's cost again: say what it costs with cost=…"
             )
 
-    def _check_threshold(self, name: str, value: object) -> None:
-        if value is None:
-            return
-        if (
-            isinstance(value, bool)
-            or not isinstance(value, int | float)
-            or not math.isfinite(value)
-        ):
-            raise SetupError("{name} must be a number, not {value!r}", name=name, value=value)
+    def _thresholds(self) -> Iterator[tuple[str, Any]]:
+        """Those that are set, by name."""
+        for name in ("accept_cost_threshold", "compare_cost_threshold"):
+            if (value := getattr(self, name)) is not None:
+                yield name, value
 
     def check_ready(self) -> None:
         """Say so before anything is asked when a threshold has nothing to compare with."""
-        for name in ("accept_cost_threshold", "compare_cost_threshold"):
-            if getattr(self, name) is not None and not self.costings:
-                raise SetupError("{name} needs a cost to compare with: give cost=…", name=name)
+        for name, _ in self._thresholds() if not self.costings else ():
+            raise SetupError("{name} needs a cost to compare with: give cost=…", name=name)
 
     @property
     def verifiers(self) -> tuple[Verifier, ...]:

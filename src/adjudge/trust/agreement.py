@@ -26,6 +26,7 @@ from adjudge.stats.alt_test import EPSILON, AltTest, alt_test, closeness, share_
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
 from adjudge.stats.correlation import correlation_of, kendall, pearson, spearman
 from adjudge.stats.estimate import Estimate, Figure
+from adjudge.stats.intervals import clusters_at, count_units
 from adjudge.stats.probability import probability_figures
 from adjudge.stats.raters import Metric, Ratings, gwet_ac1, krippendorff_alpha, rating_places
 from adjudge.trust.both_orders import OrderAgreement, order_agreement
@@ -122,21 +123,19 @@ def _alt_test(one: AltTest) -> JsonDict:
     }
 
 
-def agreement_of(
-    rows: Rows, measure: Measure, settings: AgreementSettings, level: float
-) -> AgreementReport:
+def agreement_of(rows: Rows, settings: AgreementSettings, level: float) -> AgreementReport:
     """Over the rows that were drawn at random, each as likely as the others of its verdict; where
     none was, over the others.
     """
+    measure = rows.measure
     drawn = [one for one in rows.labelled if one.counts and not one.weighted]
     seen = drawn or rows.labelled
-    clusters = rows.together
     kept = [one for one in seen if one.truth is not None]
-    places = None if clusters is None else [clusters[one.place] for one in kept]
+    clusters = clusters_at(rows.together, [one.place for one in kept])
     found = (
-        _numbers(kept, measure, settings, places, level)
+        _numbers(kept, measure, settings, clusters, level)
         if measure.is_number
-        else _options(kept, measure, settings, places, level)
+        else _options(kept, measure, settings, clusters, level)
     )
     people = _by_annotator(seen)
     test = _replaceable(seen, people, measure, settings.epsilon) if len(people) > 1 else None
@@ -198,7 +197,7 @@ def _wrong_steps(
         for place, one in enumerate(rows)
         if one.verdict is not None and (true := one.true_step) is not None
     ]
-    together = None if clusters is None else [clusters[place] for place, _, _ in known]
+    together = clusters_at(clusters, [place for place, _, _ in known])
     return {
         name: share_of(
             [said is not None and abs(said - true) <= most for _, said, true in known],
@@ -231,7 +230,7 @@ def _further(
     judged = [place for place, one in enumerate(rows) if one.verdict is not None]
     pairs = [(str(rows[place].verdict), truth[place]) for place in judged]
     ratings: list[Ratings] = [*pairs]
-    own = None if clusters is None else [clusters[place] for place in judged]
+    own = clusters_at(clusters, judged)
     metric: Metric = "ordinal" if measure.ordered and len(measure.options) > 2 else "nominal"
     options = len([one for one in measure.options if one != TIE or _tied(rows)])
     order = measure.options if metric == "ordinal" else None
@@ -297,8 +296,7 @@ def _correlations(
     methods = {"Kendall": kendall, "Spearman": spearman, "Pearson": pearson}
     statistics = {name: correlation_of(method) for name, method in methods.items()}
     found = bootstrap(list(pairs), statistics, clusters=clusters, draws=draws, level=level)
-    units = len(pairs) if clusters is None else len(set(clusters))
-    few = too_few_units(clusters)
+    units, few = count_units(pairs, clusters), too_few_units(clusters)
     return {name: _correlation(one, units, few) for name, one in found.items()}
 
 
@@ -349,7 +347,7 @@ def _numbers(
         for place in judged
         if (number := rows[place].number) is not None
     ]
-    own = None if clusters is None else [clusters[place] for place in judged]
+    own = clusters_at(clusters, judged)
     found = _correlations(pairs, own, settings.draws, level)
     figures = {**found, "alpha": _alpha(pairs, "interval", None, own, level)}
     return AgreementReport(len(rows), settings, figures, len(rows) - len(judged))

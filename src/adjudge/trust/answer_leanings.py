@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from pathlib import Path
 
-from adjudge.domain.record import JudgmentRecord, column_of
+from adjudge.domain.record import column_of
 from adjudge.labels.scales import label_scales
 from adjudge.ledger.file import holds_labels
-from adjudge.ledger.records import records
 from adjudge.messages import Message
-from adjudge.runs.folder import reading
-from adjudge.stats.bias import halo, padding_effect
+from adjudge.runs.folder import records_of
+from adjudge.stats.bias import halo
+from adjudge.stats.difference import compare
 from adjudge.stats.estimate import Figure
 from adjudge.trust.labelled_rows import labelled_rows
 from adjudge.trust.rows import Rows
@@ -31,13 +31,12 @@ def padding_text(folder: str | Path, judge: str) -> str:
     """Where rows hold the answers of others with padding: how many more pass."""
     passed: dict[tuple[str, str], bool] = {}
     padded: list[tuple[tuple[str, str], bool]] = []
-    with reading(folder) as ledger:
-        for record in records(ledger, judge=judge):
-            score, plain = record.score, _padded(record)
-            if score in (0, 1) and plain:
-                padded.append(((record.criterion, plain), bool(score)))
-            elif score in (0, 1):
-                passed[record.criterion, str(record.id)] = bool(score)
+    for record in records_of(folder, judge=judge):
+        plain = column_of(record.fields, record.input, PADDING)
+        if record.score in (0, 1) and plain:
+            padded.append(((record.criterion, str(plain)), bool(record.score)))
+        elif record.score in (0, 1):
+            passed[record.criterion, str(record.id)] = bool(record.score)
     pairs = [(passed[key], after) for key, after in padded if key in passed]
     if not pairs:
         return Message(
@@ -45,8 +44,8 @@ def padding_text(folder: str | Path, judge: str) -> str:
             "they hold with padding",
             column=PADDING,
         )
-    found = padding_effect([before for before, _ in pairs], [after for _, after in pairs])
-    one = found.difference.estimate
+    before, after = ([float(one) for one in side] for side in zip(*pairs, strict=True))
+    one = compare(after, before).estimate
     limits = (
         one.reason
         if one.lower is None
@@ -62,11 +61,6 @@ def padding_text(folder: str | Path, judge: str) -> str:
         value=one.value,
         limits=limits,
     )
-
-
-def _padded(record: JudgmentRecord) -> str:
-    found = column_of(record.fields, record.input, PADDING)
-    return "" if found is None else str(found)
 
 
 def halo_text(folder: str | Path, judge: str) -> str | None:

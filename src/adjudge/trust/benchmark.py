@@ -284,7 +284,7 @@ def _benched(
     agreement = settings.agreement
     if agreement.missing == "tie" and TIE not in measure.options:
         agreement = replace(agreement, missing="drop")
-    report = agreement_of(rows, measure, agreement, level)
+    report = agreement_of(rows, agreement, level)
     figure = "Spearman" if measure.is_number else "accuracy"
     sure = confidence_figures([] if measure.is_number else judged, level)
     return BenchedJudge(

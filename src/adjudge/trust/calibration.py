@@ -37,6 +37,7 @@ from adjudge.stats.correction import (
 )
 from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import clusters_at
 from adjudge.stats.refusal import Needed, Refusal, doubts, labels_needed, too_few
 from adjudge.stats.sequence import Stream, confidence_sequence, sequential_rate
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
@@ -368,24 +369,18 @@ def calibration(
         confusion=confusion_of(
             drawn, measure, _weights(estimates.strata, rows), level, rows.together
         ),
-        others=tuple(
-            from_unit(one, measure.range) for one in well_known(rows, drawn, measure, level)
-        )
+        others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, level))
         if settings.all_estimators and not several
         else (),
-        shares={} if refused or settings.sequential else _shares(rows, drawn, measure, level),
+        shares={} if refused or settings.sequential else _shares(rows, drawn, level),
         distance=None if used.refusal else distance_of(drawn, measure, level),
-        agreement=agreement_of(rows, measure, settings.agreement, level)
-        if settings.agreement
-        else None,
+        agreement=agreement_of(rows, settings.agreement, level) if settings.agreement else None,
         looks=() if refused else tuple(_looks(rows, drawn, settings)),
-        slices=None if by_labels else slices_of(rows, drawn, measure, level),
-        panel=panel_of(rows.labelled, measure, level, _said(rows, measure))
-        if settings.agreement
-        else None,
+        slices=None if by_labels else slices_of(rows, drawn, level),
+        panel=panel_of(rows.labelled, measure, level, _said(rows)) if settings.agreement else None,
         notes=(
             *_price(estimates.corrected.estimate, once, settings),
-            *([] if refused else _doubts(estimates, rows, drawn, measure)),
+            *([] if refused else _doubts(estimates, rows, drawn)),
             *_notes(used, estimates, rows),
         ),
     )
@@ -395,11 +390,11 @@ def _estimates(
     rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
 ) -> tuple[_Estimates, Estimate]:
     """What is estimated, and the corrected rate as it would be, were it looked at once."""
-    measure, level = rows.measure, settings.level
-    found = (_numbers if measure.is_number else _options)(rows, drawn, measure, level)
+    level = settings.level
+    found = (_numbers if rows.measure.is_number else _options)(rows, drawn, level)
     once = found.corrected.estimate
     if settings.sequential:
-        found = _looked_at_often(found, rows, drawn, measure, settings)
+        found = _looked_at_often(found, rows, drawn, settings)
     if several := rows.contestants.refusal:
         none = undefined("win rate", 0, several.text, level=level)
         found = replace(found, naive=none, alone=none)
@@ -429,14 +424,13 @@ def _weights(strata: Sequence[Stratum], rows: Rows) -> list[float]:
     return [each.get(key, 0.0) for key in rows.strata[0]]
 
 
-def _said(rows: Rows, measure: Measure) -> list[MemberVote] | None:
+def _said(rows: Rows) -> list[MemberVote] | None:
     if rows.all_votes is None:
         return None
-    each = (
-        (place, members_say(votes, measure.options)) for place, votes in enumerate(rows.all_votes)
-    )
     return [
-        MemberVote(place, model, option) for place, own in each for model, option in own.items()
+        MemberVote(place, model, option)
+        for place, votes in enumerate(rows.all_votes)
+        for model, option in members_say(votes, rows.measure.options).items()
     ]
 
 
@@ -455,17 +449,13 @@ class _Estimates:
         return labels_needed(self.strata, target, level=level)
 
 
-def _options(
-    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
-) -> _Estimates:
-    clusters, values = rows.together, rows.label_values(drawn, measure)
-    judged, weighted = rows.judged_values(measure), rows.weighting is not None
-    keys, order = rows.strata
-    kept = _only(clusters, [place for place, one in enumerate(rows.verdicts) if one is not None])
+def _options(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> _Estimates:
+    clusters, values = rows.together, rows.label_values(drawn)
+    (keys, order), weighted = rows.strata, rows.weighting is not None
     return _Estimates(
         stratify(keys, values, order, clusters),
-        naive(judged, level=level, clusters=kept),
-        _alone(rows, drawn, measure, level),
+        naive(rows.judged_values(), level=level, clusters=clusters_at(clusters, rows.decided)),
+        _alone(rows, drawn, level),
         corrected_mean(
             keys, values, order, clusters=clusters, level=level, few=0 if weighted else FEW
         ),
@@ -473,25 +463,22 @@ def _options(
     )
 
 
-def _numbers(
-    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
-) -> _Estimates:
-    values = rows.label_values(drawn, measure)
-    judged = [measure.value(one) for one in rows.numbers]
-    alone, (keys, order) = _alone(rows, drawn, measure, level), rows.strata
-    corrected = corrected_score(rows, drawn, measure, level)
-    kept = _only(
-        rows.together, [place for place, one in enumerate(rows.verdicts) if one is not None]
+def _numbers(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> _Estimates:
+    keys, order = rows.strata
+    judged = [rows.measure.value(one) for one in rows.numbers]
+    return _Estimates(
+        stratify(keys, rows.label_values(drawn), order),
+        naive(judged, level=level, clusters=clusters_at(rows.together, rows.numbered)),
+        _alone(rows, drawn, level),
+        corrected_score(rows, drawn, level),
+        planned=False,
     )
-    plain = naive(judged, level=level, clusters=kept if len(kept or ()) == len(judged) else None)
-    return _Estimates(stratify(keys, values, order), plain, alone, corrected, planned=False)
 
 
 def _looked_at_often(
     estimates: _Estimates,
     rows: Rows,
     drawn: Sequence[LabelledRow],
-    measure: Measure,
     settings: CalibrationSettings,
 ) -> _Estimates:
     """The corrected number by verdict, and the labels alone, with limits that hold at every look.
@@ -503,13 +490,13 @@ def _looked_at_often(
     if settings.by:
         raise SetupError("--sequential does not work with --by: leave one of them out")
     said, order = rows.strata
-    strata = stratify(said, rows.label_values(drawn, measure), order, rows.together)
+    strata = stratify(said, rows.label_values(drawn), order, rows.together)
     streams = [_stream(one, len(said)) for one in strata]
     level, count = settings.level, sum(len(one.labels) for one in strata)
     limits = sequential_rate(streams, len(said), level=level)
     known = all(one.mean is not None for one in streams)
     value = estimates.corrected.estimate.value if known else None
-    labels = list({one.identity: one.value(measure) for one in drawn if one.random}.values())
+    labels = list({one.identity: one.value(rows.measure) for one in drawn if one.random}.values())
     alone = confidence_sequence(labels, level=level)
     method = Message("post-stratified, sequential")
     reason = "" if known else Message("a verdict has no label: the mean may lie anywhere between")
@@ -546,7 +533,7 @@ def _price(found: Estimate, once: Estimate, settings: CalibrationSettings) -> It
         )
 
 
-def _alone(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float) -> Estimate:
+def _alone(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> Estimate:
     """Rows that were topped up within a verdict are no random sample of all rows, nor are those
     that were drawn with chances of their own.
     """
@@ -554,17 +541,12 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: fl
     if drawn and not own:
         why = Message("no labelled row was drawn among all rows")
         return undefined(Message("labels only"), 0, why, level=level)
-    clusters = _only(rows.together, [one.place for one in own])
-    return labels_only([one.value(measure) for one in own], level=level, clusters=clusters)
+    clusters = clusters_at(rows.together, [one.place for one in own])
+    return labels_only([one.value(rows.measure) for one in own], level=level, clusters=clusters)
 
 
-def _only(clusters: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
-    return None if clusters is None else [clusters[place] for place in places]
-
-
-def _doubts(
-    estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow], measure: Measure
-) -> list[Message]:
+def _doubts(estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow]) -> list[Message]:
+    measure = rows.measure
     judged = [(said, one) for one in drawn if (said := one.said) is not None]
     corrected = from_unit(estimates.corrected.estimate, measure.range)
     bounded = corrected.value is None  # by failed judgments, which the labels alone say nothing of
@@ -573,13 +555,12 @@ def _doubts(
         [one.value(measure) for _, one in judged],
         corrected,
         undefined("labels only", 0, "") if bounded else from_unit(estimates.alone, measure.range),
-        _only(rows.together, [one.place for _, one in judged]),
+        clusters_at(rows.together, [one.place for _, one in judged]),
     )
 
 
-def _shares(
-    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
-) -> dict[str, Estimate]:
+def _shares(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> dict[str, Estimate]:
+    measure = rows.measure
     if measure.is_number or measure.is_binary:
         return {}
     said: list[str | None] = [None] * len(rows.verdicts)

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
+from adjudge.stats.agreement import share_of
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import share_interval
+from adjudge.stats.intervals import clusters_at
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow
 
@@ -69,16 +70,10 @@ def _plain_share(
     rows: Sequence[LabelledRow], option: str, level: float, clusters: Sequence[Hashable] | None
 ) -> Estimate:
     """Of the rows that people gave ``option``, the share that the judge gave it too."""
-    own = [one for one in rows if one.truth == option and one.verdict is not None]
-    if not own:
-        return _none_called(option, level)
-    hits = [float(one.verdict == option) for one in own]
-    limits = share_interval(
-        hits,
-        level=level,
-        clusters=None if clusters is None else [clusters[one.place] for one in own],
-    )
-    return Estimate(sum(hits) / len(hits), limits.lower, limits.upper, len(hits), "share", level)
+    own = _decided(rows, option)
+    hits = [one.verdict == option for one in own]
+    groups = clusters_at(clusters, [one.place for one in own])
+    return share_of(hits, groups, level, _none_called(option))
 
 
 def _weighted_share(
@@ -87,10 +82,10 @@ def _weighted_share(
     """The same where rows were drawn within verdicts: each counts as the rows that it stands for,
     and there are no limits.
     """
-    own = [one for one in rows if one.truth == option and one.verdict is not None]
+    own = _decided(rows, option)
     of = sum(weights[one.place] for one in own)
     if not of:
-        return _none_called(option, level)
+        return undefined("share", 0, _none_called(option), level=level)
     return Estimate(
         sum(weights[one.place] for one in own if one.verdict == option) / of,
         None,
@@ -102,10 +97,10 @@ def _weighted_share(
     )
 
 
-def _none_called(option: str, level: float) -> Estimate:
-    return undefined(
-        "share",
-        0,
-        Message("no row with a verdict that people called {option}", option=option),
-        level=level,
-    )
+def _decided(rows: Sequence[LabelledRow], option: str) -> list[LabelledRow]:
+    """The rows with a verdict that people gave ``option``."""
+    return [one for one in rows if one.truth == option and one.verdict is not None]
+
+
+def _none_called(option: str) -> Message:
+    return Message("no row with a verdict that people called {option}", option=option)

@@ -6,59 +6,44 @@ import math
 from collections.abc import Sequence
 
 from adjudge.messages import Message
-from adjudge.stats.correction import Corrected, label_interval
+from adjudge.stats.correction import Corrected, label_interval, labels_only
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import Clusters, Interval, mover
+from adjudge.stats.intervals import Clusters, Interval, clusters_at, mover
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, rogan_gladen
-from adjudge.stats.refusal import Needed
-from adjudge.trust.measure import Measure
+from adjudge.stats.refusal import NOTHING_TO_PLAN_WITH, Needed
 from adjudge.trust.rows import LabelledRow, Rows
 
 
-def corrected_score(
-    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
-) -> Corrected:
+def corrected_score(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> Corrected:
     """PPI++ with t of the rows that have a number, a label at each end of the scale added.
 
     Failed judgments are a part of their own: labelled, or between both ends.
     """
     judged = [one for one in drawn if one.number is not None]
-    labels, beside, rest, clusters = _series(rows, judged, measure)
+    labels, beside, rest, clusters = _series(rows, judged)
     found = ppi_plus_plus(
         labels, beside, rest, with_t=True, level=level, clusters=clusters, ends=(0.0, 1.0)
     )
     if found.value is None and len(rest) < 2 and labels:
-        found = _all_labelled(labels, level, clusters[0])
+        found = labels_only(labels, level=level, clusters=clusters[0])
     failed = sum(one is None for one in rows.verdicts)
     if not failed or found.value is None:
-        return Corrected(found, (), lowest=found.value, highest=found.value)
+        return Corrected(found)
     return _with_failed(
         found,
         failed / len(rows.verdicts),
-        [one.value(measure) for one in drawn if one.number is None],
-    )
-
-
-def _all_labelled(labels: Sequence[float], level: float, clusters: Clusters) -> Estimate:
-    limits = label_interval(labels, level=level, clusters=clusters)
-    return Estimate(
-        math.fsum(labels) / len(labels),
-        limits.lower,
-        limits.upper,
-        len(labels),
-        "labels only",
-        level,
+        [one.value(rows.measure) for one in drawn if one.number is None],
     )
 
 
 _Series = tuple[list[float], list[float], list[float], BothClusters]
 
 
-def _series(rows: Rows, judged: Sequence[LabelledRow], measure: Measure) -> _Series:
+def _series(rows: Rows, judged: Sequence[LabelledRow]) -> _Series:
     """Labels, the judge's numbers beside them, its numbers of the other rows, and the clusters of
     both.
     """
-    taken, together = {one.place for one in judged}, rows.together
+    taken, measure = {one.place for one in judged}, rows.measure
     others = [
         (place, number)
         for place, number in zip(rows.numbered, rows.numbers, strict=True)
@@ -68,16 +53,12 @@ def _series(rows: Rows, judged: Sequence[LabelledRow], measure: Measure) -> _Ser
         [one.value(measure) for one in judged],
         [measure.value(one.number) for one in judged if one.number is not None],
         [measure.value(number) for _, number in others],
-        _clusters(together, [one.place for one in judged], [place for place, _ in others]),
+        _clusters(rows.together, [one.place for one in judged], [place for place, _ in others]),
     )
 
 
 def _clusters(together: Clusters, labelled: Sequence[int], others: Sequence[int]) -> BothClusters:
-    return (
-        (None, None)
-        if together is None
-        else ([together[one] for one in labelled], [together[one] for one in others])
-    )
+    return clusters_at(together, labelled), clusters_at(together, others)
 
 
 def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corrected:
@@ -87,10 +68,8 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corr
         mean = math.fsum(labels) / len(labels)
         parts = [(1 - share, value, own), (share, mean, label_interval(labels, level=level))]
         limits, total = mover(parts, variance=0.0, level=level), (1 - share) * value + share * mean
-        estimate = Estimate(
-            total, limits.lower, limits.upper, found.count + len(labels), found.method, level
-        )
-        return Corrected(estimate, (), lowest=total, highest=total)
+        count = found.count + len(labels)
+        return Corrected(Estimate(total, limits.lower, limits.upper, count, found.method, level))
     low, high = (1 - share) * value, (1 - share) * value + share
     reason = Message(
         "failed judgments have no label: the mean lies between {low:.3f} and {high:.3f} of the "
@@ -99,23 +78,13 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corr
         high=high,
     )
     lower, upper = (1 - share) * own.lower, (1 - share) * own.upper + share
-    return Corrected(
-        Estimate(None, lower, upper, found.count, found.method, level, reason),
-        (),
-        lowest=low,
-        highest=high,
-    )
+    return Corrected(Estimate(None, lower, upper, found.count, found.method, level, reason))
 
 
 def needed_for_score(corrected: Estimate, alone: Estimate, target: float) -> Needed:
     """Widths shrink with the square root of the number of labels."""
     if corrected.width is None:
-        return Needed(
-            target,
-            None,
-            None,
-            reason=Message("no labels to plan with: label a few rows at random first"),
-        )
+        return Needed(target, None, None, reason=NOTHING_TO_PLAN_WITH)
     count = math.ceil(corrected.count * (corrected.width / target) ** 2)
     by_people = (
         None if alone.width is None else math.ceil(alone.count * (alone.width / target) ** 2)
@@ -123,23 +92,18 @@ def needed_for_score(corrected: Estimate, alone: Estimate, target: float) -> Nee
     return Needed(target, count, max(0, count - corrected.count), {}, by_people)
 
 
-def well_known(
-    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
-) -> list[Estimate]:
+def well_known(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> list[Estimate]:
     """PPI++ and, of passes and fails, Rogan and Gladen's.
 
     Both take labels as drawn among all rows, and leave failed ones out.
     """
+    measure = rows.measure
     own = [one for one in drawn if one.random and one.verdict is not None]
     if measure.is_number:
-        *series, clusters = _series(rows, [one for one in own if one.number is not None], measure)
+        *series, clusters = _series(rows, [one for one in own if one.number is not None])
         return [ppi_plus_plus(*series, level=level, clusters=clusters)]
     labelled = {one.place for one in own}
-    places = [
-        place
-        for place, said in enumerate(rows.verdicts)
-        if said is not None and place not in labelled
-    ]
+    places = [place for place in rows.decided if place not in labelled]
     rest = [measure.value(said) for place in places if (said := rows.verdicts[place]) is not None]
     labels = [one.value(measure) for one in own]
     beside = [measure.value(one.verdict) for one in own if one.verdict is not None]

@@ -14,9 +14,8 @@ from adjudge.domain.label import Label
 from adjudge.domain.label import labels as letters_of
 from adjudge.domain.slices import slice_rows, value_in
 from adjudge.labels.store import LabelStore
-from adjudge.ledger.records import records
 from adjudge.messages import Message, plural
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import records_of
 from adjudge.stats.difference import holm
 from adjudge.stats.distributions import fisher_greater
 
@@ -103,7 +102,7 @@ def guideline_problems(
     """
     found: list[GuidelineProblem] = []
     current = LabelStore(folder).current(criteria)
-    values = _values(folder, by) if by else {}
+    values = {one.identity: value_in(one, by) for one in records_of(folder)} if by else {}
     for name, own in groupby(current, lambda label: label.criteria):
         shared = _shared(own)
         if len(shared) < LEAST_SHARED:
@@ -148,12 +147,6 @@ def _pairs(criteria: str, shared: Mapping[str, Sequence[Label]]) -> Iterator[Gui
             yield GuidelineProblem(
                 criteria, pair, "", len(rows), len(shared), tuple(rows[:_EXAMPLES])
             )
-
-
-def _values(folder: str | Path, by: str) -> dict[str, str]:
-    """Row → what it holds in the column."""
-    with reading(folder) as ledger:
-        return {record.identity: value_in(record, by) for record in records(ledger)}
 
 
 def _slices(

@@ -13,7 +13,7 @@ from adjudge.errors import RunError
 from adjudge.ledger.file import holds_labels
 from adjudge.ledger.records import records
 from adjudge.messages import Message
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import reading, records_of
 from adjudge.stats.bias import verbosity_slope
 from adjudge.trust.answer_leanings import halo_text, padding_text
 from adjudge.trust.labelled_rows import labelled_rows
@@ -63,14 +63,13 @@ def _halo(folder: str | Path, judge: str) -> Iterator[Leaning]:
 
 def _order(folder: str | Path, judge: str) -> Leaning:
     flips, noise, turned, rows = [], [], 0, 0
-    with reading(folder) as ledger:
-        for record in records(ledger, judge=judge):
-            bias = record.positional_bias
-            if bias is not None and bias.detected is not None:
-                rows += 1
-                turned += bias.detected
-                flips += [] if bias.flip_rate is None else [bias.flip_rate]
-                noise += [] if bias.noise_rate is None else [bias.noise_rate]
+    for record in records_of(folder, judge=judge):
+        bias = record.positional_bias
+        if bias is not None and bias.detected is not None:
+            rows += 1
+            turned += bias.detected
+            flips += [] if bias.flip_rate is None else [bias.flip_rate]
+            noise += [] if bias.noise_rate is None else [bias.noise_rate]
     if not rows:
         return Leaning(
             Message("order"), Message("not measured: judge with --check-positional-bias")
@@ -110,15 +109,13 @@ def _length(folder: str | Path, judge: str) -> Leaning:
             if one.said is not None and one.length:
                 errors.append(measure.value(one.said) - one.value(measure))
                 lengths.append(float(one.length))
-    if lengths and max(lengths) < 2 * min(
-        lengths
-    ):  # a line through such points says nothing of what lies so far beyond them
+    # a line through such points says nothing of what lies so far beyond them
+    if lengths and max(lengths) < 2 * min(lengths):
         return Leaning(
             Message("length"),
             Message("not measured: no labelled answer is twice as long as another"),
         )
-    found = verbosity_slope(errors, lengths).per_doubling
-    said = found.say(
+    said = verbosity_slope(errors, lengths).say(
         Message("an answer twice as long gains {value:+.3f} of the scale ({limits})"),
         Message("{lower:+.3f} to {upper:+.3f}; {count} rows"),
     )

@@ -9,11 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from adjudge.domain.record import VoteRecord
 from adjudge.domain.verdict import TIE
-from adjudge.ledger.records import records
 from adjudge.messages import Message
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import records_of
 from adjudge.stats.bias import first_advantage, first_rate
 from adjudge.stats.difference import compare
 from adjudge.trust.labelled_rows import labelled_rows
@@ -86,17 +84,11 @@ def _truths(folder: str | Path, judge: str) -> Iterator[tuple[str, int]]:
 
 
 def _shown(folder: str | Path, judge: str) -> Iterator[_Shown]:
-    with reading(folder) as ledger:
-        for record in records(ledger, judge=judge, votes=True):
-            if record.systems:
-                for vote in record.votes or ():
-                    yield from _of_vote(record.identity, vote)
-
-
-def _of_vote(row: str, vote: VoteRecord) -> Iterator[_Shown]:
-    order, option = vote.order or (), vote.option or ""
-    if len(order) == 2 and option.isdecimal() and int(option) in order:
-        yield _Shown(row, *order, int(option))
+    for record in records_of(folder, judge=judge, votes=True):
+        for vote in (record.votes or ()) if record.systems else ():
+            order, option = vote.order or (), vote.option or ""
+            if len(order) == 2 and option.isdecimal() and int(option) in order:
+                yield _Shown(record.identity, *order, int(option))
 
 
 def _in_both_orders(shown: Sequence[_Shown]) -> Iterator[_Shown]:

@@ -94,11 +94,7 @@ class PanelReport:
             else []
         )
         best = self.check.best
-        if (
-            self.unseen is not None
-            and best is not None
-            and self.unseen < self.members[best] - NO_WORSE
-        ):
+        if self.unseen is not None and self.unseen < self.members[best] - NO_WORSE:
             found.append(
                 Message(
                     "warning: on labels that they have not seen the weights give {unseen:.1%}, "
@@ -110,7 +106,7 @@ class PanelReport:
                 )
             )
         effective = self.alike.effective
-        if effective is not None and effective < LEAST_EFFECTIVE and len(self.members) > 1:
+        if effective < LEAST_EFFECTIVE:
             found.append(
                 Message(
                     "warning: the members err together: {members} of them are worth "
@@ -201,7 +197,7 @@ def _weighed(votes: Votes, place: int, weights: Weights) -> str | None:
 
 
 def _consensus(
-    said: Sequence[MemberVote], judged: Sequence[LabelledRow], effective: float | None
+    said: Sequence[MemberVote], judged: Sequence[LabelledRow], effective: float
 ) -> ConsensusReport:
     found = dawid_skene(said, effective=effective)
     if found.reason:

@@ -6,6 +6,7 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from statistics import fmean
 
 from adjudge.domain.agent_record import AgentDetail
@@ -285,24 +286,28 @@ class Rows:
         lengths = [len(str(text)) for text in texts]
         return system_at(systems, lengths.index(max(lengths)))
 
-    def label_values(self, drawn: Iterable[LabelledRow], measure: Measure) -> list[float | None]:
+    def label_values(self, drawn: Iterable[LabelledRow]) -> list[float | None]:
         """What people say of each row, from 0 to 1; None where nobody labelled it."""
         values: list[float | None] = [None] * len(self.verdicts)
         for one in drawn:
-            values[one.place] = one.value(measure)
+            values[one.place] = one.value(self.measure)
         return values
 
-    def judged_values(self, measure: Measure) -> list[float]:
+    def judged_values(self) -> list[float]:
         """What the judge says of each row with a verdict, from 0 to 1: the stated win rate, else
         what the verdict is worth.
         """
-        said = (
-            (place, verdict) for place, verdict in enumerate(self.verdicts) if verdict is not None
-        )
+        measure = self.measure
         return [
             self.stated.get(place, {}).get(measure.name, measure.value(verdict))
-            for place, verdict in said
+            for place, verdict in enumerate(self.verdicts)
+            if verdict is not None
         ]
+
+    @property
+    def decided(self) -> list[int]:
+        """The places of the rows with a verdict."""
+        return [place for place, verdict in enumerate(self.verdicts) if verdict is not None]
 
     @property
     def slicing(self) -> Slicing | None:
@@ -325,7 +330,7 @@ class Rows:
         kinds = sorted(set(self.kinds))
         return names, [kind_name(verdict, kind) for verdict in options for kind in kinds]
 
-    @property
+    @cached_property
     def measure(self) -> Measure:
         """What is estimated of them."""
         return measure_of(self.scale, self.contestants.names)

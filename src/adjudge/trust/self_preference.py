@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,9 +20,8 @@ from adjudge.errors import SetupError
 from adjudge.labels.queue import verdict_of
 from adjudge.labels.scales import JudgedScale, label_scales
 from adjudge.labels.store import LabelStore
-from adjudge.ledger.records import records
 from adjudge.messages import Message
-from adjudge.runs.folder import reading, run_info
+from adjudge.runs.folder import records_of, run_info
 from adjudge.stats.bias import preference_among_equals, self_preference
 from adjudge.trust.measure import measure_of
 
@@ -140,14 +139,11 @@ def _among_equals(cases: list[_Case], level: set[str], own: set[str]) -> str:
 
 
 def _cases(folder: str | Path, judge: str, scale: LabelScale) -> list[_Case]:
-    with reading(folder) as ledger:
-        found = (_case(record, scale) for record in records(ledger, judge=judge))
-        return [one for one in found if one is not None]
-
-
-def _case(record: JudgmentRecord, scale: LabelScale) -> _Case | None:
-    said, writers = verdict_of(record, scale.name), _writers(record, scale)
-    return _Case(record.identity, said, writers) if said and writers else None
+    return [
+        _Case(record.identity, said, writers)
+        for record in records_of(folder, judge=judge)
+        if (said := verdict_of(record, scale.name)) and (writers := _writers(record, scale))
+    ]
 
 
 def _writers(record: JudgmentRecord, scale: LabelScale) -> tuple[str, ...]:
@@ -172,18 +168,12 @@ def _truth(folder: str | Path, criteria: str) -> dict[str, str]:
 def _level_pairs(folder: str | Path, judge: str, judged: JudgedScale) -> set[str]:
     """Pairs that the other judges of the run call a tie, or are evenly split on."""
     said: dict[str, Counter[str]] = defaultdict(Counter)
-    for name in judged.judges:
-        for one in _said(folder, name, judged.scale) if name != judge else ():
-            said[one[0]][one[1]] += 1
+    others = {*judged.judges} - {judge}
+    for record in records_of(folder):
+        if record.judge in others and (verdict := verdict_of(record, judged.name)):
+            said[record.identity][verdict] += 1
     return {
         row
         for row, counts in said.items()
         if counts[TIE] * 2 > counts.total() or counts["0"] == counts["1"]
     }
-
-
-def _said(folder: str | Path, judge: str, scale: LabelScale) -> Iterator[tuple[str, str]]:
-    with reading(folder) as ledger:
-        for record in records(ledger, judge=judge):
-            if said := verdict_of(record, scale.name):
-                yield record.identity, said

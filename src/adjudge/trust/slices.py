@@ -12,6 +12,7 @@ from adjudge.messages import Message
 from adjudge.stats.correction import FEW, corrected_mean, from_scale, from_unit, stratify
 from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
+from adjudge.stats.intervals import clusters_at
 from adjudge.stats.slices import OwnValue, PooledValue, labels_missing, level_of_each, pool
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow, Rows
@@ -66,9 +67,7 @@ class SliceReport:
         }
 
 
-def slices_of(
-    rows: Rows, drawn: Sequence[LabelledRow], measure: Measure, level: float
-) -> SliceReport | None:
+def slices_of(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> SliceReport | None:
     """The corrected number of each slice; None where no column tells rows apart.
 
     How many intervals there are depends on how many labels there are, and not on what they say.
@@ -76,7 +75,7 @@ def slices_of(
     slicing = rows.slicing
     if slicing is None:
         return None
-    labels = rows.label_values(drawn, measure)
+    labels = rows.label_values(drawn)
     places: dict[str, list[int]] = {name: [] for name in slicing.names}
     for place, name in enumerate(slicing.of_rows):
         places[name].append(place)
@@ -84,11 +83,11 @@ def slices_of(
     each = level_of_each(level, sum(not one.missing for one in parts))
     means = {one.verdict: one.mean for one in stratify(rows.strata[0], labels, rows.strata[1])}
     owns = [one.own_value(each, means) for one in parts]
-    said = _said(rows, measure)
+    said = _said(rows)
     return SliceReport(
         slicing.column,
         tuple(
-            one.corrected(each, said, measure, best)
+            one.corrected(each, said, rows.measure, best)
             for one, best in zip(parts, pool(owns), strict=True)
         ),
         level,
@@ -97,15 +96,11 @@ def slices_of(
     )
 
 
-def _said(rows: Rows, measure: Measure) -> dict[int, float]:
+def _said(rows: Rows) -> dict[int, float]:
     """Place of a row → what the judge says of it, from 0 to 1."""
-    if measure.is_number:
-        return {
-            place: measure.value(number)
-            for place, number in zip(rows.numbered, rows.numbers, strict=True)
-        }
-    decided = (place for place, one in enumerate(rows.verdicts) if one is not None)
-    return dict(zip(decided, rows.judged_values(measure), strict=True))
+    if rows.measure.is_number:
+        return dict(zip(rows.numbered, map(rows.measure.value, rows.numbers), strict=True))
+    return dict(zip(rows.decided, rows.judged_values(), strict=True))
 
 
 class _Part:
@@ -113,12 +108,11 @@ class _Part:
         self, rows: Rows, name: str, places: Sequence[int], labels: Sequence[float | None]
     ) -> None:
         keys, self._order = rows.strata
-        together = rows.together
         self._name = name
         self._places = places
         self._keys = [keys[at] for at in places]
         self._labels = [labels[at] for at in places]
-        self._clusters = None if together is None else [together[at] for at in places]
+        self._clusters = clusters_at(rows.together, places)
         self._few = 0 if rows.weighting else FEW
         self._strata = stratify(self._keys, self._labels, self._order)
         self.missing = labels_missing(self._strata, every=rows.weighting is not None)

@@ -13,8 +13,7 @@ from adjudge.domain.label import Label
 from adjudge.labels.people import People
 from adjudge.labels.session import seconds_per_row
 from adjudge.labels.store import LabelStore
-from adjudge.ledger.records import records
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import records_of
 from adjudge.web.library import RunPlace, is_large
 
 Said = Mapping[tuple[str, str], set[str]]
@@ -89,8 +88,7 @@ def _others(labels: Iterable[Label], who: str) -> Said:
 def _verdicts(place: RunPlace) -> Said:
     """(criterion, row) → what judges chose, in the words of labels; numbers are left out."""
     found: dict[tuple[str, str], set[str]] = {}
-    with reading(place.folder) as connection:
-        for one in records(connection):
-            if one.status == "scored" and one.choice is not None:
-                found.setdefault((one.criterion, one.identity), set()).add(str(one.choice))
+    for one in records_of(place.folder):
+        if one.status == "scored" and one.choice is not None:
+            found.setdefault((one.criterion, one.identity), set()).add(str(one.choice))
     return found

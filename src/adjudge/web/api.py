@@ -152,12 +152,8 @@ async def _judged(request: Request, ask: Callable[[], Result]) -> Response:
 
 
 def _said(given: JsonObject) -> CriteriaLike:
-    said = given["criteria"]
-    return (
-        mapping(said, _PLACE.at("criteria"))
-        if isinstance(said, dict)
-        else text(said, _PLACE.at("criteria"))
-    )
+    said, place = given["criteria"], _PLACE.at("criteria")
+    return mapping(said, place) if isinstance(said, dict) else text(said, place)
 
 
 def _fields(given: JsonObject) -> Fields:
@@ -206,11 +202,8 @@ async def _criteria(request: Request) -> Response:
 
 
 async def _one_criteria(request: Request) -> Response:
-    return _json(
-        _entry(
-            catalog.entry(request.path_params["name"], request.query_params.get("language", "en"))
-        )
-    )
+    language = request.query_params.get("language", "en")
+    return _json(_entry(catalog.entry(request.path_params["name"], language)))
 
 
 async def _lint(request: Request) -> Response:
@@ -259,13 +252,8 @@ async def _rows(request: Request) -> Response:
 
 
 async def _calibration(request: Request) -> Response:
-    return _json(
-        {
-            "calibrations": await run_in_threadpool(
-                _api(request).index.calibration, request.path_params["name"]
-            )
-        }
-    )
+    index, name = _api(request).index, request.path_params["name"]
+    return _json({"calibrations": await run_in_threadpool(index.calibration, name)})
 
 
 # -- the rest ------------------------------------------------------------------------
@@ -284,16 +272,10 @@ async def _status(request: Request) -> Response:
             "models": service.model_names,
             "language": service.language,
             "spent": {
-                "usd": spent.usd,
-                "calls": spent.calls,
-                "tokens": spent.tokens,
+                **some_of(spent, "usd", "calls", "tokens"),
                 "unpriced_calls": spent.unpriced,
             },
-            "limits": {
-                "max_usd": budget.max_usd,
-                "max_calls": budget.max_calls,
-                "max_tokens": budget.max_tokens,
-            },
+            "limits": some_of(budget, "max_usd", "max_calls", "max_tokens"),
         }
     )
 

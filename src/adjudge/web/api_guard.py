@@ -34,10 +34,10 @@ _FIXED = {
 class ApiAccess(ServerAccess):
     """Where the API is served; its token is the key."""
 
-    def knows(self, header: str) -> bool:
+    def knows_header(self, header: str) -> bool:
         """Whether an Authorization header holds the key."""
         kind, _, given = header.partition(" ")
-        return kind.lower() == "bearer" and self.opens(given.strip())
+        return kind.lower() == "bearer" and self.knows(given.strip())
 
 
 class ApiGuard:
@@ -72,7 +72,7 @@ class ApiGuard:
             "same-origin",
         ):
             return problem(403, "origin", "web pages may not use this API")
-        if not self._access.knows(headers.get("authorization", "")):
+        if not self._access.knows_header(headers.get("authorization", "")):
             return problem(
                 401,
                 "key",

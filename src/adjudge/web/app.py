@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -44,7 +45,7 @@ from adjudge.web.pages import (
     views,
     watch,
 )
-from adjudge.web.site import THEME_COOKIE, THEMES, Site, assets, site_of
+from adjudge.web.site import THEME_COOKIE, THEMES, Site, address_of, assets, site_of
 
 _PAGES = (
     runs,
@@ -81,8 +82,8 @@ def application(site: Site) -> ASGIApp:
     app = Starlette(
         routes=[
             *(route for page in _PAGES for route in page.ROUTES),
-            Route("/language", choose_language),
-            Route("/theme", choose_theme),
+            Route("/language", partial(_choose, LANGUAGE_COOKIE, LANGUAGES)),
+            Route("/theme", partial(_choose, THEME_COOKIE, THEMES)),
             Route("/static/{name:path}", static),
         ],
         exception_handlers={
@@ -108,42 +109,31 @@ def static(request: Request) -> Response:
     )
 
 
-def choose_language(request: Request) -> Response:
-    """Remember the language and go back to where the reader was."""
-    return _chosen(request, LANGUAGE_COOKIE, LANGUAGES)
-
-
-def choose_theme(request: Request) -> Response:
-    """The same of light and dark."""
-    return _chosen(request, THEME_COOKIE, THEMES)
-
-
-def _chosen(request: Request, cookie: str, known: Sequence[str]) -> Response:
+def _choose(cookie: str, known: Sequence[str], request: Request) -> Response:
+    """Remember a choice and go back to where the reader was."""
     chosen, back = request.query_params.get("set", ""), request.query_params.get("back", "")
     is_ours = back.startswith("/") and not back.startswith(("//", "/\\")) and back.isprintable()
-    answer = RedirectResponse(back if is_ours else f"{request.scope['root_path']}/", 303)
+    answer = RedirectResponse(back if is_ours else address_of(request, "/"), 303)
     if chosen in known:
         answer.set_cookie(cookie, chosen, samesite="strict", httponly=True, path="/")
     return answer
 
 
 def _explain(request: Request, error: Exception) -> Response:
-    site, status = site_of(request), 404 if isinstance(error, NoSuchRun) else 400
-    return site.answer(request, _error_template(request), {"error": str(error)}, status)
+    return _answer(request, str(error), 404 if isinstance(error, NoSuchRun) else 400)
 
 
 def _refuse(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
-    site = site_of(request)
     said = Message("there is no such page") if error.status_code == 404 else error.detail
-    return site.answer(request, _error_template(request), {"error": said}, error.status_code)
+    return _answer(request, said, error.status_code)
 
 
 # as handlers are called
 def _tell_gone(request: Request, error: Exception) -> Response:  # noqa: ARG001
     """A run, say, was deleted while its page was made."""
     said = Message("what this page shows was deleted meanwhile: see the list of runs")
-    return site_of(request).answer(request, _error_template(request), {"error": said}, 404)
+    return _answer(request, said, 404)
 
 
 def _admit(request: Request, error: Exception) -> Response:
@@ -153,9 +143,10 @@ def _admit(request: Request, error: Exception) -> Response:
         "please report it",
         kind=type(error).__name__,
     )
-    return site_of(request).answer(request, _error_template(request), {"error": said}, 500)
+    return _answer(request, said, 500)
 
 
-def _error_template(request: Request) -> str:
+def _answer(request: Request, said: str, status: int) -> Response:
     """Where a part of a page is asked for, the error takes its place."""
-    return "error_part.html.jinja" if request.headers.get("hx-request") else "error.html.jinja"
+    template = "error_part" if request.headers.get("hx-request") else "error"
+    return site_of(request).answer(request, f"{template}.html.jinja", {"error": said}, status)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from itertools import groupby
 from urllib.parse import parse_qsl
 
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 
 from adjudge.errors import SetupError
 from adjudge.messages import Message
@@ -23,6 +26,16 @@ _MOST_ROWS = 10_000
 def whole(text: str) -> int | None:
     """A whole number from 0, where it is one that anybody would count to."""
     return int(text) if text.isdecimal() and len(text) <= _MOST_DIGITS else None
+
+
+def row_count(text: str, most: int) -> int:
+    """How many rows a form asks for."""
+    count = whole(text) or 0
+    if not 1 <= count <= most:
+        raise SetupError(
+            "the number of rows must be from 1 to {most}, not {count!r}", most=most, count=text
+        )
+    return count
 
 
 def rows_in(texts: Iterable[str]) -> frozenset[int] | None:
@@ -73,6 +86,12 @@ async def fields_of(
         raise HTTPException(413, Message("that is more than a page of ours sends")) from error
 
 
-async def form_of(request: Request) -> dict[str, str]:
-    """The same where every name is there once."""
-    return dict(await fields_of(request))
+def with_form(
+    answer: Callable[[Request, QueryParams], Response],
+) -> Callable[[Request], Awaitable[Response]]:
+    """A page that is sent a form, and may take its time."""
+
+    async def handle(request: Request) -> Response:
+        return await run_in_threadpool(answer, request, QueryParams(await fields_of(request)))
+
+    return handle

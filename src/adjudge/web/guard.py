@@ -21,12 +21,14 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from adjudge.messages import Message, render
+from adjudge.web.opener import page_leading_to
 from adjudge.web.server_access import (
     CLOSED,
     HARDENING,
     SAFE,
     ServerAccess,
     has_two_lengths,
+    is_secret,
     is_too_long,
     sealed,
 )
@@ -39,13 +41,6 @@ _FIXED = {
     "cross-origin-resource-policy": "same-origin",
     "x-frame-options": "DENY",
 }
-
-
-_GO_ON = """<!doctype html>
-<meta charset="utf-8"><title>adjudge</title>
-<meta http-equiv="refresh" content="0; url={0}">
-<p><a href="{0}">adjudge</a></p>
-"""
 
 
 @dataclass(frozen=True)
@@ -95,21 +90,17 @@ class Access(ServerAccess):
     def is_below_place(self, path: str) -> bool:
         """Whether an address is one that browsers use."""
         begins, rest = path[: len(self.place)], path[len(self.place) :]
-        return _same(begins, self.place) and rest[:1] in ("", "/")
+        return is_secret(begins, self.place) and rest[:1] in ("", "/")
 
     def knows_session(self, given: Iterable[str]) -> bool:
         """Whether one of these is what our cookie holds: other servers may have set cookies of its
         name.
         """
-        return any(_same(one, self.session) for one in given)
-
-    def knows(self, token: str | None) -> bool:
-        """Whether it is the token."""
-        return token is not None and self.opens(token)
+        return any(is_secret(one, self.session) for one in given)
 
     def knows_form(self, token: str | None) -> bool:
         """Whether a change may be made with it."""
-        return self.knows(token) or (token is not None and _same(token, self.form_token))
+        return self.knows(token) or is_secret(token, self.form_token)
 
 
 def policy(nonce: str) -> str:
@@ -193,9 +184,7 @@ class Guard:
         # without a strict cookie
         is_foreign = Headers(scope=scope).get("sec-fetch-site") == "cross-site"
         answer = (
-            HTMLResponse(_GO_ON.format(escape(address)))
-            if is_foreign
-            else RedirectResponse(address, 303)
+            HTMLResponse(page_leading_to(address)) if is_foreign else RedirectResponse(address, 303)
         )
         answer.set_cookie(
             self._access.cookie,
@@ -205,10 +194,6 @@ class Guard:
             path=self._access.place,
         )
         return answer
-
-
-def _same(given: str, known: str) -> bool:
-    return secrets.compare_digest(given.encode("utf-8", "replace"), known.encode())
 
 
 def _given(scope: Scope) -> str | None:

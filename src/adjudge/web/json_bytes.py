@@ -1,4 +1,4 @@
-"""Writes JSON as the pages and the API send it."""
+"""Writes JSON as the API sends it."""
 
 from __future__ import annotations
 

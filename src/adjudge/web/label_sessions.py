@@ -95,10 +95,6 @@ class LabelSessions:
         """The rows whose verdicts were shown, since the server started."""
         return self._seen.get(place.id, set())
 
-    def has_seen(self, place: RunPlace, row: int) -> bool:
-        """Whether it was, since the server started."""
-        return row in self._seen.get(place.id, ())
-
 
 def _leave_latest(kept: dict[Any, Any]) -> None:
     """Sessions of other runs, which have other locks, may make room at the same time."""

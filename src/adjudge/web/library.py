@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import sqlite3
 import threading
 import time
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -156,6 +157,15 @@ class Library:
                 self._kept[key] = (version, now + min(_PATIENCE, _SHARE * took), found)
             return found
         return known[2]  # type: ignore[return-value]
+
+    def read(self, place: RunPlace, what: str, find: Callable[[sqlite3.Connection], T]) -> T:
+        """The same, found in the run's ledger."""
+
+        def make() -> T:
+            with reading(place.folder) as connection:
+                return find(connection)
+
+        return self.kept(place, what, make)
 
     def would_wait(self, place: RunPlace, what: str) -> bool:
         """Whether finding this out takes longer than a page should stay blank."""
@@ -315,9 +325,7 @@ def _corrected(place: RunPlace) -> list[JsonDict]:
         {
             "judge": one.judge,
             "criteria": of_system(one.criteria, one.system),
-            "value": number.value,
-            "lower": number.lower,
-            "upper": number.upper,
+            **some_of(number, "value", "lower", "upper"),
         }
         for one, number in numbers
     ]

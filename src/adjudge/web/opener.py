@@ -29,5 +29,10 @@ def opener(url: str) -> Iterator[Path]:
         with os.fdopen(
             os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
         ) as file:
-            file.write(_PAGE.format(escape(url)))
+            file.write(page_leading_to(url))
         yield path
+
+
+def page_leading_to(address: str) -> str:
+    """A page behind which a browser goes on by itself."""
+    return _PAGE.format(escape(address))

@@ -14,9 +14,8 @@ from adjudge.domain.label import Label
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import holds_labels
-from adjudge.ledger.records import records
 from adjudge.messages import term
-from adjudge.runs.folder import reading
+from adjudge.runs.folder import records_of
 from adjudge.stats.intervals import wilson
 from adjudge.view.plots import Range
 from adjudge.web.library import Library, RunPlace, is_large
@@ -82,13 +81,12 @@ def reliability_of(place: RunPlace, judge: str, criteria: str) -> list[Bin]:
     """
     labels = _labels(place, criteria)
     seen: dict[int, list[tuple[float, bool]]] = {}
-    with reading(place.folder) as connection:
-        for one in records(connection, judge=judge, votes=True):
-            found = _of_record(labels, one) if one.criterion == criteria else None
-            stated = _stated(one)
-            if found and found.stand != "open" and stated is not None:
-                place_of = min(int(stated * _BINS), _BINS - 1)
-                seen.setdefault(place_of, []).append((stated, found.stand == "agree"))
+    for one in records_of(place.folder, judge=judge, votes=True):
+        found = _of_record(labels, one) if one.criterion == criteria else None
+        stated = _stated(one)
+        if found and found.stand != "open" and stated is not None:
+            number = min(int(stated * _BINS), _BINS - 1)
+            seen.setdefault(number, []).append((stated, found.stand == "agree"))
     if sum(map(len, seen.values())) < _FEWEST:
         return []
     return [_bin(rows) for _, rows in sorted(seen.items())]
@@ -117,12 +115,11 @@ def _stated(record: JudgmentRecord) -> float | None:
 
 def _by_row(place: RunPlace, judge: str) -> dict[int, PeopleSaid]:
     labels = _labels(place)
-    with reading(place.folder) as connection:
-        return {
-            one.row: found
-            for one in records(connection, judge=judge)
-            if (found := _of_record(labels, one))
-        }
+    return {
+        one.row: found
+        for one in records_of(place.folder, judge=judge)
+        if (found := _of_record(labels, one))
+    }
 
 
 def _labels(place: RunPlace, criteria: str | None = None) -> dict[tuple[str, str], list[Label]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -111,13 +111,9 @@ class JobPlan:
             yield as_file(CatalogEntry(yes_no_criteria(self.question), self.kind)), self.kind
 
 
-def plan_of(
-    site: Site, asked: QueryParams | Mapping[str, str], several: Callable[[str], Sequence[str]]
-) -> JobPlan:
-    """What a form asks for; ``several``: every value of a name. What may not be asked for is
-    refused in words.
-    """
-    models, criteria = tuple(several("model")), tuple(several("criteria"))
+def plan_of(site: Site, asked: QueryParams) -> JobPlan:
+    """What a form asks for. What may not be asked for is refused in words."""
+    models, criteria = tuple(asked.getlist("model")), tuple(asked.getlist("criteria"))
     question, kind, own = (
         asked.get("question", "").strip(),
         asked.get("kind") or "direct",
@@ -216,7 +212,7 @@ def _columns(text: str) -> Iterator[tuple[str, str]]:
         yield (field.strip(), column.strip()) if equals else ("response", field)
 
 
-def _whole(asked: QueryParams | Mapping[str, str], name: str, most: int) -> int | None:
+def _whole(asked: QueryParams, name: str, most: int) -> int | None:
     text = asked.get(name, "").strip()
     if not text:
         return None

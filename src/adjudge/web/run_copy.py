@@ -39,7 +39,7 @@ from adjudge.results.trajectories import steps_of
 from adjudge.runs.folder import reading
 from adjudge.view.steps import StepsOfReport
 from adjudge.web.library import Library, RunPlace
-from adjudge.web.pages.row import row_data, row_record, several_criteria
+from adjudge.web.pages.row import criteria_names, row_data, row_record, several_criteria
 from adjudge.web.pages.run import (
     columns_of,
     counts_of,
@@ -323,7 +323,7 @@ def _finish(
         "judge": judge.name,
         "judged": f"{FIELD}{judged_field(judge.configuration)}",
         "figures": judge.figures,
-        "criteria_names": [str(one.get("name")) for one in judge.configuration.criteria],
+        "criteria_names": criteria_names(judge.configuration),
         "dimensions": dimensions_of(judge.configuration),
         "counts": counts_of(judge.configuration),
         "rows": [

@@ -33,9 +33,14 @@ class ServerAccess:
         own = [f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", *self.names)]
         return (*own, *self.names)
 
-    def opens(self, token: str) -> bool:
+    def knows(self, given: str | None) -> bool:
         """Whether it is the token."""
-        return secrets.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+        return is_secret(given, self.token)
+
+
+def is_secret(given: str | None, secret: str) -> bool:
+    """Compared in the same time whatever is given."""
+    return secrets.compare_digest((given or "").encode("utf-8", "replace"), secret.encode())
 
 
 def is_too_long(scope: Scope) -> bool:

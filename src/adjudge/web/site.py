@@ -16,6 +16,7 @@ from urllib.parse import urlencode
 
 import jinja2
 from starlette.datastructures import QueryParams
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
@@ -30,7 +31,7 @@ from adjudge.runs.project import Project, find_project
 from adjudge.view.benchmark import PricedJudge, cost_plot
 from adjudge.view.evidence import evidence_html, evidence_style
 from adjudge.view.pages import measures_html
-from adjudge.view.plane import LineAcross, Point, axis, plane
+from adjudge.view.plane import Point, axis, plane
 from adjudge.view.plots import (
     Move,
     Range,
@@ -49,7 +50,7 @@ from adjudge.web.forms import counted_rows
 from adjudge.web.guard import LANGUAGE_COOKIE, Access
 from adjudge.web.jobs import Jobs
 from adjudge.web.label_sessions import LabelSessions
-from adjudge.web.library import Library
+from adjudge.web.library import Library, RunPlace
 from adjudge.web.names import LANGUAGES, name_of, state_of
 from adjudge.web.playground.trial import Trials
 from adjudge.web.spending import Spending
@@ -152,9 +153,18 @@ class Site:
         chosen = request.cookies.get(LANGUAGE_COOKIE)
         return chosen if chosen in LANGUAGES else self.language
 
+    def refuse_read_only(self, why: Message) -> None:
+        """Where nothing may be written."""
+        if self.read_only:
+            raise HTTPException(403, why)
+
     def is_shown_first(self, request: Request) -> bool:
         """Whether a page may come before its figures: to a browser that did not wait already."""
         return not wants_json(request) and "wait" not in request.query_params
+
+    def must_wait(self, request: Request, place: RunPlace, what: str) -> bool:
+        """Whether a page comes first, and what is found out of a run when it is there."""
+        return self.is_shown_first(request) and self.library.would_wait(place, what)
 
     def answer_first(self, request: Request, data: Mapping[str, object]) -> Response:
         """The page without its figures, which it then asks for by itself."""
@@ -178,7 +188,8 @@ class Site:
         self.answered = time.monotonic()
         language = self.language_of(request)
         if wants_json(request):
-            return _json(_rendered(data, language), status)
+            text = json.dumps(_rendered(data, language), ensure_ascii=False, default=str)
+            return Response(_bytes(text), status, media_type="application/json")
         text = (
             templates(language)
             .get_template(template)
@@ -249,7 +260,6 @@ def templates(language: str) -> jinja2.Environment:
         plane=plane,
         point_of=Point,
         axis_of=partial(axis, language=language),
-        bar_of=LineAcross,
         timeline=partial(timeline, language=language),
         clock=lambda seconds: say(_clock(seconds)),
     )
@@ -286,6 +296,27 @@ def site_of(request: Request) -> Site:
     return found
 
 
+def place_of(request: Request) -> RunPlace:
+    """The run that an address names."""
+    return site_of(request).library.find(request.path_params["run"])
+
+
+def asked_for(request: Request) -> dict[str, str]:
+    """What an address asks, but for how it is answered."""
+    return {name: value for name, value in request.query_params.items() if name != "wait"}
+
+
+def address_of(request: Request, path: str, query: Mapping[str, object] | None = None) -> str:
+    """An address of the page, as the browser knows it."""
+    return f"{request.scope['root_path']}{path}{'?' if query else ''}{urlencode(query or {})}"
+
+
+def lead_to(answer: Response, address: str) -> Response:
+    """The answer to a form, behind which the browser goes elsewhere."""
+    answer.headers["hx-redirect"] = address
+    return answer
+
+
 def wants_json(request: Request) -> bool:
     """Whether a script asks, and no browser."""
     wanted = request.headers.get("accept", "")
@@ -302,14 +333,6 @@ def _rendered(data: object, language: str) -> object:
         case list() | tuple():
             return [_rendered(value, language) for value in data]
     return data
-
-
-def _json(data: object, status: int) -> Response:
-    return Response(
-        _bytes(json.dumps(data, ensure_ascii=False, default=str)),
-        status,
-        media_type="application/json",
-    )
 
 
 def _bytes(text: str) -> bytes:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -11,17 +11,12 @@ from adjudge.labels.people import Assignment, People
 from adjudge.labels.scales import label_scale
 from adjudge.labels.session import assign_rows
 from adjudge.web.annotators import assigned_rows
-from adjudge.web.forms import form_of, whole
+from adjudge.web.forms import whole, with_form
 from adjudge.web.pages.label import labelled_run, read_queue
 from adjudge.web.site import site_of
 
 
-async def keep(request: Request) -> Response:
-    given = await form_of(request)
-    return await run_in_threadpool(_keep, request, given)
-
-
-def _keep(request: Request, given: dict[str, str]) -> Response:
+def keep(request: Request, given: QueryParams) -> Response:
     place = labelled_run(request)
     criteria = label_scale(place.folder, given.get("criteria") or None).name
     if given.get("do") == "unassign":
@@ -42,4 +37,4 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
     return site_of(request).answer(request, "assigned_part.html.jinja", data)
 
 
-ROUTES = (Route("/run/{run}/label/assign", keep, methods=["POST"]),)
+ROUTES = (Route("/run/{run}/label/assign", with_form(keep), methods=["POST"]),)

@@ -4,6 +4,7 @@ down to the single rows.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from starlette.requests import Request
@@ -11,13 +12,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.bench.published import published_results
-from adjudge.domain.frozen import plain
+from adjudge.domain.frozen import plain, some_of
 from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.messages import Message, join
 from adjudge.runs.folder import reading
-from adjudge.stats.estimate import Estimate
 from adjudge.trust.benchmark import (
     FACT,
     BenchedJudge,
@@ -30,7 +30,7 @@ from adjudge.view.benchmark import EXPLAINED, against_best, beside, ceiling_of, 
 from adjudge.view.published import beside_set, title_of_set
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import begins
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import Site, asked_for, place_of, site_of
 
 GROUPS = ("question", "model", "criteria")
 _SHOWN = 200
@@ -48,16 +48,14 @@ def show_all(request: Request) -> Response:
         )
     places = [place for place in site.library.scan() if _is_benchmark(site, place)]
     wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
-    if site.is_shown_first(request) and any(
-        site.library.would_wait(place, "benchmark") for place in wanted
-    ):
+    if any(site.must_wait(request, place, "benchmark") for place in wanted):
         return site.answer_first(request, {"title": Message("Benchmarks")})
     benchmarks, troubles = _measured(site, wanted)
     lines = [
         line for place, found in benchmarks for line in _lines(place, found) if _fits(line, asked)
     ]
     data = {
-        "asked": {name: value for name, value in asked.items() if name != "wait"},
+        "asked": asked_for(request),
         "group": group,
         "groups": list(GROUPS),
         "runs": [place.link for place in places],
@@ -65,7 +63,7 @@ def show_all(request: Request) -> Response:
             {str(line["criteria"]) for line in lines}
             | ({asked["criteria"]} if asked.get("criteria") else set())
         ),
-        "sections": _sections(lines, group, dict(_beside(benchmarks)), dict(_ceilings(benchmarks))),
+        "sections": _sections(lines, group, dict(_beside(benchmarks))),
         "explained": dict(EXPLAINED),
         "troubles": troubles,
         "published": [
@@ -78,16 +76,10 @@ def show_all(request: Request) -> Response:
 
 def show(request: Request) -> Response:
     """Of one judge, the rows on which it and people disagree."""
-    site, asked = site_of(request), request.query_params
-    place = site.library.find(request.path_params["run"])
-    found, judge, criteria = (
-        _benchmark(site, place),
-        asked.get("judge", ""),
-        asked.get("criteria", ""),
-    )
-    one = next(
-        (one for one in found.judges if one.judge == judge and one.criteria == criteria), None
-    )
+    site, asked, place = site_of(request), request.query_params, place_of(request)
+    judge, criteria = asked.get("judge", ""), asked.get("criteria", "")
+    judges = _benchmark(site, place).judges
+    one = next((one for one in judges if (one.judge, one.criteria) == (judge, criteria)), None)
     if one is None:
         raise SetupError(
             "the benchmark {name} has no judge {judge!r} with criteria {criteria!r}",
@@ -96,9 +88,7 @@ def show(request: Request) -> Response:
             criteria=criteria,
         )
     said = asked.get("said", "")
-    pairs: dict[tuple[str, str], int] = {}
-    for each in one.disagreements:
-        pairs[str(each.said), str(each.truth)] = pairs.get((str(each.said), str(each.truth)), 0) + 1
+    pairs = Counter((str(each.said), str(each.truth)) for each in one.disagreements)
     rows = [each for each in one.disagreements if said in ("", f"{each.said}→{each.truth}")]
     data = {
         "run": place.link,
@@ -155,11 +145,11 @@ def _measured(
 
 def _lines(place: RunPlace, found: Benchmark) -> Iterator[Line]:
     for ranking in found.rankings:
-        heading = _heading(place, found, ranking)
-        yield from (_line(place, one, heading) for one in ranking.judges)
+        question = _question(place, found, ranking)
+        yield from (_line(place, one, question) for one in ranking.judges)
 
 
-def _heading(place: RunPlace, found: Benchmark, ranking: Ranking) -> Message:
+def _question(place: RunPlace, found: Benchmark, ranking: Ranking) -> Message:
     return join(": ", (place.name, title_of(found, ranking)))
 
 
@@ -169,16 +159,11 @@ def _line(place: RunPlace, one: BenchedJudge, question: str) -> Line:
         "run": place.id,
         "run_name": place.name,
         "question": question,
-        "rank": one.rank,
-        "judge": one.judge,
-        "criteria": one.criteria,
         "model": ", ".join(one.models),
-        "figure": one.figure,
-        "agreement": _estimate(one.agreement),
-        "kappa": _estimate(one.kappa),
+        **some_of(one, "rank", "judge", "criteria", "figure", "rows", "failed"),
+        "agreement": some_of(one.agreement, "value", "lower", "upper"),
+        "kappa": some_of(one.kappa, "value", "lower", "upper"),
         "against_best": against_best(one),
-        "rows": one.rows,
-        "failed": one.failed,
         "consistency": one.consistency.value,
         "order_effect": one.order_effect.value,
         "usd_per_1000": None if effort.unpriced else effort.usd_per_1000,
@@ -188,23 +173,14 @@ def _line(place: RunPlace, one: BenchedJudge, question: str) -> Line:
     }
 
 
-def _estimate(one: Estimate) -> dict[str, float | None]:
-    return {"value": one.value, "lower": one.lower, "upper": one.upper}
-
-
 def _fits(line: Line, asked: Mapping[str, str]) -> bool:
     words = asked.get("q", "").strip().casefold()
     has_words = words in f"{line['judge']} {line['model']} {line['run_name']}".casefold()
     return has_words and asked.get("criteria") in (None, "", line["criteria"])
 
 
-def _sections(
-    lines: Sequence[Line],
-    group: str,
-    notes: Mapping[str, list[str]],
-    ceilings: Mapping[str, float | None],
-) -> list[JsonDict]:
-    """Lines that belong together.
+def _sections(lines: Sequence[Line], group: str, beside: Mapping[str, JsonDict]) -> list[JsonDict]:
+    """Lines that belong together. ``beside``: question → what stands beside its ranking.
 
     Only those of one question are ranked against each other; others are in order of agreement.
     """
@@ -214,13 +190,9 @@ def _sections(
     if group != "question":
         for each in found.values():
             each.sort(key=_by_agreement)
+    nothing: JsonDict = {"notes": [], "ceiling": None}
     return [
-        {
-            "title": title,
-            "lines": each,
-            "notes": notes.get(title, []),
-            "ceiling": ceilings.get(title),
-        }
+        {"title": title, "lines": each, **beside.get(title, nothing)}
         for title, each in found.items()
     ]
 
@@ -231,27 +203,17 @@ def _by_agreement(line: Line) -> float:
     return 1.0 if value is None else -value
 
 
-def _ceilings(
-    benchmarks: Sequence[tuple[RunPlace, Benchmark]],
-) -> Iterator[tuple[str, float | None]]:
-    for place, found in benchmarks:
-        for ranking in found.rankings:
-            yield _heading(place, found, ranking), ceiling_of(ranking)
-
-
 def _beside(
     benchmarks: Sequence[tuple[RunPlace, Benchmark]],
-) -> Iterator[tuple[str, list[str]]]:
+) -> Iterator[tuple[str, JsonDict]]:
     """What stands beside each ranking: how well people agree, what judges reach that read nothing,
     and notes.
     """
     for place, found in benchmarks:
         for ranking in found.rankings:
-            lines = [*beside(ranking), *found.notes]
-            yield (
-                _heading(place, found, ranking),
-                lines,
-            )
+            notes = [*beside(ranking), *found.notes]
+            shown: JsonDict = {"notes": notes, "ceiling": ceiling_of(ranking)}
+            yield _question(place, found, ranking), shown
 
 
 ROUTES = (Route("/benchmarks", show_all), Route("/benchmarks/{run}", show))

@@ -23,7 +23,7 @@ from adjudge.trust.contestants import system_at
 from adjudge.trust.paired_series import number_of
 from adjudge.web.forms import whole
 from adjudge.web.library import RunPlace
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import Site, asked_for, site_of
 
 TABS = (
     "changed",
@@ -59,7 +59,7 @@ def show(request: Request) -> Response:
     if tab not in TABS:
         raise SetupError("tab must be one of {tabs}, not {tab!r}", tabs=", ".join(TABS), tab=tab)
     what = f"compare {two.id} {site.library.version(two)}"
-    if site.is_shown_first(request) and site.library.would_wait(one, what):
+    if site.must_wait(request, one, what):
         return site.answer_first(request, {"title": f"A: {one.name} → B: {two.name}"})
     found = site.library.kept(one, what, lambda: _compared(one, two))
     first = whole(asked.get("from", "")) or 0
@@ -67,7 +67,7 @@ def show(request: Request) -> Response:
     data = {
         "a": one.link,
         "b": two.link,
-        "asked": {name: value for name, value in asked.items() if name != "wait"},
+        "asked": asked_for(request),
         "tab": tab,
         "held_back": held_back,
         **some_of(found, "settings", "same_judges", "compared"),

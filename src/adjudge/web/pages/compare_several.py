@@ -35,7 +35,7 @@ from adjudge.web.pages.compare import (
     drawn_difference,
     labels_in,
 )
-from adjudge.web.site import site_of
+from adjudge.web.site import address_of, site_of
 
 MOST_RUNS = 8
 _HELD = 2_000
@@ -97,10 +97,10 @@ def show(request: Request) -> Response:
         return compare.show(request)
     places = _chosen(site.library, asked)
     if len(places) == 2:
-        query = urlencode({"a": places[0].id, "b": places[1].id})
-        return RedirectResponse(f"{request.scope['root_path']}/compare?{query}", 303)
+        query = {"a": places[0].id, "b": places[1].id}
+        return RedirectResponse(address_of(request, "/compare", query), 303)
     what = "several " + " ".join(f"{one.id} {site.library.version(one)}" for one in places)
-    if site.is_shown_first(request) and site.library.would_wait(places[0], what):
+    if site.must_wait(request, places[0], what):
         return site.answer_first(request, {"title": " · ".join(one.name for one in places)})
     found = site.library.kept(places[0], what, lambda: _several(places))
     held_back = not found.same_judges and asked.get("anyway") != "1"

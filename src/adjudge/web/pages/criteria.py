@@ -11,8 +11,9 @@ from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import lint
 from adjudge.domain.json_types import JsonDict
 from adjudge.web.home import FoundFile
-from adjudge.web.pages.own_criteria import findings_of
+from adjudge.web.pages.own_criteria import findings_of, question_data
 from adjudge.web.plan import own_criteria
+from adjudge.web.playground.entries import find_ready_made
 from adjudge.web.site import site_of
 
 
@@ -37,22 +38,11 @@ def show_all(request: Request) -> Response:
 def show(request: Request) -> Response:
     """One of them, whole, and what the linter finds."""
     site, name = site_of(request), request.path_params["name"]
-    language = site.language_of(request)
-    one = catalog.entry(name, language if language in catalog.languages_of(name) else "en")
-    criteria = one.criteria
+    one = find_ready_made(name, site.language_of(request))
     data = {
         **_brief(one),
-        "judged": criteria.to_evaluate_field,
-        "context": list(criteria.context_fields or ()),
-        "options": [
-            {"name": each.name, "about": each.description, "score": each.score}
-            for each in criteria.options
-        ],
-        "examples": [
-            {"fields": dict(each.fields), "option": each.option, "why": each.explanation}
-            for each in criteria.examples
-        ],
-        "findings": [str(finding.message) for finding in lint(criteria)],
+        **question_data(one.criteria),
+        "findings": [str(finding.message) for finding in lint(one.criteria)],
         "yaml": catalog.source(name, one.language),
     }
     return site.answer(request, "criterion.html.jinja", data)

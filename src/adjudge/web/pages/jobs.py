@@ -6,57 +6,45 @@ from __future__ import annotations
 
 from collections import Counter
 
-from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message
 from adjudge.runs.folder import spent_in
-from adjudge.web.forms import form_of
+from adjudge.web.forms import with_form
 from adjudge.web.jobs import Job
 from adjudge.web.library import RunPlace
-from adjudge.web.pages.start import dollars
-from adjudge.web.site import Site, site_of
+from adjudge.web.pages.start import JUDGES_NOTHING, dollars, lead_to_job
+from adjudge.web.site import Site, place_of, site_of
 
 
 def show(request: Request) -> Response:
     """How far it is; ``part=1``: that alone, for a page that asks again and again."""
     site = site_of(request)
     data = {"job": job_data(site, site.jobs.find(request.path_params["job"]))}
-    return site.answer(
-        request,
-        "job_part.html.jinja" if request.query_params.get("part") else "job.html.jinja",
-        data,
-    )
+    template = "job_part.html.jinja" if request.query_params.get("part") else "job.html.jinja"
+    return site.answer(request, template, data)
 
 
 def stop(request: Request) -> Response:
     """Nothing more is sent; what is under way is waited for."""
     site = site_of(request)
-    _check(site)
+    site.refuse_read_only(JUDGES_NOTHING)
     job = site.jobs.find(request.path_params["job"])
     job.stop()
     return site.answer(request, "job_part.html.jinja", {"job": job_data(site, job)})
 
 
-async def resume(request: Request) -> Response:
+def resume(request: Request, given: QueryParams) -> Response:
     """Go on with a run that was stopped."""
-    return await run_in_threadpool(_resume, request, await form_of(request))
-
-
-def _resume(request: Request, given: dict[str, str]) -> Response:
-    site = site_of(request)
-    _check(site)
-    place = site.library.find(request.path_params["run"])
+    site, place = site_of(request), place_of(request)
+    site.refuse_read_only(JUDGES_NOTHING)
     words, language = ["resume", str(place.folder), "--"], site.language_of(request)
     job = site.jobs.start(words, place.folder, dollars(given, site), language=language)
-    answer = site.answer(request, "started.html.jinja", {"job": job.id}, 202)
-    answer.headers["hx-redirect"] = f"{request.scope['root_path']}/jobs/{job.id}"
-    return answer
+    return lead_to_job(request, job)
 
 
 def job_data(site: Site, job: Job) -> JsonDict:
@@ -101,15 +89,8 @@ def _done(site: Site, place: RunPlace, *, at_once: bool) -> Counter[str]:
     return sum((Counter(one.statuses) for one in counts.values()), Counter())
 
 
-def _check(site: Site) -> None:
-    if site.read_only:
-        raise HTTPException(
-            403, Message("the page was started with --read-only: nothing can be judged")
-        )
-
-
 ROUTES = (
     Route("/jobs/{job}", show),
     Route("/jobs/{job}/stop", stop, methods=["POST"]),
-    Route("/run/{run}/resume", resume, methods=["POST"]),
+    Route("/run/{run}/resume", with_form(resume), methods=["POST"]),
 )

@@ -10,9 +10,7 @@ from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -31,11 +29,11 @@ from adjudge.results.trajectories import steps_in
 from adjudge.trust.labels_so_far import labels_so_far
 from adjudge.view.steps import StepsFrame, steps_html
 from adjudge.web.annotators import assigned_rows
-from adjudge.web.forms import form_of, rows_in, whole
+from adjudge.web.forms import row_count, rows_in, whole, with_form
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import LONGEST, quoted_in, text_data
 from adjudge.web.pages.steps import WINDOW
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import Site, asked_for, place_of, site_of
 
 ANNOTATOR_COOKIE = "adjudge_annotator"
 _MOST_ROWS = 5_000
@@ -51,12 +49,10 @@ class _Desk(NamedTuple):
 
 def labelled_run(request: Request) -> RunPlace:
     """The run that an address names, where the page may write."""
-    site = site_of(request)
-    place = site.library.find(request.path_params["run"])
-    if site.read_only:
-        raise HTTPException(
-            403, Message("the page was started with --read-only: nothing can be labelled")
-        )
+    place = place_of(request)
+    site_of(request).refuse_read_only(
+        Message("the page was started with --read-only: nothing can be labelled")
+    )
     return place
 
 
@@ -69,15 +65,14 @@ def show(request: Request) -> Response:
         "run": place.link,
         "criteria_names": names,
         "queues": [*QUEUES, *(["listed"] if asked.get("rows") else [])],
-        "asked": {**_defaults(request, assigned, names), **_without_wait(asked)},
+        "asked": {**_defaults(request, assigned, names), **asked_for(request)},
         "work": None,
         "assigned": assigned,
         "drawn_queues": [one for one in QUEUES if is_drawn(one)],
     }
     if asked.get("annotator"):
         desk = _desk(place, asked, names)
-        slow = site.library.would_wait(place, "label") and not site.sessions.is_open(*desk)
-        if slow and site.is_shown_first(request):
+        if not site.sessions.is_open(*desk) and site.must_wait(request, place, "label"):
             shown = {"title": place.name, "run": data["run"], "at": "label"}
             return site.answer_first(request, shown)
         with site.sessions.lock(place):
@@ -94,13 +89,8 @@ def show(request: Request) -> Response:
     return answer
 
 
-async def keep(request: Request) -> Response:
+def keep(request: Request, given: QueryParams) -> Response:
     """One key press: on the disk before the next row is shown."""
-    given = await form_of(request)
-    return await run_in_threadpool(_keep, request, given)
-
-
-def _keep(request: Request, given: dict[str, str]) -> Response:
     site, place, asked = site_of(request), labelled_run(request), request.query_params
     desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
     with site.sessions.lock(place):
@@ -114,7 +104,7 @@ def _keep(request: Request, given: dict[str, str]) -> Response:
     return site.answer(request, "label_part.html.jinja", data)
 
 
-def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> Message:
+def _act(site: Site, desk: _Desk, work: Labelling, given: QueryParams) -> Message:
     """Do what the key says, and return what the annotator reads."""
     if given.get("do") == "unclear":
         add_note(desk.place.folder, desk.criteria, desk.who.name, given.get("unclear", ""))
@@ -129,10 +119,8 @@ def _act(site: Site, desk: _Desk, work: Labelling, given: dict[str, str]) -> Mes
     shown = work.next()
     if shown is None or shown.queued.identity != given.get("row"):
         return Message("That row was labelled in another tab: this is the next one.")
-    note, seen = (
-        given.get("note", "").strip(),
-        site.sessions.has_seen(desk.place, shown.queued.number),
-    )
+    note = given.get("note", "").strip()
+    seen = shown.queued.number in site.sessions.seen(desk.place)
     step = whole(fault) if (fault := given.get("fault", "")) else None
     if given.get("do") == "skip":
         work.skip(shown, note)
@@ -193,10 +181,10 @@ def _row_part(
     """What is shown of a row; nothing of none."""
     others = _others(work, shown) if shown and work.queue == "conflicts" else []
     quotes = set(quoted_in([one["note"] for one in others]))
-    sessions = site_of(request).sessions
+    seen = site_of(request).sessions.seen(desk.place)
     return {
         "row": shown and _row_data(shown, work.judged.scale, quotes, whole=in_full),
-        "seen": shown is not None and sessions.has_seen(desk.place, shown.queued.number),
+        "seen": shown is not None and shown.queued.number in seen,
         "said_by_others": others,
         "steps": shown and _steps_data(request, shown),
     }
@@ -281,10 +269,9 @@ def _row_data(
 
 def show_steps(request: Request) -> Response:
     """Further steps of the row that is labelled now, or of the next."""
-    site, asked = site_of(request), request.query_params
-    place = site.library.find(request.path_params["run"])
+    site, asked, place = site_of(request), request.query_params, place_of(request)
     desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
-    with site.sessions.lock(desk.place):
+    with site.sessions.lock(place):
         rows = site.sessions.work(*desk).upcoming()
     found = (one for one in rows if asked.get("of", "") in ("", one.queued.identity))
     shown = next(found, None)
@@ -379,7 +366,7 @@ class AskedQueue(NamedTuple):
 
 def read_queue(asked: Mapping[str, str]) -> AskedQueue:
     """The queue that a form names, checked."""
-    named, given = asked.get("queue") or "random", asked.get("count") or str(FIRST)
+    named = asked.get("queue") or "random"
     known: tuple[Queue, ...] = (*QUEUES, "listed")
     queue = next((one for one in known if one == named), None)
     if queue is None:
@@ -388,13 +375,7 @@ def read_queue(asked: Mapping[str, str]) -> AskedQueue:
             queues=", ".join(QUEUES),
             queue=named,
         )
-    count = whole(given) or 0
-    if not 1 <= count <= _MOST_ROWS:
-        raise SetupError(
-            "the number of rows must be from 1 to {most}, not {count!r}",
-            most=_MOST_ROWS,
-            count=given,
-        )
+    count = row_count(asked.get("count") or str(FIRST), _MOST_ROWS)
     overlap = asked.get("overlap", "").strip()
     shared = whole(overlap)
     if overlap and (shared is None or shared > _MOST_ROWS):
@@ -405,10 +386,6 @@ def read_queue(asked: Mapping[str, str]) -> AskedQueue:
         )
     by = asked.get("by", "").strip() if queue == "random-stratified" else ""
     return AskedQueue(queue, count, shared, by)
-
-
-def _without_wait(asked: QueryParams) -> dict[str, str]:
-    return {name: value for name, value in asked.items() if name != "wait"}
 
 
 def _defaults(request: Request, assigned: Sequence[JsonDict], names: list[str]) -> dict[str, str]:
@@ -438,5 +415,5 @@ def _login() -> str:
 ROUTES = (
     Route("/run/{run}/label", show),
     Route("/run/{run}/label/steps", show_steps),
-    Route("/run/{run}/label", keep, methods=["POST"]),
+    Route("/run/{run}/label", with_form(keep), methods=["POST"]),
 )

@@ -11,7 +11,8 @@ from starlette.routing import Route
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.catalog.entry import CatalogEntry
 from adjudge.catalog.lint import Finding, lint_file
-from adjudge.domain.criteria import CriteriaExample
+from adjudge.domain.criteria import Criteria, CriteriaExample
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import AdjudgeError
 from adjudge.messages import term
@@ -26,15 +27,9 @@ def show(request: Request) -> Response:
     """
     site, asked = site_of(request), request.query_params
     file = chosen(own_criteria(site.home), asked.get("name", ""), term("page", "file of criteria"))
-    data = {
-        "file": {"name": file.name, "changed": file.path.stat().st_mtime},
-        **_read(file),
-    }
-    return site.answer(
-        request,
-        "own_criteria_part.html.jinja" if asked.get("part") else "own_criteria.html.jinja",
-        data,
-    )
+    data = {"file": {"name": file.name, "changed": file.path.stat().st_mtime}, **_read(file)}
+    template = "own_criteria_part.html.jinja" if asked.get("part") else "own_criteria.html.jinja"
+    return site.answer(request, template, data)
 
 
 def findings_of(file: FoundFile) -> tuple[list[Finding], str]:
@@ -53,31 +48,33 @@ def _read(file: FoundFile) -> JsonDict:
         entries, trouble = [], trouble or str(error)
     return {
         "trouble": trouble,
-        "findings": [_finding(one) for one in findings],
+        "findings": [some_of(one, "severity", "criteria", "field", "message") for one in findings],
         "entries": [_entry(one) for one in entries],
     }
 
 
-def _finding(one: Finding) -> dict[str, str]:
-    about = {"severity": one.severity, "criteria": one.criteria, "field": one.field}
-    return {**about, "message": one.message}
-
-
 def _entry(one: CatalogEntry) -> JsonDict:
-    criteria = one.criteria
-    options = criteria.options if one.kind == "direct" else ()
     return {
-        "name": criteria.name,
+        "name": one.criteria.name,
         "kind": one.kind,
         "version": one.version,
-        "question": criteria.titled,
+        "question": one.criteria.titled,
+        **question_data(one.criteria),
+        **({} if one.kind == "direct" else {"options": []}),
+        "golden": [_example(each) for each in one.golden],
+    }
+
+
+def question_data(criteria: Criteria) -> JsonDict:
+    """What criteria ask about which fields, and what may be answered."""
+    return {
         "judged": criteria.to_evaluate_field,
         "context": list(criteria.context_fields or ()),
         "options": [
-            {"name": each.name, "about": each.description, "score": each.score} for each in options
+            {"name": each.name, "about": each.description, "score": each.score}
+            for each in criteria.options
         ],
         "examples": [_example(each) for each in criteria.examples],
-        "golden": [_example(each) for each in one.golden],
     }
 
 

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.engine.identity import judge_identity
@@ -28,8 +29,9 @@ from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.leaderboard import leaderboards
 from adjudge.view.order_effect import order_html
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
+from adjudge.web.pages.row import criteria_names
 from adjudge.web.pages.run import judge_asked
-from adjudge.web.site import site_of, wants_json
+from adjudge.web.site import place_of, site_of, wants_json
 
 _MOST_RUNS = 40
 
@@ -43,8 +45,7 @@ class _Asked(NamedTuple):
 
 def show(request: Request) -> Response:
     """The pictures by themselves, or as a part of the run's page."""
-    site, asked = site_of(request), request.query_params
-    place = site.library.find(request.path_params["run"])
+    site, asked, place = site_of(request), request.query_params, place_of(request)
     with reading(place.folder) as connection:
         judge = judge_asked(asked, judges_in(connection))
     large, by = is_large(place), asked.get("by", "").strip()
@@ -72,15 +73,12 @@ def show(request: Request) -> Response:
 
 
 def _asked_in(library: Library, place: RunPlace) -> dict[str, _Asked]:
-    def read() -> dict[str, _Asked]:
-        with reading(place.folder) as connection:
-            known = read_judges(connection)
-            return {
-                judge: _of(connection, judge, known.get(judge)) for judge in judges_in(connection)
-            }
+    def find(run: sqlite3.Connection) -> dict[str, _Asked]:
+        known = read_judges(run)
+        return {judge: _of(run, judge, known.get(judge)) for judge in judges_in(run)}
 
     try:
-        return library.kept(place, "asked", read)
+        return library.read(place, "asked", find)
     except AdjudgeError:  # its line in the list of runs says what is wrong
         return {}
 
@@ -90,10 +88,8 @@ def _of(
 ) -> _Asked:
     """A judge that keeps no criteria names its question in its judgments."""
     first = "SELECT criterion FROM judgments WHERE judge = ? ORDER BY number LIMIT 64"
-    kept = configuration.criteria if configuration else ()
-    names = [str(one.get("name")) for one in kept] or [
-        str(name) for (name,) in connection.execute(first, (judge,))
-    ]
+    kept = criteria_names(configuration) if configuration else []
+    names = kept or [str(name) for (name,) in connection.execute(first, (judge,))]
     identity = judge_identity(configuration) if configuration else None
     return _Asked(tuple(dict.fromkeys(names)), identity)
 
@@ -135,26 +131,25 @@ def _moment(
 
 
 def _columns(library: Library, place: RunPlace, judge: str) -> list[str]:
-    def read() -> list[str]:
-        with reading(place.folder) as connection:
-            return slice_columns(records(connection, judge=judge, trajectory=False))
-
-    return library.kept(place, f"columns {judge}", read)
+    return library.read(
+        place,
+        f"columns {judge}",
+        lambda run: slice_columns(records(run, judge=judge, trajectory=False)),
+    )
 
 
 def _slices(library: Library, place: RunPlace, judge: str, by: str) -> list[JsonDict]:
     """What the judge says of each slice, and beside it what labels make of that."""
 
-    def read() -> list[JsonDict]:
-        with reading(place.folder) as connection:
-            own = list(records(connection, judge=judge, trajectory=False))
+    def find(run: sqlite3.Connection) -> list[JsonDict]:
+        own = list(records(run, judge=judge, trajectory=False))
         corrected = _corrected(place, judge, by) if holds_labels(place.folder) else {}
         return [
             {**one.to_dict(), "corrected": corrected.get(one.criterion)}
             for one in score_slices(own, by)
         ]
 
-    return library.kept(place, f"slices {judge} {by}", read)
+    return library.read(place, f"slices {judge} {by}", find)
 
 
 def _corrected(place: RunPlace, judge: str, by: str) -> dict[str, JsonDict]:
@@ -170,44 +165,38 @@ def _corrected(place: RunPlace, judge: str, by: str) -> dict[str, JsonDict]:
 
 
 def _course(library: Library, place: RunPlace) -> list[JsonDict]:
-    def read() -> list[JsonDict]:
-        with reading(place.folder) as connection:
-            prices = prices_of(read_meta(connection))
-            return [_stretch(one, prices) for one in course_of(connection)]
+    def find(run: sqlite3.Connection) -> list[JsonDict]:
+        prices = prices_of(read_meta(run))
+        return [_stretch(one, prices) for one in course_of(run)]
 
-    return library.kept(place, "course", read)
+    return library.read(place, "course", find)
 
 
 def _order(library: Library, place: RunPlace, judge: str) -> OrderRates | None:
-    def read() -> OrderRates | None:
-        with reading(place.folder) as connection:
-            own = records(connection, judge=judge, trajectory=False)
-            checks = [check for one in own if (check := one.positional_bias)]
+    def find(run: sqlite3.Connection) -> OrderRates | None:
+        own = records(run, judge=judge, trajectory=False)
+        checks = [check for one in own if (check := one.positional_bias)]
         return order_rates([one.flip_rate for one in checks], [one.noise_rate for one in checks])
 
-    return library.kept(place, f"order {judge}", read)
+    return library.read(place, f"order {judge}", find)
 
 
 def _leaderboards(library: Library, place: RunPlace, judge: str) -> list[JsonDict]:
     """Who is best by the comparisons of the run; nothing where it compares nothing."""
 
-    def read() -> list[JsonDict]:
-        with reading(place.folder) as connection:
-            one = next(records(connection, judge=judge, trajectory=False), None)
+    def find(run: sqlite3.Connection) -> list[JsonDict]:
+        one = next(records(run, judge=judge, trajectory=False), None)
         if one is None or not one.systems:
             return []
         return [found.to_dict() for found in leaderboards(place.folder) if found.judge == judge]
 
-    return library.kept(place, f"leaderboards {judge}", read)
+    return library.read(place, f"leaderboards {judge}", find)
 
 
 def _stretch(one: Stretch, prices: PriceTable) -> JsonDict:
     return {
         "from": one.begins,
-        "votes": one.votes,
-        "failed": one.failed,
-        "tokens": one.tokens,
-        "latency": one.latency,
+        **some_of(one, "votes", "failed", "tokens", "latency"),
         "usd": cost_of(one.used, prices).cost_usd if one.used else 0.0,
     }
 

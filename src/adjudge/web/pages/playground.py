@@ -119,10 +119,9 @@ def said(
 
 def refuse_reading_only(request: Request) -> None:
     """Nothing is asked and nothing is saved with ``--read-only``."""
-    if site_of(request).read_only:
-        raise HTTPException(
-            403, Message("the playground is off: the page was started with --read-only")
-        )
+    site_of(request).refuse_read_only(
+        Message("the playground is off: the page was started with --read-only")
+    )
 
 
 def show(request: Request) -> Response:
@@ -309,22 +308,26 @@ def _estimate(site: Site, draft: Draft) -> str:
 
 def models_of(site: Site, case: TestCase) -> tuple[ModelEntry, ...]:
     """The models that the case names, of those that may be asked."""
-    known = site.known_models()
-    for name in case.settings.models:
-        if name not in known:
-            raise SetupError(
-                "{name} is not a model that the page may ask: it may ask {known}; start it "
-                "with -m {name}",
-                name=name,
-                known=", ".join(known),
-            )
-    named = case.settings.models or known[-1:]
+    named = case.settings.models or site.known_models()[-1:]
     if not named:
         raise SetupError(
             "there is no model to ask: start the page with -m MODEL, or pip install "
             "'adjudge[local]'"
         )
-    return tuple(site.project.with_defaults(ModelEntry(model=one)) for one in named)
+    return tuple(model_named(site, one) for one in named)
+
+
+def model_named(site: Site, name: str) -> ModelEntry:
+    """A model that may be asked."""
+    known = site.known_models()
+    if name not in known:
+        raise SetupError(
+            "{name} is not a model that the page may ask: it may ask {known}; start it "
+            "with -m {name}",
+            name=name,
+            known=", ".join(known),
+        )
+    return site.project.with_defaults(ModelEntry(model=name))
 
 
 def judge(request: Request, form: Form) -> Response:

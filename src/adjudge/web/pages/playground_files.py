@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -47,7 +46,7 @@ from adjudge.web.playground.store import (
     check_name,
     made_folder,
 )
-from adjudge.web.site import site_of
+from adjudge.web.site import address_of, lead_to, site_of
 
 _NAME = "what was brought in"
 _ZIP = "PK\x03\x04"
@@ -63,10 +62,8 @@ def save(request: Request, form: Form) -> Response:
     message = Message(
         "Saved as version {number} of {name} in {folder}.", number=number, name=name, folder=FOLDER
     )
-    link = Link(
-        f"{request.scope['root_path']}/playground?{urlencode({'case': name, 'version': number})}",
-        Message("Go on from this version"),
-    )
+    address = address_of(request, "/playground", {"case": name, "version": number})
+    link = Link(address, Message("Go on from this version"))
     return said(request, message, link=link, saved=SavedCase(name, number))
 
 
@@ -174,9 +171,7 @@ def delete(request: Request, form: Form) -> Response:
     if dict(form).get("name", "").strip() != name:
         raise SetupError("type the name of the test case, {name}, to delete it", name=name)
     CaseStore(site_of(request).home).delete(name)
-    answer = said(request, Message("Deleted."))
-    answer.headers["hx-redirect"] = f"{request.scope['root_path']}/playground"
-    return answer
+    return lead_to(said(request, Message("Deleted.")), address_of(request, "/playground"))
 
 
 def show_case(request: Request) -> Response:

@@ -6,8 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.errors import SetupError
-from adjudge.web.forms import whole
+from adjudge.web.forms import row_count
 from adjudge.web.pages.playground import Form, models_of, posted, trial_answer
 from adjudge.web.playground.draft import MOST_ROWS, Draft
 from adjudge.web.playground.run_rows import rows_to_try
@@ -19,14 +18,8 @@ _FEW = 0.1
 def try_rows(request: Request, form: Form) -> Response:
     """Judge rows of a run by the criteria of the form."""
     site, values = site_of(request), dict(form)
-    place, typed = site.library.find(values.get("run", "")), values.get("count", "20")
-    count = whole(typed) or 0
-    if not 1 <= count <= MOST_ROWS:
-        raise SetupError(
-            "the number of rows must be from 1 to {most_rows}, not {typed!r}",
-            most_rows=MOST_ROWS,
-            typed=typed,
-        )
+    place = site.library.find(values.get("run", ""))
+    count = row_count(values.get("count", "20"), MOST_ROWS)
     case = Draft.of_form(form).case_of()
     found = rows_to_try(place.folder, case, count)
     trial = site.trials.start(

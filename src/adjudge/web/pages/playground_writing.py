@@ -16,9 +16,8 @@ from adjudge.catalog.criteria_file import as_file
 from adjudge.errors import SetupError
 from adjudge.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS, DataStyle
 from adjudge.runs.case_file import TestCase, dumped
-from adjudge.runs.project import ModelEntry
 from adjudge.web.forms import whole
-from adjudge.web.pages.playground import Form, models_of, posted
+from adjudge.web.pages.playground import Form, model_named, models_of, posted
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.shown import places_in
 from adjudge.web.playground.writing import (
@@ -146,20 +145,8 @@ def _style(values: Mapping[str, str]) -> DataStyle:
 
 def _desk(site: Site, form: Form, case: TestCase) -> WritingDesk:
     """Who writes: the model that was chosen for it, of those that may be asked."""
-    known = site.known_models()
-    name = dict(form).get("writer") or known[0]
-    if name not in known:
-        raise SetupError(
-            (
-                "{name} is not a model that the page may ask: it may ask {known}; start it with "
-                "-m {name}"
-            ),
-            name=name,
-            known=", ".join(known),
-        )
-    return WritingDesk(
-        site.project.with_defaults(ModelEntry(model=name)), site.spending, case.settings.language
-    )
+    name = dict(form).get("writer") or site.known_models()[0]
+    return WritingDesk(model_named(site, name), site.spending, case.settings.language)
 
 
 ROUTES = (

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from adjudge.domain.agent_record import AgentDetail
+from adjudge.domain.frozen import some_of
 from adjudge.domain.instance import STEPS
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_configuration import JudgeConfiguration
@@ -33,7 +34,7 @@ from adjudge.web.library import RunPlace
 from adjudge.web.pages.steps import StepsPlace, is_long, steps_data
 from adjudge.web.people import people_said
 from adjudge.web.rendered import render_text
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import Site, place_of, site_of
 
 _LOOKED_THROUGH = 20_000_000
 """Bytes of a ledger that is looked through for rows of equal content: no index holds them."""
@@ -78,8 +79,7 @@ _SHOWN_APART = (
 
 def show(request: Request) -> Response:
     """The row by itself, or the part of it that stands beside a list."""
-    site, asked = site_of(request), request.query_params
-    place = site.library.find(request.path_params["run"])
+    site, asked, place = site_of(request), request.query_params, place_of(request)
     with reading(place.folder) as connection:
         judges = judges_in(connection)
     judge = asked.get("judge") or (judges[0] if judges else "")
@@ -156,12 +156,8 @@ def row_data(
         "before": before,
         "behind": behind,
         "people": people and people.to_dict(),
-        "id": found.id,
-        "judge": judge,
         "criteria": found.criterion,
-        "status": found.status,
-        "score": found.score,
-        "verdict": found.verdict,
+        **some_of(found, "id", "judge", "status", "score", "verdict"),
         "explanation": begins(found.explanation),
         "reason": begins(found.reason),
         "fields": _fields(found, whole=whole),
@@ -174,8 +170,8 @@ def row_data(
         **_looked_into(found, shown, configuration),
         "python": None if copied else as_python(place, judge, row),
         "same": same,
-        "row_measures": [{name: getattr(one, name) for name in _OF_A_MEASURE} for one in group],
-        "trials": [{"row": one.row, "id": one.id} for one in trials],
+        "row_measures": [some_of(one, *_OF_A_MEASURE) for one in group],
+        "trials": [some_of(one, "row", "id") for one in trials],
     }
 
 
@@ -211,8 +207,12 @@ def _fields(found: JudgmentRecord, *, whole: bool) -> list[JsonDict]:
 
 def several_criteria(configuration: JudgeConfiguration) -> tuple[str, ...]:
     """The criteria of a judge that has several, each with a judgment of its own of every row."""
-    names = tuple(str(one.get("name")) for one in configuration.criteria)
-    return names if len(names) > 1 and not configuration.dimensions else ()
+    names = criteria_names(configuration)
+    return tuple(names) if len(names) > 1 and not configuration.dimensions else ()
+
+
+def criteria_names(configuration: JudgeConfiguration) -> list[str]:
+    return [str(one.get("name")) for one in configuration.criteria]
 
 
 def _group(
@@ -263,10 +263,8 @@ def _dimensions(record: JudgmentRecord, configuration: JudgeConfiguration) -> li
     found = [(one, score_of(record, one.name)) for one in kept_dimensions(configuration.dimensions)]
     return [
         {
-            "name": one.name,
-            "title": one.title,
+            **some_of(one, "name", "title", "maximum"),
             "score": score,
-            "maximum": one.maximum,
             "label": one.labels[score] if score is not None and score < len(one.labels) else "",
             "worth": None if score is None else one.normalized(score),
             "why": explanation_of(record, one.name),

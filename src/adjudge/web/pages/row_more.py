@@ -13,6 +13,7 @@ from starlette.routing import Route
 
 from adjudge.catalog.criteria_file import as_file
 from adjudge.catalog.entry import CatalogEntry
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.labels.scales import label_scales
@@ -22,7 +23,7 @@ from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import begins, row_record
 from adjudge.web.playground.writing import Part, word_difference
-from adjudge.web.site import site_of
+from adjudge.web.site import place_of, site_of
 
 _LONGEST = 12_000
 """Characters of a text whose words are compared."""
@@ -32,7 +33,7 @@ _MOST_RUNS = 50
 def show(request: Request) -> Response:
     """The part of a row that is asked for when somebody opens it."""
     site, asked = site_of(request), request.query_params
-    place, row = site.library.find(request.path_params["run"]), request.path_params["row"]
+    place, row = place_of(request), request.path_params["row"]
     judge = asked.get("judge", "")
     found = row_record(place, judge, row)
     others = [one for one in site.library.scan() if one != place][:_MOST_RUNS]
@@ -99,14 +100,8 @@ def text_of(record: JudgmentRecord, name: str) -> str:
 
 
 def outcome_of(record: JudgmentRecord) -> JsonDict:
-    return {
-        "row": record.row,
-        "judge": record.judge,
-        "status": record.status,
-        "verdict": record.verdict,
-        "score": record.score,
-        "explanation": begins(record.explanation) or "",
-    }
+    said = some_of(record, "row", "judge", "status", "verdict", "score")
+    return {**said, "explanation": begins(record.explanation) or ""}
 
 
 def _same_row(record: JudgmentRecord, other: RunPlace) -> JudgmentRecord | None:

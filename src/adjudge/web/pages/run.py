@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.instance import STEPS
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.judge_configuration import JudgeConfiguration
@@ -51,11 +52,17 @@ from adjudge.runs.folder import reading
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
-from adjudge.web.pages.row import row_data, row_record, row_steps, several_criteria
+from adjudge.web.pages.row import (
+    criteria_names,
+    row_data,
+    row_record,
+    row_steps,
+    several_criteria,
+)
 from adjudge.web.pages.steps import facets, facts_by_row, rows_that_fit, step_filters
 from adjudge.web.pages.views import views_data
 from adjudge.web.people import STANDS, PeopleSaid, people_by_row
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import Site, address_of, place_of, site_of
 from adjudge.web.views import view_query
 
 _PATIENCE = 0.4
@@ -103,8 +110,7 @@ class _Found:
 
 def show(request: Request) -> Response:
     """The list, and the row that the address names."""
-    site = site_of(request)
-    place, asked = site.library.find(request.path_params["run"]), request.query_params
+    site, place, asked = site_of(request), place_of(request), request.query_params
     part = asked.get("part") == "list"
     with reading(place.folder) as connection:
         judges = judges_in(connection)
@@ -118,7 +124,8 @@ def show(request: Request) -> Response:
         if wanted := asked.get("go", "").strip():
             row = find_row(connection, judge, wanted, listed.per_row)
             return _gone_to(request, place, judge, row, wanted)
-        if not part and _waits_for_order(site, request, place, listed.filters):
+        key = None if part else listed.filters.key
+        if key and site.must_wait(request, place, _sorted_by(judge, key)):
             return site.answer_first(request, {"title": place.name})
         try:
             found = _find(connection, site.library, place, listed)
@@ -220,7 +227,7 @@ def _judge_data(listed: _Listed) -> JsonDict:
         "judge": listed.judge,
         "judged": f"{FIELD}{judged}" if judged in listed.known.fields else "",
         "per_row": listed.per_row,
-        "criteria_names": [str(one.get("name")) for one in listed.configuration.criteria],
+        "criteria_names": criteria_names(listed.configuration),
         "dimensions": dimensions_of(listed.configuration),
         "counts": counts_of(listed.configuration),
     }
@@ -240,17 +247,14 @@ def known_columns(
         stand: frozenset(row for row, said in people.items() if said.stand == stand)
         for stand in STANDS
     }
-
-    def find_fields() -> tuple[str, ...]:
-        with reading(place.folder) as own:
-            return known_fields(own, judge, rows=-1)
-
     return KnownColumns(
         library.kept(place, f"fields {judge}", lambda: known_fields(connection, judge)),
         several if are_in_turn(connection, judge, several) else (),
         tuple(one.name for one in kept_dimensions(configuration.dimensions)),
         None if is_large(place) else stands,
-        lambda: library.kept(place, _every_field(judge), find_fields),
+        lambda: library.read(
+            place, _every_field(judge), lambda run: known_fields(run, judge, rows=-1)
+        ),
     )
 
 
@@ -269,24 +273,12 @@ def order_of(library: Library, place: RunPlace, filters: Filters) -> Sequence[in
     """
     if not (key := filters.key):
         return ()
-
-    def make() -> Sequence[int]:
-        with reading(place.folder) as connection:
-            return sorted_numbers(connection, filters.judge, key)
-
-    return library.kept(place, _sorted_by(filters.judge, key), make)
+    what = _sorted_by(filters.judge, key)
+    return library.read(place, what, lambda run: sorted_numbers(run, filters.judge, key))
 
 
 def _sorted_by(judge: str, key: SortKey) -> str:
     return f"sorted {judge} {key.name}"
-
-
-def _waits_for_order(site: Site, request: Request, place: RunPlace, filters: Filters) -> bool:
-    return bool(
-        filters.key
-        and site.is_shown_first(request)
-        and site.library.would_wait(place, _sorted_by(filters.judge, filters.key))
-    )
 
 
 def _condition_data(asked: QueryParams, listed: _Listed) -> JsonDict:
@@ -385,12 +377,7 @@ def _step_facets(
         return None
     wanted = replace(filters, sort="row", key=None)
     if wanted != Filters(judge=filters.judge, sort="row", criteria=filters.criteria):
-
-        def make() -> frozenset[int]:
-            with reading(place.folder) as connection:
-                return rows_of(connection, wanted)
-
-        left = library.kept(place, f"left by {wanted!r}", make)
+        left = library.read(place, f"left by {wanted!r}", lambda run: rows_of(run, wanted))
         facts = {row: one for row, one in facts.items() if row in left}
     return facets(facts, step_filters(dict(asked)))
 
@@ -416,8 +403,8 @@ def _gone_to(
 ) -> Response:
     if row is None:
         raise SetupError("the run has no row {wanted!r}: neither an id nor a number", wanted=wanted)
-    query = urlencode({"judge": judge, "row": row})
-    return RedirectResponse(f"{request.scope['root_path']}/run/{place.id}?{query}#row", 303)
+    address = address_of(request, f"/run/{place.id}", {"judge": judge, "row": row})
+    return RedirectResponse(f"{address}#row", 303)
 
 
 def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
@@ -427,10 +414,7 @@ def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
     said = people.get(line.row)
     by_criterion = {
         one.criterion: {
-            "row": one.row,
-            "status": one.status,
-            "score": one.score,
-            "verdict": one.verdict,
+            **some_of(one, "row", "status", "score", "verdict"),
             "people": (each := people.get(one.row)) and each.to_dict(),
         }
         for one in line.group
@@ -441,7 +425,7 @@ def line_data(line: JudgmentLine, people: Mapping[int, PeopleSaid]) -> JsonDict:
 def dimensions_of(configuration: JudgeConfiguration) -> list[JsonDict]:
     """Of a RAG judge: what each dimension is called, and each of its scores."""
     return [
-        {"name": one.name, "title": one.title, "maximum": one.maximum, "labels": list(one.labels)}
+        some_of(one, "name", "title", "maximum", "labels")
         for one in kept_dimensions(configuration.dimensions)
     ]
 
@@ -473,8 +457,7 @@ def _columns_asked(asked: Mapping[str, str]) -> list[str]:
 
 def show_figures(request: Request) -> Response:
     """The figures by themselves, for a list that did not wait for them."""
-    site = site_of(request)
-    place, asked = site.library.find(request.path_params["run"]), request.query_params
+    site, place, asked = site_of(request), place_of(request), request.query_params
     with reading(place.folder) as connection:
         judge = judge_asked(asked, judges_in(connection))
         configuration = read_judge(connection, judge)
@@ -483,7 +466,7 @@ def show_figures(request: Request) -> Response:
         "run": {"id": place.id},
         "judge": judge,
         "asked": kept,
-        "criteria_names": [str(one.get("name")) for one in configuration.criteria],
+        "criteria_names": criteria_names(configuration),
         "dimensions": dimensions_of(configuration),
         "live": site.library.is_live(place),
         "figures": figures_data(site.library, place, judge),

@@ -20,7 +20,7 @@ from adjudge.reading.reiterable import Reiterable
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.run import filters_in, judge_asked, order_of
-from adjudge.web.site import site_of
+from adjudge.web.site import place_of, site_of
 
 _AT_A_TIME = 500
 _PATIENCE = 3600.0
@@ -35,7 +35,7 @@ def download(request: Request) -> Response:
         raise SetupError(
             "rows are given as {known}, not as {ending!r}", known=", ".join(_TYPES), ending=ending
         )
-    place, asked = site.library.find(request.path_params["run"]), request.query_params
+    place, asked = place_of(request), request.query_params
     with reading(place.folder) as connection:
         judge = judge_asked(asked, judges_in(connection))
     filters = filters_in(site.library, place, asked, judge)

@@ -12,7 +12,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.runs.folder import NoSuchRun
 from adjudge.web.home import data_files
 from adjudge.web.library import Library, RunPlace
-from adjudge.web.site import site_of
+from adjudge.web.site import place_of, site_of
 
 _MOST_NAMES = 50
 
@@ -36,18 +36,14 @@ def show(request: Request) -> Response:
         "live": any(one["live"] for one in shown),
         "files": list(data_files(site.home)) if not (shown or wanted or site.read_only) else [],
     }
-    return site.answer(
-        request,
-        "runs_part.html.jinja" if request.query_params.get("part") else "runs.html.jinja",
-        data,
-    )
+    template = "runs_part.html.jinja" if request.query_params.get("part") else "runs.html.jinja"
+    return site.answer(request, template, data)
 
 
 def show_one(request: Request) -> Response:
     """One line of the list, for a list that did not wait for it."""
     site = site_of(request)
-    place = site.library.find(request.path_params["run"])
-    data = {"run": _line(site.library, place, wait=True)}
+    data = {"run": _line(site.library, place_of(request), wait=True)}
     return site.answer(request, "runs_row.html.jinja", data)
 
 

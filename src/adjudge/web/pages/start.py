@@ -6,11 +6,9 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,7 +21,7 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, term
-from adjudge.web.forms import fields_of, whole
+from adjudge.web.forms import whole, with_form
 from adjudge.web.home import chosen, data_files, preview
 from adjudge.web.jobs import Job
 from adjudge.web.plan import (
@@ -35,10 +33,12 @@ from adjudge.web.plan import (
     suggested_name,
     trouble_in,
 )
+from adjudge.web.playground.entries import find_ready_made
 from adjudge.web.playground.store import made_folder
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import Site, address_of, lead_to, site_of
 
 EXAMPLE = "example"
+JUDGES_NOTHING = Message("the page was started with --read-only: nothing can be judged")
 _TOO_LONG = Message("it takes too long: give the command in a terminal")
 _ROOM = 1.2
 """How much more than the estimate is suggested as a budget."""
@@ -65,22 +65,16 @@ def show(request: Request) -> Response:
             **_choices(site, request),
         }
     if asked.get("do") == "estimate":
-        plan = plan_of(
-            site, asked, asked.getlist
-        )  # the version before the estimate: what changes meanwhile is another one
+        plan = plan_of(site, asked)
+        # the version before the estimate: what changes meanwhile is another one
         data["estimate"] = {"version": plan.version, **_estimate(site, plan)}
     return site.answer(request, "start.html.jinja", data)
 
 
-async def begin(request: Request) -> Response:
-    given = await fields_of(request)
-    return await run_in_threadpool(_begin, request, given)
-
-
-def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
-    site, asked = site_of(request), QueryParams(list(given))
+def begin(request: Request, asked: QueryParams) -> Response:
+    site = site_of(request)
     _check(site)
-    plan = plan_of(site, asked, asked.getlist)
+    plan = plan_of(site, asked)
     site.spending.refuse_unpriced(plan.models)
     usd = dollars(asked, site)
     _refuse_changed(plan, asked.get("version", ""))
@@ -95,14 +89,10 @@ def _begin(request: Request, given: Sequence[tuple[str, str]]) -> Response:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return _started(request, job)
+    return lead_to_job(request, job)
 
 
-async def begin_example(request: Request) -> Response:
-    return await run_in_threadpool(_begin_example, request)
-
-
-def _begin_example(request: Request) -> Response:
+def begin_example(request: Request) -> Response:
     """Example rows and criteria in a folder of their own, judged by the embedded model."""
     site = site_of(request)
     _check(site)
@@ -117,31 +107,25 @@ def _begin_example(request: Request) -> Response:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    return _started(request, job)
+    return lead_to_job(request, job)
 
 
-async def bring_in(request: Request) -> Response:
-    given = dict(await fields_of(request))
-    return await run_in_threadpool(_bring_in, request, given.get("data", ""))
-
-
-def _bring_in(request: Request, name: str) -> Response:
+def bring_in(request: Request, given: QueryParams) -> Response:
     """Another tool's judgments as a run."""
     site = site_of(request)
     _check(site)
-    file = chosen(data_files(site.home), name, term("page", "data file"))
+    file = chosen(data_files(site.home), given.get("data", ""), term("page", "data file"))
     folder = site.library.root / suggested_name(file.name)
     words = ["import", str(file.path), "--run", str(folder)]
     site.jobs.answer_of([*words, "--language", site.language_of(request)], _TOO_LONG)
     answer = site.answer(request, "started.html.jinja", {"job": ""})
-    answer.headers["hx-redirect"] = f"{request.scope['root_path']}/"
-    return answer
+    return lead_to(answer, address_of(request, "/"))
 
 
-def _started(request: Request, job: Job) -> Response:
+def lead_to_job(request: Request, job: Job) -> Response:
+    """To the page of a run that was just started."""
     answer = site_of(request).answer(request, "started.html.jinja", {"job": job.id}, 202)
-    answer.headers["hx-redirect"] = f"{request.scope['root_path']}/jobs/{job.id}"
-    return answer
+    return lead_to(answer, address_of(request, f"/jobs/{job.id}"))
 
 
 def _refuse_changed(plan: JobPlan, version: str) -> None:
@@ -156,7 +140,7 @@ def _refuse_changed(plan: JobPlan, version: str) -> None:
         )
 
 
-def dollars(asked: Mapping[str, str] | QueryParams, site: Site) -> float:
+def dollars(asked: QueryParams, site: Site) -> float:
     """The budget that a form gives; without one, all that is left."""
     text = asked.get("usd", "").strip().replace(",", ".")
     try:
@@ -169,10 +153,7 @@ def dollars(asked: Mapping[str, str] | QueryParams, site: Site) -> float:
 
 
 def _check(site: Site) -> None:
-    if site.read_only:
-        raise HTTPException(
-            403, Message("the page was started with --read-only: nothing can be judged")
-        )
+    site.refuse_read_only(JUDGES_NOTHING)
     if holds_run(site.library.root):
         raise HTTPException(
             400,
@@ -185,10 +166,7 @@ def _check(site: Site) -> None:
 def _choices(site: Site, request: Request) -> JsonDict:
     language, own = site.language_of(request), own_criteria(site.home)
     ready = sorted(
-        (
-            catalog.entry(name, language if language in catalog.languages_of(name) else "en")
-            for name in catalog.all_names()
-        ),
+        (find_ready_made(name, language) for name in catalog.all_names()),
         key=lambda one: one.language != language,
     )
     return {
@@ -229,7 +207,7 @@ def _estimate(site: Site, plan: JobPlan) -> JsonDict:
 
 ROUTES = (
     Route("/start", show),
-    Route("/start", begin, methods=["POST"]),
+    Route("/start", with_form(begin), methods=["POST"]),
     Route("/start/example", begin_example, methods=["POST"]),
-    Route("/start/import", bring_in, methods=["POST"]),
+    Route("/start/import", with_form(bring_in), methods=["POST"]),
 )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from adjudge.domain.frozen import plain
+from adjudge.domain.frozen import plain, some_of
 from adjudge.domain.instance import Instance
 from adjudge.domain.json_types import JsonDict
 from adjudge.errors import RunError, SetupError
@@ -41,7 +42,7 @@ from adjudge.runs.folder import reading
 from adjudge.view.steps import StepMark, StepsFrame, marks_of, raw_json, steps_html, times_html
 from adjudge.web.forms import whole
 from adjudge.web.library import Library, RunPlace, run_version
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import Site, address_of, place_of, site_of, wants_json
 
 WINDOW = 50
 """Steps that one request shows."""
@@ -80,7 +81,7 @@ def is_long(connection: sqlite3.Connection, judge: str, index: int) -> bool:
 def show(request: Request) -> Response:
     """A page of them, or a further stretch of the list."""
     site, asked = site_of(request), request.query_params
-    found = _find(site, request)
+    found = _find(request)
     first = _first(found.steps, asked.get("from", ""), asked.get("step", ""))
     data = steps_data(site, request, found, first)
     if asked.get("part") == "more":
@@ -114,8 +115,8 @@ def steps_data(site: Site, request: Request, found: StepsPlace, first: int = 0) 
             "failed": len(counts.errors),
             "tools": dict(counts.tools),
             "agents": list(counts.agents),
-            "window": [plain(step) for step in steps] if _is_script(request) else [],
-            "drawn": Markup("") if _is_script(request) else steps_html(steps, frame, language),
+            "window": [plain(step) for step in steps] if wants_json(request) else [],
+            "drawn": Markup("") if wants_json(request) else steps_html(steps, frame, language),
             "times": _times(request, found, language),
             "address": found.address(root),
             "before": found.address(root, **{"from": max(0, first - WINDOW)}) if first else None,
@@ -124,14 +125,10 @@ def steps_data(site: Site, request: Request, found: StepsPlace, first: int = 0) 
 
 
 def _times(request: Request, found: StepsPlace, language: str) -> Markup | list[JsonDict]:
-    if _is_script(request):
+    if wants_json(request):
         return [one._asdict() for one in found.steps.times]
     root = request.scope["root_path"]
     return times_html(found.steps, lambda number: found.address(root, number), language)
-
-
-def _is_script(request: Request) -> bool:
-    return "application/json" in request.headers.get("accept", "")
 
 
 def _named(root: str, found: StepsPlace, number: int) -> JsonDict:
@@ -169,7 +166,7 @@ def _marks(found: StepsPlace) -> dict[int, list[StepMark]]:
 def show_step(request: Request) -> Response:
     """One step in full, as far as a page should hold it, and as JSON."""
     site, number = site_of(request), request.path_params["step"]
-    found = _find(site, request)
+    found = _find(request)
     at = found.steps.place_of(number)
     if at is None:
         raise HTTPException(404, Message("there is no step {number}", number=number))
@@ -181,8 +178,8 @@ def show_step(request: Request) -> Response:
     data = {
         **_head(found),
         "step": number,
-        "data": plain(step) if _is_script(request) else None,
-        "drawn": Markup("") if _is_script(request) else steps_html([step], frame, language),
+        "data": plain(step) if wants_json(request) else None,
+        "drawn": Markup("") if wants_json(request) else steps_html([step], frame, language),
         "raw": [piece.text for piece in raw.pieces],
         "characters": raw.characters,
         "left_out": raw.left_out,
@@ -200,15 +197,13 @@ def _head(found: StepsPlace) -> JsonDict:
             "row": record.row,
             "id": record.id,
             "criteria": record.criterion,
-            "status": record.status,
-            "verdict": record.verdict,
-            "score": record.score,
+            **some_of(record, "status", "verdict", "score"),
         },
     }
 
 
-def _find(site: Site, request: Request) -> StepsPlace:
-    place = site.library.find(request.path_params["run"])
+def _find(request: Request) -> StepsPlace:
+    place = place_of(request)
     with reading(place.folder) as connection:
         judge = request.query_params.get("judge") or next(iter(judges_in(connection)), "")
     return find_steps(place, judge, request.path_params["row"])
@@ -259,22 +254,17 @@ def _first(steps: KeptSteps, begin: str, step: str) -> int:
 def show_beside(request: Request) -> Response:
     """Two trajectories from their common beginning on."""
     site, asked = site_of(request), request.query_params
-    one = _find(site, request)
-    library = site.library
-    other_place = library.find(asked.get("other") or one.place.id)
+    one = _find(request)
+    other_place = site.library.find(asked.get("other") or one.place.id)
     wanted, number = asked.get("row2", "").strip(), whole(asked.get("number2", ""))
     other = (
         find_steps(other_place, asked.get("judge2") or one.record.judge, number)
         if number
         else _other(other_place, one.record, asked.get("judge2", ""), wanted)
     )
-    root, language = request.scope["root_path"], site.language_of(request)
     same = common_beginning(one.steps, other.steps)
     first = whole(asked.get("from", "")) or same
-    sides = [
-        _side(site, found, prefix, first, (root, language))
-        for found, prefix in ((one, "a-step-"), (other, "b-step-"))
-    ]
+    sides = [_side(request, one, "a-step-", first), _side(request, other, "b-step-", first)]
     results = [
         place + 1
         for place in range(min(same, 1000))
@@ -289,17 +279,13 @@ def show_beside(request: Request) -> Response:
         "is_same": same == len(one.steps) == len(other.steps),
         "other_results": results[:_MOST_NAMED],
         "sides": sides,
-        "next": f"{root}{_beside_path(one)}?{urlencode(query)}"
-        if first + WINDOW < longest
-        else None,
+        "next": address_of(request, _beside_path(one), query) if first + WINDOW < longest else None,
     }
     return site.answer(request, "beside.html.jinja", data)
 
 
-def _side(
-    site: Site, found: StepsPlace, prefix: str, first: int, shown: tuple[str, str]
-) -> JsonDict:
-    root, language = shown
+def _side(request: Request, found: StepsPlace, prefix: str, first: int) -> JsonDict:
+    site, root = site_of(request), request.scope["root_path"]
     site.sessions.saw(found.place, found.record.index)
     steps = found.steps.window(first, WINDOW)
     frame = StepsFrame(
@@ -314,7 +300,7 @@ def _side(
         "count": len(found.steps),
         "errors": len(found.steps.counts.errors),
         "numbers": [step.number for step in steps],
-        "drawn": steps_html(steps, frame, language),
+        "drawn": steps_html(steps, frame, site.language_of(request)),
     }
 
 
@@ -347,12 +333,7 @@ def _beside_path(found: StepsPlace) -> str:
 
 def facts_by_row(library: Library, place: RunPlace, judge: str) -> dict[int, TrajectoryFacts]:
     """Row, from 1 → what it is filtered by; counted once, until the run changes."""
-
-    def make() -> dict[int, TrajectoryFacts]:
-        with reading(place.folder) as connection:
-            return facts_in(connection, judge)
-
-    return library.kept(place, f"steps {judge}", make)
+    return library.read(place, f"steps {judge}", lambda run: facts_in(run, judge))
 
 
 Picks = Callable[[TrajectoryFacts], bool]
@@ -392,10 +373,7 @@ def facets(facts: dict[int, TrajectoryFacts], picks: dict[str, Picks]) -> JsonDi
         kept = [fits for other, fits in picks.items() if other != name]
         return [one for one in facts.values() if all(fits(one) for fits in kept)]
 
-    tools: dict[str, int] = {}
-    for one in others("tool"):
-        for tool in one.tools:
-            tools[tool] = tools.get(tool, 0) + 1
+    tools = Counter(tool for one in others("tool") for tool in one.tools)
     most = sorted(tools.items(), key=lambda pair: (-pair[1], pair[0]))
     with_errors = [one.errors > 0 for one in others("errors")]
     lengths = [one.steps for one in others("steps")]

@@ -7,12 +7,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from urllib.parse import urlencode
 
 import yaml
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import QueryParams
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -28,14 +25,14 @@ from adjudge.exporters.table import write_rows
 from adjudge.labels.scales import label_scales
 from adjudge.ledger.browse import Filters, judges_in, page_of
 from adjudge.ledger.records import records
-from adjudge.messages import Message
 from adjudge.results.rag_row import rag_detail
 from adjudge.runs.folder import reading
-from adjudge.web.forms import fields_of, rows_text
+from adjudge.web.forms import rows_text, with_form
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.run import filters_in, judge_asked, order_of
+from adjudge.web.pages.start import JUDGES_NOTHING
 from adjudge.web.playground.store import made_folder
-from adjudge.web.site import Site, site_of
+from adjudge.web.site import address_of, lead_to, place_of, site_of
 
 MOST = 500
 """Rows that are taken from a list at once: what an address can name."""
@@ -45,39 +42,27 @@ _PATIENCE = 30.0
 
 def label(request: Request) -> Response:
     """To labelling exactly these rows: an address that names them, whatever is labelled since."""
-    site, asked = site_of(request), request.query_params
-    place = site.library.find(request.path_params["run"])
-    filters, rows = _listed(site, place, asked)
+    place = place_of(request)
+    filters, rows = _listed(request, request.query_params)
     named = {"criteria": filters.criteria} if filters.criteria else {}
     query = {"queue": "listed", "judge": filters.judge, "rows": rows_text(rows), **named}
-    return _to(request, f"/run/{place.id}/label", query)
+    return RedirectResponse(address_of(request, f"/run/{place.id}/label", query), 303)
 
 
 def try_out(request: Request) -> Response:
     """To the playground with these rows."""
-    site, asked = site_of(request), request.query_params
-    place = site.library.find(request.path_params["run"])
-    filters, rows = _listed(site, place, asked)
-    query = {"run": place.id, "judge": filters.judge, "rows": rows_text(rows)}
-    return _to(request, "/playground", query)
+    filters, rows = _listed(request, request.query_params)
+    query = {"run": place_of(request).id, "judge": filters.judge, "rows": rows_text(rows)}
+    return RedirectResponse(address_of(request, "/playground", query), 303)
 
 
-async def judge_again(request: Request) -> Response:
-    given = QueryParams(await fields_of(request))
-    return await run_in_threadpool(_judge_again, request, given)
-
-
-def _judge_again(request: Request, asked: QueryParams) -> Response:
+def judge_again(request: Request, asked: QueryParams) -> Response:
     """To a new run of these rows, which lie in a file with their criteria beside them: what it
     costs is estimated there before anything is asked.
     """
-    site = site_of(request)
-    place = site.library.find(request.path_params["run"])
-    if site.read_only:
-        raise HTTPException(
-            403, Message("the page was started with --read-only: nothing can be judged")
-        )
-    filters, rows = _listed(site, place, asked)
+    site, place = site_of(request), place_of(request)
+    site.refuse_read_only(JUDGES_NOTHING)
+    filters, rows = _listed(request, asked)
     with reading(place.folder) as connection:
         found = [
             one
@@ -100,12 +85,12 @@ def _judge_again(request: Request, asked: QueryParams) -> Response:
         **({"criteria": f"{_FOLDER}/{name}.yaml"} if criteria else {}),
         **({"responses": ",".join(systems), "kind": "pairwise"} if systems else {}),
     }
-    address = f"{request.scope['root_path']}/start?{urlencode(query)}"
-    return Response(status_code=202, headers={"hx-redirect": address})
+    return lead_to(Response(status_code=202), address_of(request, "/start", query))
 
 
-def _listed(site: Site, place: RunPlace, asked: QueryParams) -> tuple[Filters, list[int]]:
+def _listed(request: Request, asked: QueryParams) -> tuple[Filters, list[int]]:
     """The judgments of a list, the first in it first."""
+    site, place = site_of(request), place_of(request)
     with reading(place.folder) as connection:
         judge = judge_asked(asked, judges_in(connection))
         filters = filters_in(site.library, place, asked, judge)
@@ -152,12 +137,8 @@ def _write_criteria(place: RunPlace, found: Iterable[JudgmentRecord], path: Path
     return bool(entries)
 
 
-def _to(request: Request, path: str, query: dict[str, str]) -> Response:
-    return RedirectResponse(f"{request.scope['root_path']}{path}?{urlencode(query)}", 303)
-
-
 ROUTES = (
     Route("/run/{run}/these/label", label),
     Route("/run/{run}/these/playground", try_out),
-    Route("/run/{run}/these/again", judge_again, methods=["POST"]),
+    Route("/run/{run}/these/again", with_form(judge_again), methods=["POST"]),
 )

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.labels.criteria_notes import notes_in
 from adjudge.labels.store import Conflict, LabelStore
@@ -35,7 +36,7 @@ from adjudge.view.terms import figure_title, option_title
 from adjudge.web.annotators import annotator_figures, assigned_rows
 from adjudge.web.library import RunPlace, is_large
 from adjudge.web.people import reliability_of
-from adjudge.web.site import site_of
+from adjudge.web.site import place_of, site_of
 
 _LOOKS = 10
 _SHOWN = 100
@@ -46,9 +47,8 @@ _LOWER_IS_BETTER = ("Brier", "ECE", "ECE by chance")
 
 def show(request: Request) -> Response:
     """The corrected number or why there is none, the label plan, and who agrees with whom."""
-    site = site_of(request)
-    place = site.library.find(request.path_params["run"])
-    if site.is_shown_first(request) and site.library.would_wait(place, "trust"):
+    site, place = site_of(request), place_of(request)
+    if site.must_wait(request, place, "trust"):
         return site.answer_first(request, {"title": place.name, "run": place.link})
     found = site.library.kept(place, "trust", lambda: _report(place))
     data = {"run": place.link, **found, "assigned": assigned_rows(place)}
@@ -111,10 +111,7 @@ def _data(one: Calibration, place: RunPlace) -> JsonDict:
         "scale": _scale(estimates),
         "confusion": _heat(one.confusion.table) if one.confusion.table else None,
         "kappas": _kappas(agreed) if agreed else [],
-        "looks": [
-            {"rows": found.count, "value": found.value, "lower": found.lower, "upper": found.upper}
-            for found in one.looks
-        ],
+        "looks": [{"rows": found.count, **_range(found)} for found in one.looks],
         "figures": figures,
         "figures_scale": _scale(figures),
         "reliability": [] if is_large(place) else reliability_of(place, one.judge, one.criteria),
@@ -128,8 +125,12 @@ def _figure(name: str, found: Estimate) -> JsonDict:
         "value": value_text(found),
         "limits": limits_text(found),
         "count": found.count,
-        "range": {"value": found.value, "lower": found.lower, "upper": found.upper},
+        "range": _range(found),
     }
+
+
+def _range(found: Estimate) -> JsonDict:
+    return some_of(found, "value", "lower", "upper")
 
 
 def _kappas(found: AgreementReport) -> list[JsonDict]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -16,22 +15,14 @@ from adjudge.errors import AdjudgeError, RunError, SetupError
 from adjudge.ledger.browse import judges_in
 from adjudge.messages import Message
 from adjudge.runs.folder import reading
-from adjudge.web.forms import form_of
-from adjudge.web.site import site_of
+from adjudge.web.forms import with_form
+from adjudge.web.site import place_of, site_of
 from adjudge.web.views import delete_view, read_views, rename_view, save_view, view_query
 
 
-async def change(request: Request) -> Response:
-    return await run_in_threadpool(_change, request, await form_of(request))
-
-
-def _change(request: Request, given: dict[str, str]) -> Response:
-    site = site_of(request)
-    place = site.library.find(request.path_params["run"])
-    if site.read_only:
-        raise HTTPException(
-            403, Message("the page was started with --read-only: no view can be saved")
-        )
+def change(request: Request, given: QueryParams) -> Response:
+    site, place = site_of(request), place_of(request)
+    site.refuse_read_only(Message("the page was started with --read-only: no view can be saved"))
     query, wrong = view_query(given.items()), None
     try:
         _apply(site.library.root, given, query)
@@ -42,7 +33,7 @@ def _change(request: Request, given: dict[str, str]) -> Response:
     found = views_data(site.library.root, judges, query)
     data = {
         "run": {"id": place.id},
-        "asked": given,
+        "asked": dict(given),
         **found,
         **({"views_wrong": wrong} if wrong else {}),
     }
@@ -71,4 +62,4 @@ def views_data(root: Path, judges: Sequence[str], query: str) -> JsonDict:
     return {"views": [one._asdict() for one in found], "view_query": query, "views_wrong": None}
 
 
-ROUTES = (Route("/run/{run}/views", change, methods=["POST"]),)
+ROUTES = (Route("/run/{run}/views", with_form(change), methods=["POST"]),)

@@ -20,7 +20,7 @@ from adjudge.view.attack import attack_document
 from adjudge.view.document import Document
 from adjudge.view.drift import drift_document
 from adjudge.web.library import RunPlace
-from adjudge.web.site import site_of
+from adjudge.web.site import place_of, site_of
 
 _NUMBER = re.compile(r"(?!\d{4}-)([-+−$]?\d|–$)")
 """How a cell begins that stands under others by its digits."""
@@ -28,10 +28,8 @@ _NUMBER = re.compile(r"(?!\d{4}-)([-+−$]?\d|–$)")
 
 def show(request: Request) -> Response:
     """What is known of the judge beside the numbers of the run; how to get it where nothing is."""
-    site = site_of(request)
-    place = site.library.find(request.path_params["run"])
-    language = site.language_of(request)
-    data = {"run": place.link, **_shown(place, language)}
+    site, place = site_of(request), place_of(request)
+    data = {"run": place.link, **_shown(place, site.language_of(request))}
     return site.answer(request, "watch.html.jinja", data)
 
 
