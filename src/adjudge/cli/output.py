@@ -30,7 +30,7 @@ class Output:
 
     def render(self, text: object) -> str:
         """``text`` in this language, harmless to a terminal."""
-        from adjudge.view.terminal import clean  # not loaded by those who print nothing
+        from adjudge.view.clean_text import clean  # not loaded by those who print nothing
 
         return clean(render(text, self.language))
 

@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join
 from adjudge.reading.values import Place, Scalar, list_of, mapping, nearest, what
 
@@ -23,6 +24,7 @@ W = TypeVar("W", bound=str)
 N = TypeVar("N", int, float)
 Schema = dict[str, object]
 _COMMA = Message("a text with a comma in it needs quotes between brackets")
+_UNSTORABLE = lazy_pattern("[\0\ud800-\udfff]")
 _LARGEST = 2**63 - 1
 """What counters and clocks can hold; no setting means more."""
 
@@ -54,7 +56,7 @@ class Text:
         said = _scalar(value, place, "a text").strip()
         if not said:
             raise place.wrong("is empty")
-        if "\0" in said or not _storable(said):
+        if _UNSTORABLE.search(said):
             raise place.wrong("holds a character that no file can: NUL, or half of an emoji")
         if self.endings and not said.endswith(tuple(self.endings)):
             raise place.wrong(
@@ -240,12 +242,10 @@ class Record(Generic[T]):
     def read(self, value: object, place: Place) -> T:
         made: type = self.made
         known = keys_of(made)
+        given: dict[str, object] = {"line": place.line} if hasattr(made, "line") else {}
         if self.short and isinstance(value, str):
-            return self.made(
-                **{self.short: known[self.short].metadata["type"].read(value, place)},
-                **self._line(place),
-            )
-        given: dict[str, object] = {}
+            given[self.short] = known[self.short].metadata["type"].read(value, place)
+            return self.made(**given)
         for name, each in mapping(value, place).items():
             if name not in known:
                 in_text = each is None and " " in name
@@ -255,7 +255,7 @@ class Record(Generic[T]):
         for name, one in known.items():
             if one.default is MISSING and one.name not in given:
                 raise place.wrong("the key {name!r} is missing", name=name)
-        return self.made(**given, **self._line(place))
+        return self.made(**given)
 
     def schema(self) -> Schema:
         made: type = self.made
@@ -279,10 +279,6 @@ class Record(Generic[T]):
             hint=refused or nearest(name, list(known)),
         )
 
-    def _line(self, place: Place) -> dict[str, int]:
-        made: type = self.made
-        return {"line": place.line} if "line" in {one.name for one in fields(made)} else {}
-
 
 @light_dataclass(frozen=True)
 class Kinds(Generic[T]):
@@ -295,9 +291,9 @@ class Kinds(Generic[T]):
         given, at = mapping(value, place), place.at(self.by)
         if self.by in given:
             said = checked(given[self.by], at)
-            known = isinstance(said, str) and str(said) in self.records
-            kind = str(said) if known else Word(list(self.records)).read(said, at)
-            return self.records[kind].read(value, place)
+            found = self.records.get(str(said))
+            record = found or self.records[Word(list(self.records)).read(said, at)]
+            return record.read(value, place)
         raise place.wrong(
             "the key {by!r} is missing: it is one of {records}",
             by=self.by,
@@ -391,13 +387,6 @@ def _scalar(value: object, place: Place, wanted: str) -> str:
     if not isinstance(value, str):
         raise place.wrong("must be {wanted}, not {what}", wanted=wanted, what=what(value))
     return str(value)
-
-
-def _storable(text: str) -> bool:
-    try:
-        return bool(text.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def _meant(value: object) -> object:
