@@ -51,8 +51,9 @@ class Message(str):
         return message
 
     def render(self, language: str) -> str:
-        if language == "en":
-            return str.__str__(self)
+        return str.__str__(self) if language == "en" else self._translate(language)
+
+    def _translate(self, language: str) -> str:
         catalogue = read_catalogue(language)
         values = {name: _localize(value, language) for name, value in self.values.items()}
         found = catalogue.look_up(self.template, self.context, values.get("count"))
@@ -91,7 +92,7 @@ class Joined(Message):
     parts: tuple[str, ...]
     separator: str
 
-    def render(self, language: str) -> str:
+    def _translate(self, language: str) -> str:
         separator = render(self.separator, language)
         return separator.join(render(part, language) for part in self.parts)
 
@@ -106,7 +107,7 @@ class Capitalized(Message):
 
     text: str
 
-    def render(self, language: str) -> str:
+    def _translate(self, language: str) -> str:
         return _upper_first(render(self.text, language))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -120,7 +121,7 @@ class Abridged(Message):
 
     text: str
 
-    def render(self, language: str) -> str:
+    def _translate(self, language: str) -> str:
         return _abridge(render(self.text, language))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -144,10 +145,8 @@ class StoredMessage(Message):
         stored.packed = packed
         return stored
 
-    def render(self, language: str) -> str:
+    def _translate(self, language: str) -> str:
         text = str.__str__(self)
-        if language == "en":
-            return text
         try:
             message: object = _unpack(self.packed, read_catalogue(language))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):

@@ -165,7 +165,7 @@ def message_parts(kept: JsonObject) -> JsonDict:
             found.append([path, cast(JsonValue, pack(value))])
             continue
         listed = enumerate(value) if isinstance(value, (list, tuple)) else ()
-        inside = value.items() if is_object(value) else listed
+        inside = value.items() if isinstance(value, (dict, Mapping)) else listed
         left += [
             ([*path, name], part) for name, part in inside if part and type(part) not in _SCALARS
         ]

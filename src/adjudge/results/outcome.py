@@ -160,7 +160,10 @@ class RunOutcome:
 
     def facts(self) -> JsonObject:
         """What the run folder keeps, so that its report can be made again later."""
-        return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.kept()}}
+        kept, skipped = self._tally.setup.kept(), self._tally.skipped
+        if skipped.rows or skipped.blank:
+            kept["skipped"] = skipped.kept()
+        return {KEPT: kept}
 
     @property
     def bars(self) -> tuple[Bar, ...]:

@@ -258,8 +258,8 @@ def judges(
 
     def model(entry: ModelEntry) -> ModelLike:
         if entry not in shared:
-            may_be_code = not file.typed and not is_known(entry.model)
-            own = may_be_code and is_there(entry.model, file.path.parent)
+            may_be_code = not file.typed and is_there(entry.model, file.path.parent)
+            own = may_be_code and not is_known(entry.model)
             try:
                 shared[entry] = _own_model(file, entry) if own else (opened or open_entry)(entry)
             except WrongValue:

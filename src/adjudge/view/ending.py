@@ -150,14 +150,14 @@ def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
     """What it took, where everything is, and what may come next: commands and paths are never
     broken, so that they can be copied.
     """
-    width = max((len(screen.render(name)) for name, _ in facts), default=0)
-    last = ""
-    for name, text in facts:
-        title = screen.render(name) if name != last else ""
-        line = Text(f"{title:<{width}}  ", style="dim").append_text(screen.line(text))
+    titles = [screen.render(name) for name, _ in facts]
+    width, last = max(map(len, titles)), ""
+    for title, (_, text) in zip(titles, facts, strict=True):
+        told = "" if title == last else title
+        line = Text(f"{told:<{width}}  ", style="dim").append_text(screen.line(text))
         line.stylize("not dim", width + 2)
         screen.console.print(line, soft_wrap=True)
-        last = name
+        last = title
 
 
 def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
