@@ -51,9 +51,10 @@ class Message(str):
         return message
 
     def render(self, language: str) -> str:
-        return str.__str__(self) if language == "en" else self._translate(language)
+        return render(self, language)
 
-    def _translate(self, language: str) -> str:
+    def translate(self, language: str) -> str:
+        """The same in a language other than English."""
         catalogue = read_catalogue(language)
         values = {name: _localize(value, language) for name, value in self.values.items()}
         found = catalogue.look_up(self.template, self.context, values.get("count"))
@@ -92,7 +93,7 @@ class Joined(Message):
     parts: tuple[str, ...]
     separator: str
 
-    def _translate(self, language: str) -> str:
+    def translate(self, language: str) -> str:
         separator = render(self.separator, language)
         return separator.join(render(part, language) for part in self.parts)
 
@@ -107,7 +108,7 @@ class Capitalized(Message):
 
     text: str
 
-    def _translate(self, language: str) -> str:
+    def translate(self, language: str) -> str:
         return _upper_first(render(self.text, language))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -121,7 +122,7 @@ class Abridged(Message):
 
     text: str
 
-    def _translate(self, language: str) -> str:
+    def translate(self, language: str) -> str:
         return _abridge(render(self.text, language))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -145,7 +146,7 @@ class StoredMessage(Message):
         stored.packed = packed
         return stored
 
-    def _translate(self, language: str) -> str:
+    def translate(self, language: str) -> str:
         text = str.__str__(self)
         try:
             message: object = _unpack(self.packed, read_catalogue(language))
@@ -234,7 +235,7 @@ def join(separator: str, parts: Iterable[str]) -> Message:
 def render(text: object, language: str) -> str:
     """``text`` in ``language``: a message, or an error that carries one; anything else as it is."""
     if isinstance(text, Message):
-        return text.render(language)
+        return str.__str__(text) if language == "en" else text.translate(language)
     return text if isinstance(text, str) else str(_localize(text, language))
 
 

@@ -363,8 +363,11 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def read_meta(connection: sqlite3.Connection) -> JsonDict:
-    rows = (checked("meta", row) for row in connection.execute(select("meta")))
+def read_meta(connection: sqlite3.Connection, *names: str) -> JsonDict:
+    """What is kept about the run; of ``names``, where some are given."""
+    wanted = f" WHERE name IN ({', '.join('?' * len(names))})" if names else ""
+    found = connection.execute(select("meta") + wanted, names)
+    rows = (checked("meta", row) for row in found)
     try:
         facts = {name: read_fact(value) for name, value in rows}
     except (ValueError, RecursionError) as error:

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, is_object, object_in
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.json_writer import json_writer
 from adjudge.domain.judge_configuration import judges_of
 from adjudge.messages import Message, StoredMessage, pack

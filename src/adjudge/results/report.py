@@ -27,10 +27,10 @@ from adjudge.domain.results import Result
 from adjudge.errors import NOT_ASKED
 from adjudge.gateway.prices import TARGET
 from adjudge.messages import Message, abridge, plural
-from adjudge.results.answering import answering_notes
 from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import Cost, cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
+from adjudge.results.notes import answering_notes
 from adjudge.results.rag_row import rule_of
 from adjudge.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup

@@ -87,7 +87,7 @@ def written(value: object) -> JsonValue:
     their defaults are left out.
     """
     if isinstance(value, CriteriaEntry):
-        return written(value.what)
+        value = value.what
     if isinstance(value, Criteria | Aspect):
         return _LOOKED_UP
     if isinstance(value, Expectation):
