@@ -79,13 +79,11 @@ class LazyCommands(HelpfulGroup):
 
     def get_command(
         self,
-        ctx: click.Context,
+        ctx: click.Context,  # noqa: ARG002
         cmd_name: str,
     ) -> click.Command | None:
-        """The command, loaded now; with a guess at what was meant where there is no such one."""
+        """The command, loaded now."""
         found = COMMANDS.get(cmd_name)
-        if found is None and not cmd_name.startswith("-"):
-            ctx.fail(_unknown_command(cmd_name))
         # What was loaded stays, so the garbage collector need not look at it.
         if not gc.isenabled():  # by ``main``: in somebody else's process it is left alone
             gc.freeze()
@@ -102,6 +100,14 @@ class LazyCommands(HelpfulGroup):
         """With the language that was typed, for what goes wrong before it is read."""
         extra["obj"] = extra.get("obj") or output_of(args)
         return super().make_context(info_name, args, parent, **extra)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """With a guess at what was meant where there is no such command."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(_unknown_command(args[0]))
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
         """What a plugin's command raises is one line, too."""
