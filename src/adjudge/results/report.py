@@ -198,6 +198,12 @@ class Report(HtmlRepr):
         return replace(self, gates=tuple(replace(one, stopped=True) for one in self.gates))
 
     @property
+    def standing(self) -> str | None:
+        """The worst verdict of the gates; None without gates."""
+        found = {gate.verdict for gate in self.gates}
+        return next((one for one in ("failed", "inconclusive", "holds") if one in found), None)
+
+    @property
     def usage(self) -> Usage:
         return sum(self.used.values(), Usage())
 

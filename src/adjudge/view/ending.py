@@ -24,7 +24,6 @@ from adjudge.results.counts import (
     count_rows,
     count_tokens,
 )
-from adjudge.view.decision import standing
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_report import excluded_lines, reason_lines, show_figures
 from adjudge.view.terminal_rows import few_rows, rows_table, show_single, worst_rows
@@ -113,7 +112,7 @@ def _headline(ending: RunEnding, screen: Screen) -> Iterator[Text | str]:
     report = ending.report
     if ending.stopped and ending.folder is None:
         return
-    verdict = None if ending.stopped else standing(report)
+    verdict = None if ending.stopped else report.standing
     line = Text()
     if verdict:
         style = f"bold {_STYLES[verdict]}"
