@@ -53,7 +53,7 @@ class Message(str):
     def render(self, language: str) -> str:
         return render(self, language)
 
-    def translate(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         """The same in a language other than English."""
         catalogue = read_catalogue(language)
         values = {name: _localize(value, language) for name, value in self.values.items()}
@@ -93,7 +93,7 @@ class Joined(Message):
     parts: tuple[str, ...]
     separator: str
 
-    def translate(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         separator = render(self.separator, language)
         return separator.join(render(part, language) for part in self.parts)
 
@@ -108,7 +108,7 @@ class Capitalized(Message):
 
     text: str
 
-    def translate(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         return _upper_first(render(self.text, language))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -122,7 +122,7 @@ class Abridged(Message):
 
     text: str
 
-    def translate(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         return _abridge(render(self.text, language))
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -146,7 +146,7 @@ class StoredMessage(Message):
         stored.packed = packed
         return stored
 
-    def translate(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         text = str.__str__(self)
         try:
             message: object = _unpack(self.packed, read_catalogue(language))
@@ -235,7 +235,7 @@ def join(separator: str, parts: Iterable[str]) -> Message:
 def render(text: object, language: str) -> str:
     """``text`` in ``language``: a message, or an error that carries one; anything else as it is."""
     if isinstance(text, Message):
-        return str.__str__(text) if language == "en" else text.translate(language)
+        return str.__str__(text) if language == "en" else text.localize(language)
     return text if isinstance(text, str) else str(_localize(text, language))
 
 

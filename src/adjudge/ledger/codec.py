@@ -136,8 +136,8 @@ def judgment_row(
 
 def verdict_text(record: JudgmentRecord) -> str | None:
     """What was decided, in a word: where responses have no names, the place of the better one."""
-    said = record.verdict
-    said = record.choice if said is None else said
+    verdict = record.verdict
+    said = record.choice if verdict is None else verdict
     return None if said is None else str(said)
 
 

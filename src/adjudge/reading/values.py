@@ -100,6 +100,8 @@ class _Reader:
         self._made: dict[int, JsonValue] = {}
 
     def value(self, node: Node, place: Place) -> JsonValue:
+        from yaml.nodes import MappingNode, SequenceNode
+
         if id(node) in self._made:
             return self._made[id(node)]
         kind = node.tag.removeprefix(_TAGS)
@@ -108,9 +110,9 @@ class _Reader:
                 "is not YAML: could not determine a constructor for the tag {tag!r}", tag=node.tag
             )
         made: JsonValue
-        if node.id == "mapping":
+        if isinstance(node, MappingNode):
             made = self._keys(node, place)
-        elif node.id == "sequence":
+        elif isinstance(node, SequenceNode):
             made = self._items(node, place)
         elif kind == "null":
             made = None

@@ -185,17 +185,17 @@ def _read(
     file: EvalFile, tell: Callable[[OddRows], None], limit: int | None, source: Source
 ) -> Iterator[Instance]:
     data = file.data
-    read: Callable[..., Iterator[Instance]]
     if _compares(file):
-        read, how = read_comparisons, dict[str, object](responses=data.responses)
+        read = partial(read_comparisons, responses=data.responses)
     else:
-        rag, read = _rag_fields(file), read_instances
+        rag = _rag_fields(file)
         may_be_empty = (name for one in rag for name in one.may_be_empty)
-        how = {
-            "needed": needed_fields(file),
-            "also": _also(file, rag),
-            "may_be_empty": [name for name in may_be_empty if not _given(file, name)],
-        }
+        read = partial(
+            read_instances,
+            needed=needed_fields(file),
+            also=_also(file, rag),
+            may_be_empty=[name for name in may_be_empty if not _given(file, name)],
+        )
     return read(
         source,
         columns=dict(data.columns),
@@ -209,7 +209,6 @@ def _read(
         on_blank_rows=tell,
         on_empty_answers=tell,
         on_other_sheets=tell,
-        **how,
     )
 
 
