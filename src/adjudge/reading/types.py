@@ -180,7 +180,7 @@ class Many(Generic[T]):
             return (self.item.read(value, place),)
         if not value:
             raise place.wrong("is an empty list: give it at least one item, or leave the key out")
-        return tuple(self.item.read(checked(each, at), at) for at, each in list_of(value, place))
+        return tuple(read_value(self.item, each, at) for at, each in list_of(value, place))
 
     def schema(self) -> Schema:
         item = self.item.schema()
@@ -191,8 +191,7 @@ class Names:
     def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
         given = mapping(value, place)
         return tuple(
-            (name, Text().read(checked(given[name], place.at(name)), place.at(name)))
-            for name in given
+            (name, read_value(Text(), each, place.at(name))) for name, each in given.items()
         )
 
     def schema(self) -> Schema:
@@ -208,8 +207,7 @@ class Numbers:
     def read(self, value: object, place: Place) -> tuple[tuple[str, float], ...]:
         given = mapping(value, place)
         return tuple(
-            (name, self.number.read(checked(given[name], place.at(name)), place.at(name)))
-            for name in given
+            (name, read_value(self.number, each, place.at(name))) for name, each in given.items()
         )
 
     def schema(self) -> Schema:
@@ -251,7 +249,8 @@ class Record(Generic[T]):
                 in_text = each is None and " " in name
                 hint = _COMMA if in_text else self._unknown(name, known)
                 raise replace(place.at_key(name), field="").wrong(hint)
-            given[known[name].name] = read_key(known[name], each, place.at(name))
+            one = known[name]
+            given[one.name] = read_value(one.metadata["type"], each, place.at(name))
         for name, one in known.items():
             if one.default is MISSING and one.name not in given:
                 raise place.wrong("the key {name!r} is missing", name=name)
@@ -290,10 +289,9 @@ class Kinds(Generic[T]):
     def read(self, value: object, place: Place) -> T:
         given, at = mapping(value, place), place.at(self.by)
         if self.by in given:
-            said = checked(given[self.by], at)
-            found = self.records.get(str(said))
-            record = found or self.records[Word(list(self.records)).read(said, at)]
-            return record.read(value, place)
+            found = self.records.get(str(given[self.by]))
+            known = found or self.records[read_value(Word(list(self.records)), given[self.by], at)]
+            return known.read(value, place)
         raise place.wrong(
             "the key {by!r} is missing: it is one of {records}",
             by=self.by,
@@ -370,17 +368,11 @@ def keys_of(made: type) -> dict[str, Field[object]]:
     return {one.name.removesuffix("_"): one for one in fields(made) if "type" in one.metadata}
 
 
-def read_key(one: Field[object], value: object, place: Place) -> object:
-    """The value of a key; nothing is one where it is JSON."""
-    kind = one.metadata["type"]
-    return kind.read(value if isinstance(kind, Json) else checked(value, place), place)
-
-
-def checked(value: object, place: Place) -> object:
-    """``value``, which must not be nothing."""
-    if value is None:
+def read_value(kind: Type[T], value: object, place: Place) -> T:
+    """What ``kind`` reads; nothing is a value only where it is JSON."""
+    if value is None and not isinstance(kind, Json):
         raise place.wrong("has no value: give it one, or leave it out")
-    return value
+    return kind.read(value, place)
 
 
 def _scalar(value: object, place: Place, wanted: str) -> str:
