@@ -35,7 +35,7 @@ class RunGates:
         return tuple(bar for ready, least in self._held for bar in self._bars(ready, least))
 
     @cached_property
-    def _held(self) -> list[tuple[ReadyJudge, Mapping[str, float]]]:
+    def _held(self) -> list[tuple[ReadyJudge, dict[str, float]]]:
         """The judges, each with the least by name; none where there are no gates."""
         found = [(ready, bars_of(self._gate(ready))) for ready in self.run.judges]
         return found if self.run.file.gates.max or any(least for _, least in found) else []
