@@ -67,7 +67,7 @@ def test_values_are_unchanged_in_every_translation() -> None:
     wrong = []
     for found in templates():
         for values in _draw(found):
-            message = Message.make(found.template, found.plural, found.context, values)
+            message = Message(found.template, found.plural, found.context, **values)
             translated = russian.look_up(found.template, found.context, values.get("count"))
             expected = _fill(translated or "", values)
             if message.render("ru") != expected:
@@ -83,7 +83,7 @@ def test_what_is_stored_is_rendered_as_what_was_said() -> None:
     for number, found in enumerate(templates()):
         drawn = list(_draw(found))
         values = drawn[number % len(drawn)]
-        message = Message.make(found.template, found.plural, found.context, values)
+        message = Message(found.template, found.plural, found.context, **values)
         around = Message("the connection failed: {words}", words=message)
         for said in (message, around, join("; ", ("order", capitalize(message)))):
             stored = _read_back(said)

@@ -37,11 +37,9 @@ class Message(str):
     """Tells apart what is one word in English and two elsewhere."""
     values: Values
 
-    def __new__(cls, template: str, /, **values: object) -> Self:
-        return cls.make(template, "", "", values)
-
-    @classmethod
-    def make(cls, template: str, plural: str, context: str, values: Values) -> Self:
+    def __new__(
+        cls, template: str, plural: str = "", context: str = "", /, **values: object
+    ) -> Self:
         values = {
             name: _said_by(value) if isinstance(value, BaseException) else value
             for name, value in values.items()
@@ -53,8 +51,10 @@ class Message(str):
         return message
 
     def render(self, language: str) -> str:
-        if language == "en":
-            return str.__str__(self)
+        return render(self, language)
+
+    def localize(self, language: str) -> str:
+        """The same in a language other than English."""
         catalogue = read_catalogue(language)
         values = {name: _localize(value, language) for name, value in self.values.items()}
         found = catalogue.look_up(self.template, self.context, values.get("count"))
@@ -69,19 +69,20 @@ class Message(str):
         return self
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (self.make, (self.template, self.plural, self.context, dict(self.values)))
+        given = self.template, self.plural, self.context
+        return (partial(Message, *given, **self.values), ())
 
 
 def plural(one: str, many: str, /, count: int, **values: object) -> Message:
     """A message whose wording depends on ``count``: ``plural("{count} row",
     "{count} rows", 3)``.
     """
-    return Message.make(one, many, "", {"count": count, **values})
+    return Message(one, many, count=count, **values)
 
 
 def term(context: str, text: str, /, **values: object) -> Message:
     """A message that other languages translate differently in ``context``."""
-    return Message.make(text, "", context, values)
+    return Message(text, "", context, **values)
 
 
 class Joined(Message):
@@ -92,18 +93,12 @@ class Joined(Message):
     parts: tuple[str, ...]
     separator: str
 
-    def __new__(cls, separator: str, parts: Iterable[str], /) -> Self:
-        parts = tuple(parts)
-        joined = cls.make(separator.join(parts), "", "", {})
-        joined.separator, joined.parts = separator, parts
-        return joined
-
-    def render(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         separator = render(self.separator, language)
         return separator.join(render(part, language) for part in self.parts)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (Joined, (self.separator, self.parts))
+        return (join, (self.separator, self.parts))
 
 
 class Capitalized(Message):
@@ -113,16 +108,11 @@ class Capitalized(Message):
 
     text: str
 
-    def __new__(cls, text: str, /) -> Self:
-        capitalized = cls.make(_upper_first(text), "", "", {})
-        capitalized.text = text
-        return capitalized
-
-    def render(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         return _upper_first(render(self.text, language))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (Capitalized, (self.text,))
+        return (capitalize, (self.text,))
 
 
 class Abridged(Message):
@@ -132,16 +122,11 @@ class Abridged(Message):
 
     text: str
 
-    def __new__(cls, text: str, /) -> Self:
-        abridged = cls.make("{text}", "", "", {"text": _abridge(text)})
-        abridged.text = text
-        return abridged
-
-    def render(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         return _abridge(render(self.text, language))
 
     def __reduce__(self) -> tuple[object, ...]:
-        return (Abridged, (self.text,))
+        return (abridge, (self.text,))
 
 
 class StoredMessage(Message):
@@ -157,14 +142,12 @@ class StoredMessage(Message):
     packed: object
 
     def __new__(cls, text: str, packed: object, /) -> Self:
-        stored = cls.make(text, "", "", {})
+        stored = super().__new__(cls, text)
         stored.packed = packed
         return stored
 
-    def render(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         text = str.__str__(self)
-        if language == "en":
-            return text
         try:
             message: object = _unpack(self.packed, read_catalogue(language))
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
@@ -203,27 +186,33 @@ def _unpack(packed: object, catalogue: Translations, depth: int = _DEEPEST) -> A
     inner = partial(_unpack, catalogue=catalogue, depth=depth - 1)
     match packed:
         case {"join": separator, "parts": [*parts]}:
-            return Joined(inner(separator), [inner(part) for part in parts])
+            return join(inner(separator), [inner(part) for part in parts])
         case {"capitalize": text}:
-            return Capitalized(inner(text))
+            return capitalize(inner(text))
         case {"abridge": text}:
-            return Abridged(inner(text))
+            return abridge(inner(text))
     template, context = str(packed["template"]), str(packed.get("context", ""))
     values = {str(name): inner(value) for name, value in packed.get("values", {}).items()}
     plural = catalogue.plural_of(template, context)
     if plural is None and not _PUNCTUATION.fullmatch(template):
         raise ValueError("not a template of ours")
-    return Message.make(template, plural or "", context, values)
+    return Message(template, plural or "", context, **values)
 
 
 def capitalize(text: str) -> Message:
     """``text`` with a capital letter, in every language."""
-    return Capitalized(text)
+    capitalized = Capitalized(_upper_first(text))
+    capitalized.text = text
+    return capitalized
 
 
 def abridge(text: str) -> str:
     """``text`` without what is of one row only, so that equal reasons are counted together."""
-    return Abridged(text) if isinstance(text, Message) else _abridge(text)
+    if not isinstance(text, Message):
+        return _abridge(text)
+    abridged = Abridged(_abridge(text))
+    abridged.text = text
+    return abridged
 
 
 def _abridge(text: str) -> str:
@@ -237,13 +226,17 @@ def _upper_first(text: str) -> str:
 
 def join(separator: str, parts: Iterable[str]) -> Message:
     """``separator.join(parts)`` that remembers which of its parts are messages."""
-    return Joined(separator, parts)
+    parts = tuple(parts)
+    joined = Joined(separator.join(parts))
+    joined.separator, joined.parts = separator, parts
+    return joined
 
 
 def render(text: object, language: str) -> str:
     """``text`` in ``language``: a message, or an error that carries one; anything else as it is."""
-    found = _localize(text, language)
-    return found if isinstance(found, str) else str(found)
+    if isinstance(text, Message):
+        return str.__str__(text) if language == "en" else text.localize(language)
+    return text if isinstance(text, str) else str(_localize(text, language))
 
 
 def reason_of(error: OSError) -> Message:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from adjudge.exporters.export import export
-from adjudge.results.answering import is_other
+from adjudge.results.notes import is_other
 from adjudge.results.run_report import report_of_run
 from support.asking import critic, marked, open_at
 from support.batching import eval_run, judged, results

@@ -173,6 +173,7 @@ class Outbox(Generic[E]):
         while self._handled < self._put and not self._closed.is_set():
             await self._drained.wait()
             self._drained.clear()  # the reader may have meant what was put before
+        self._drained = None
 
     def end(self) -> None:
         """Nothing more will be put."""
@@ -200,8 +201,8 @@ class Outbox(Generic[E]):
             _asking.remove(reader)
 
     def _wake(self) -> None:
-        if self._drained is not None:
-            home_loop().call_soon_threadsafe(self._drained.set)
+        if (waiting := self._drained) is not None:
+            home_loop().call_soon_threadsafe(waiting.set)
 
 
 @contextmanager

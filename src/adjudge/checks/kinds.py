@@ -25,9 +25,8 @@ from adjudge.reading.types import (
     Schema,
     Text,
     Type,
-    checked,
     keys_of,
-    read_key,
+    read_value,
 )
 from adjudge.reading.values import Place, mapping, nearest
 
@@ -60,7 +59,10 @@ class CheckKind:
                 raise replace(place.at_key(name), field="").wrong(
                     "unknown key {name!r}; {hint}", name=name, hint=nearest(name, left)
                 )
-        values = {name: read_key(known[name], each, place.at(name)) for name, each in own.items()}
+        values = {
+            name: read_value(known[name].metadata["type"], each, place.at(name))
+            for name, each in own.items()
+        }
         for name, one in known.items():
             if one.default is MISSING and name not in {**values, **self.given}:
                 raise place.wrong("the key {name!r} is missing", name=name)
@@ -148,14 +150,14 @@ class CheckType:
         (name,) = names
         at = place.at(name)
         also = {
-            one: kind.read(checked(given[one], place.at(one)), place.at(one))
+            one: read_value(kind, given[one], place.at(one))
             for one, kind in _COMMON.items()
             if one in given
         }
         if name == _NOT:
-            inner = self.read(checked(given[name], at), at)
+            inner = read_value(self, given[name], at)
             return replace(inner, negated=not inner.negated, **also)  # type: ignore[arg-type]
-        made = CHECKS[name].read(checked(given[name], at), at)
+        made = read_value(CHECKS[name], given[name], at)
         return Expectation(check=made, **also)  # type: ignore[arg-type]
 
     def schema(self) -> Schema:

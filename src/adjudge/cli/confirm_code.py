@@ -16,7 +16,7 @@ from adjudge.errors import SetupError
 from adjudge.messages import Message, render
 from adjudge.runs.code_in import code_files, code_in
 from adjudge.runs.eval_file import EvalFile
-from adjudge.view.terminal import clean
+from adjudge.view.clean_text import clean
 
 
 def confirm_code(file: EvalFile, *, yes: bool) -> None:

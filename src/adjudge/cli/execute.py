@@ -556,4 +556,5 @@ def show_end(
         earlier=outcome.earlier,
         asked=outcome.asked,
     )
-    show_ending(ending, Screen(language()), Screen(language(), stderr=True))
+    spoken = language()
+    show_ending(ending, Screen(spoken), Screen(spoken, stderr=True))

@@ -9,7 +9,7 @@ import click
 
 from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.exporters.json_version import SCHEMA
-from adjudge.view.workflow_commands import defused_json
+from adjudge.view.clean_text import clean_json
 
 Document = Mapping[str, JsonValue | Iterator[JsonValue]]
 """What stands under each key; an iterator is a list that is printed as it is read."""
@@ -65,4 +65,4 @@ def _text(value: object, indent: int = 0) -> str:
     made = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace(
         "\n", f"\n{space}"
     )
-    return space + defused_json(made)
+    return space + clean_json(made)

@@ -12,8 +12,8 @@ from adjudge.exporters.page_files import check_page, write_page
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.judge_card import judge_cards
 from adjudge.runs.folder import reading
+from adjudge.view.clean_text import clean
 from adjudge.view.judge_card import judge_card_html, judge_card_page
-from adjudge.view.terminal import clean
 
 _ENDINGS = (".md", ".html")
 

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import click
 
-from adjudge.view.terminal import clean
+from adjudge.view.clean_text import clean
 
 _ESCAPE, _END = "\x1b", "\x04"
 _PAUSE = 0.05

@@ -43,8 +43,9 @@ from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.trajectories import KeptSteps, steps_in
 from adjudge.runs.folder import reading
+from adjudge.view.clean_text import clean
 from adjudge.view.ending import show_next
-from adjudge.view.terminal import Screen, clean
+from adjudge.view.terminal import Screen
 from adjudge.view.terms import option_title
 
 if TYPE_CHECKING:

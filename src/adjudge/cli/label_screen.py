@@ -16,7 +16,7 @@ from adjudge.labels.scales import keys_of, read_fields
 from adjudge.labels.session import LabelProgress, ShownRow
 from adjudge.messages import Message, plural, render
 from adjudge.results.trajectories import KeptSteps, steps_in
-from adjudge.view.terminal import clean
+from adjudge.view.clean_text import clean
 
 _NARROWEST, _WIDEST = 40, 100
 _FIRST_STEPS = 30

@@ -71,15 +71,15 @@ class Command(_WithLanguage):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Nothing is written over what the command reads."""
-        written = {str(one.name) for one in self.get_params(ctx) if "--output" in one.opts}
-        read = {name: value for name, value in ctx.params.items() if name not in written}
-        try:
-            refuse_overwriting(
-                _paths(ctx.params[name] for name in written),
-                [*_paths(read.values()), *map(Path, read.get("named", ()))],
-            )
-        except SetupError as error:
-            raise click.UsageError(str(error)) from error
+        written = {str(one.name) for one in self.params if "--output" in one.opts}
+        if outputs := _paths(ctx.params[name] for name in written):
+            read = {name: value for name, value in ctx.params.items() if name not in written}
+            try:
+                refuse_overwriting(
+                    outputs, [*_paths(read.values()), *map(Path, read.get("named", ()))]
+                )
+            except SetupError as error:
+                raise click.UsageError(str(error)) from error
         return super().invoke(ctx)
 
 

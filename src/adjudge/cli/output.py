@@ -30,7 +30,7 @@ class Output:
 
     def render(self, text: object) -> str:
         """``text`` in this language, harmless to a terminal."""
-        from adjudge.view.terminal import clean  # not loaded by those who print nothing
+        from adjudge.view.clean_text import clean  # not loaded by those who print nothing
 
         return clean(render(text, self.language))
 
@@ -88,7 +88,8 @@ def use_language(language: str) -> None:
     where nothing else is said, leaves people theirs unless it was typed.
     """
     found = output()
-    found.language = language if language != "en" or found.typed else found.language
+    if language != "en" or found.typed:
+        found.language = language
 
 
 def echo(text: object, *, err: bool = False, fg: str | None = None) -> None:

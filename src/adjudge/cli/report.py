@@ -19,7 +19,7 @@ from adjudge.exporters.table import check_writable
 from adjudge.messages import Message, reason_of
 from adjudge.results.counts import count_judgments
 from adjudge.runs.folder import reading
-from adjudge.view.terminal import clean
+from adjudge.view.clean_text import clean
 
 if TYPE_CHECKING:
     from adjudge.exporters.github import GithubReport

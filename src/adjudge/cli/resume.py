@@ -29,7 +29,7 @@ from adjudge.runs.eval_file import CascadeEntry, EvalFile, JudgeEntry, RagEntry
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ModelEntry, ServerEntry
 from adjudge.runs.variables import ENV_FILE
-from adjudge.view.terminal import clean
+from adjudge.view.clean_text import clean
 
 _MODELS = ("model", "judge", "writer")
 _READS, _WRITES = term("resume", "reads"), term("resume", "writes")

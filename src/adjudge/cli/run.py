@@ -303,9 +303,10 @@ def _on_change(path: Path, wanted: RunOptions, batch: BatchSettings | None) -> i
 
 def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) -> int:
     written = {path: _format(file, path) for path in (*file.output_paths, *wanted.output)}
-    refuse_overwriting(written, (file.path, file.source))
-    with as_usage_error():
-        for path in wanted.output:
+    if written:
+        refuse_overwriting(written, (file.path, file.source))
+    for path in wanted.output:
+        with as_usage_error():
             export_format(path, written[path])
     made, place = _made(file, wanted)
     check_resumed(made.folder, resume=wanted.resume)

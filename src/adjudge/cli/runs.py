@@ -52,8 +52,9 @@ from adjudge.results.run_report import report_of_run, votes_message
 from adjudge.runs.continued import earlier_run
 from adjudge.runs.folder import RunInfo, delete_run, find_runs, last_written, reading, run_info
 from adjudge.runs.recover import recover
+from adjudge.view.clean_text import clean
 from adjudge.view.ending import RunEnding, show_ending
-from adjudge.view.terminal import Screen, clean
+from adjudge.view.terminal import Screen
 from adjudge.view.terms import run_state
 
 _DAY = 86_400

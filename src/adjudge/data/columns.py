@@ -107,6 +107,8 @@ CALL_ALIASES = {
     "before_call": ("before_call", *ALIASES["user_input"]),
 }
 """A call of a tool and what led to it: looked for only where a criterion reads them."""
+_NAMES: Mapping[str, Sequence[str]] = {**CALL_ALIASES, **ID_ALIASES, **ALIASES}
+"""What the columns of known fields may be called."""
 CHATS = ("messages", "conversations", "conversation", "chat", "сообщения", "диалог")
 """Columns that may hold a whole chat, the answer included, where no column holds the answer by
 itself.
@@ -185,18 +187,13 @@ def _root(name: str) -> str:
 
 def column_for(field: str, found: Iterable[str]) -> str | None:
     """The column that holds a field, by its own name or by one that other tools use."""
-    return column_in(found, field, *_names_of(field))
+    return column_in(found, field, *_NAMES.get(field, ()))
 
 
 def columns_for(field: str, found: Iterable[str]) -> list[str]:
     """All columns that may hold a field."""
-    names = {folded(name) for name in (field, *_names_of(field))}
+    names = {folded(name) for name in (field, *_NAMES.get(field, ()))}
     return [one for one in found if folded(str(one)) in names]
-
-
-def _names_of(field: str) -> Sequence[str]:
-    """What the column of a field may be called; of one that is not known, its own name."""
-    return ALIASES.get(field) or ID_ALIASES.get(field) or CALL_ALIASES.get(field) or (field,)
 
 
 def is_id(name: object) -> bool:
@@ -255,7 +252,7 @@ class Columns:
         for field in (*ALIASES, *self._needed, *self._also):
             if (
                 field not in self.chosen
-                and (known := column_in(self._seen, *_names_of(field))) is not None
+                and (known := column_in(self._seen, *_NAMES.get(field, (field,)))) is not None
             ):
                 self.chosen[field] = known
         self._take_chat()

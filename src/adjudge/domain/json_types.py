@@ -11,17 +11,18 @@ JsonValue: TypeAlias = (
 JsonObject: TypeAlias = Mapping[str, JsonValue]
 JsonDict: TypeAlias = dict[str, JsonValue]
 """A JSON object that is being made, or is the caller's to change."""
+_OBJECTS = (dict, Mapping)
+"""What ``json`` reads is a dict, and to look for that first is five times as quick."""
 _DEEPEST = 150
 
 
 def is_object(value: JsonValue) -> TypeGuard[JsonObject]:
-    # what ``json`` reads is a dict, and to look for that is five times as quick
-    return type(value) is dict or isinstance(value, Mapping)
+    return isinstance(value, _OBJECTS)
 
 
 def object_in(value: JsonValue) -> JsonObject:
     """``value``; nothing where it is not an object: what others wrote may be anything."""
-    return value if is_object(value) else {}
+    return value if isinstance(value, _OBJECTS) else {}
 
 
 def objects_in(value: JsonValue) -> tuple[JsonObject, ...]:

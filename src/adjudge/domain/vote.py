@@ -177,12 +177,12 @@ class Vote(HtmlRepr):
 
     def record(self) -> VoteRecord:
         """As a record of the judgment has it."""
-        said = self.verdict
+        said, ballot = self.verdict, self.ballot
         details = said.details if said else NOTHING
         return VoteRecord(
-            model=self.model,
-            sample=self.sample,
-            order=self.order,
+            model=ballot.model,
+            sample=ballot.sample,
+            order=ballot.question.order,
             outcome=self.outcome.value,
             option=said.option if said else None,
             number=details.get("number"),
@@ -203,7 +203,7 @@ class Vote(HtmlRepr):
             answered_by=self.answered_by or None,
             answered_before=self.answered_before or None,
             fingerprint=self.fingerprint or None,
-            persona=self.ballot.persona,
+            persona=ballot.persona,
             repairs=self.repairs,
             metadata=cast(JsonObject, self.metadata),
             prompt=self.prompt_hash,
@@ -244,8 +244,8 @@ def used_by(votes: Iterable[Vote | VoteRecord]) -> dict[str, Usage]:
     """Model → what its votes took."""
     found: dict[str, Usage] = {}
     for vote in votes:
-        known = found.get(vote.model)
-        found[vote.model] = vote.usage if known is None else known + vote.usage
+        model, usage = vote.model, vote.usage
+        found[model] = found[model] + usage if model in found else usage
     return found
 
 

@@ -341,13 +341,15 @@ async def opened(
     folder, other = Path(run.folder), Path(run.fork_of) if run.fork_of else None
     table = prices or PriceTable.load()
     check_prices(budget, table, *judges.values())
-    if other and not (folder / FILE).exists():
+    is_new = not (folder / FILE).exists()
+    if other and is_new:
         refuse_to_fork(other)
     ledger = Ledger(folder, {"judges": dict(judges)}, fork_of=other, facts=run.facts)
     try:
         if not run.in_batches:
             refuse_under_way(ledger, folder)
-        async with recorded(ledger, run, budget, table) as under_way:
+        own = replace(run, facts={}) if is_new else run  # the ledger was made with them
+        async with recorded(ledger, own, budget, table) as under_way:
             yield under_way
     finally:
         ledger.close()

@@ -51,7 +51,7 @@ from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Stopping
 from adjudge.runs.folder import run_info
 from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.project import ModelEntry, find_project
-from adjudge.view.workflow_commands import defused
+from adjudge.view.clean_text import clean
 
 if TYPE_CHECKING:
     from adjudge.integrations.pytest_agent import JudgedAgent
@@ -83,7 +83,7 @@ class JudgingSession:
         """A sentence of ours in that language; no runner of a job takes what is judged for a
         command.
         """
-        return defused(render(text, self.language))
+        return clean(render(text, self.language))
 
     def undecided(self, reason: str) -> str:
         """Why nobody can decide, as a report says it."""

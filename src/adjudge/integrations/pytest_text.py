@@ -11,7 +11,7 @@ from adjudge.domain.results import Result, Status
 from adjudge.messages import Message, join, plural, term
 from adjudge.results.passed import passed
 from adjudge.runs.execute import JudgmentDone
-from adjudge.view.workflow_commands import defused
+from adjudge.view.clean_text import clean
 
 _LONGEST = 300
 _MOST_CASES = 5
@@ -48,7 +48,7 @@ class JudgedText:
     def _with_reason(self, line: Message) -> str:
         result = self.result
         why = (
-            defused(result.explanation or "")
+            clean(result.explanation or "")
             if result.verdict_name
             else self._render(result.reason or "")
         )

@@ -136,7 +136,8 @@ def judgment_row(
 
 def verdict_text(record: JudgmentRecord) -> str | None:
     """What was decided, in a word: where responses have no names, the place of the better one."""
-    said = record.choice if record.verdict is None else record.verdict
+    verdict = record.verdict
+    said = record.choice if verdict is None else verdict
     return None if said is None else str(said)
 
 

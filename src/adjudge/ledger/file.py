@@ -363,8 +363,11 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def read_meta(connection: sqlite3.Connection) -> JsonDict:
-    rows = (checked("meta", row) for row in connection.execute(select("meta")))
+def read_meta(connection: sqlite3.Connection, *names: str) -> JsonDict:
+    """What is kept about the run; of ``names``, where some are given."""
+    wanted = f" WHERE name IN ({', '.join('?' * len(names))})" if names else ""
+    found = connection.execute(select("meta") + wanted, names)
+    rows = (checked("meta", row) for row in found)
     try:
         facts = {name: read_fact(value) for name, value in rows}
     except (ValueError, RecursionError) as error:
@@ -442,25 +445,20 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
     Pipes are refused as well.
     """
     for path in (folder / name for name in names):
-        kind = _kind_of(path)
+        try:
+            kind = stat.S_IFMT(path.lstat().st_mode)  # once: SQLite removes its files when it likes
+        except OSError:
+            continue
         if kind == stat.S_IFLNK:
             raise RunError(
                 "{path} is a symbolic link, which adjudge never makes: copy what it points "
                 "to, or delete it",
                 path=path,
             )
-        if kind not in (None, stat.S_IFREG):  # whoever opens a pipe waits for its other end
+        if kind != stat.S_IFREG:  # whoever opens a pipe waits for its other end
             raise RunError(
                 "{path} is not a plain file, and adjudge makes no others: delete it", path=path
             )
-
-
-def _kind_of(path: Path) -> int | None:
-    """What there is, asked once: SQLite removes its files when it likes."""
-    try:
-        return stat.S_IFMT(path.lstat().st_mode)
-    except OSError:
-        return None
 
 
 def refuse_strange_schema(

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, is_object, object_in
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.json_writer import json_writer
 from adjudge.domain.judge_configuration import judges_of
 from adjudge.messages import Message, StoredMessage, pack
@@ -165,7 +165,7 @@ def message_parts(kept: JsonObject) -> JsonDict:
             found.append([path, cast(JsonValue, pack(value))])
             continue
         listed = enumerate(value) if isinstance(value, (list, tuple)) else ()
-        inside = value.items() if is_object(value) else listed
+        inside = value.items() if isinstance(value, (dict, Mapping)) else listed
         left += [
             ([*path, name], part) for name, part in inside if part and type(part) not in _SCALARS
         ]

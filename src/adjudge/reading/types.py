@@ -14,6 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast, overload
 
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join
 from adjudge.reading.values import Place, Scalar, list_of, mapping, nearest, what
 
@@ -23,6 +24,7 @@ W = TypeVar("W", bound=str)
 N = TypeVar("N", int, float)
 Schema = dict[str, object]
 _COMMA = Message("a text with a comma in it needs quotes between brackets")
+_UNSTORABLE = lazy_pattern("[\0\ud800-\udfff]")
 _LARGEST = 2**63 - 1
 """What counters and clocks can hold; no setting means more."""
 
@@ -54,7 +56,7 @@ class Text:
         said = _scalar(value, place, "a text").strip()
         if not said:
             raise place.wrong("is empty")
-        if "\0" in said or not _storable(said):
+        if _UNSTORABLE.search(said):
             raise place.wrong("holds a character that no file can: NUL, or half of an emoji")
         if self.endings and not said.endswith(tuple(self.endings)):
             raise place.wrong(
@@ -178,7 +180,7 @@ class Many(Generic[T]):
             return (self.item.read(value, place),)
         if not value:
             raise place.wrong("is an empty list: give it at least one item, or leave the key out")
-        return tuple(self.item.read(checked(each, at), at) for at, each in list_of(value, place))
+        return tuple(read_value(self.item, each, at) for at, each in list_of(value, place))
 
     def schema(self) -> Schema:
         item = self.item.schema()
@@ -189,8 +191,7 @@ class Names:
     def read(self, value: object, place: Place) -> tuple[tuple[str, str], ...]:
         given = mapping(value, place)
         return tuple(
-            (name, Text().read(checked(given[name], place.at(name)), place.at(name)))
-            for name in given
+            (name, read_value(Text(), each, place.at(name))) for name, each in given.items()
         )
 
     def schema(self) -> Schema:
@@ -206,8 +207,7 @@ class Numbers:
     def read(self, value: object, place: Place) -> tuple[tuple[str, float], ...]:
         given = mapping(value, place)
         return tuple(
-            (name, self.number.read(checked(given[name], place.at(name)), place.at(name)))
-            for name in given
+            (name, read_value(self.number, each, place.at(name))) for name, each in given.items()
         )
 
     def schema(self) -> Schema:
@@ -240,22 +240,21 @@ class Record(Generic[T]):
     def read(self, value: object, place: Place) -> T:
         made: type = self.made
         known = keys_of(made)
+        given: dict[str, object] = {"line": place.line} if hasattr(made, "line") else {}
         if self.short and isinstance(value, str):
-            return self.made(
-                **{self.short: known[self.short].metadata["type"].read(value, place)},
-                **self._line(place),
-            )
-        given: dict[str, object] = {}
+            given[self.short] = known[self.short].metadata["type"].read(value, place)
+            return self.made(**given)
         for name, each in mapping(value, place).items():
             if name not in known:
                 in_text = each is None and " " in name
                 hint = _COMMA if in_text else self._unknown(name, known)
                 raise replace(place.at_key(name), field="").wrong(hint)
-            given[known[name].name] = read_key(known[name], each, place.at(name))
+            one = known[name]
+            given[one.name] = read_value(one.metadata["type"], each, place.at(name))
         for name, one in known.items():
             if one.default is MISSING and one.name not in given:
                 raise place.wrong("the key {name!r} is missing", name=name)
-        return self.made(**given, **self._line(place))
+        return self.made(**given)
 
     def schema(self) -> Schema:
         made: type = self.made
@@ -279,10 +278,6 @@ class Record(Generic[T]):
             hint=refused or nearest(name, list(known)),
         )
 
-    def _line(self, place: Place) -> dict[str, int]:
-        made: type = self.made
-        return {"line": place.line} if "line" in {one.name for one in fields(made)} else {}
-
 
 @light_dataclass(frozen=True)
 class Kinds(Generic[T]):
@@ -294,10 +289,9 @@ class Kinds(Generic[T]):
     def read(self, value: object, place: Place) -> T:
         given, at = mapping(value, place), place.at(self.by)
         if self.by in given:
-            said = checked(given[self.by], at)
-            known = isinstance(said, str) and str(said) in self.records
-            kind = str(said) if known else Word(list(self.records)).read(said, at)
-            return self.records[kind].read(value, place)
+            found = self.records.get(str(given[self.by]))
+            known = found or self.records[read_value(Word(list(self.records)), given[self.by], at)]
+            return known.read(value, place)
         raise place.wrong(
             "the key {by!r} is missing: it is one of {records}",
             by=self.by,
@@ -374,30 +368,17 @@ def keys_of(made: type) -> dict[str, Field[object]]:
     return {one.name.removesuffix("_"): one for one in fields(made) if "type" in one.metadata}
 
 
-def read_key(one: Field[object], value: object, place: Place) -> object:
-    """The value of a key; nothing is one where it is JSON."""
-    kind = one.metadata["type"]
-    return kind.read(value if isinstance(kind, Json) else checked(value, place), place)
-
-
-def checked(value: object, place: Place) -> object:
-    """``value``, which must not be nothing."""
-    if value is None:
+def read_value(kind: Type[T], value: object, place: Place) -> T:
+    """What ``kind`` reads; nothing is a value only where it is JSON."""
+    if value is None and not isinstance(kind, Json):
         raise place.wrong("has no value: give it one, or leave it out")
-    return value
+    return kind.read(value, place)
 
 
 def _scalar(value: object, place: Place, wanted: str) -> str:
     if not isinstance(value, str):
         raise place.wrong("must be {wanted}, not {what}", wanted=wanted, what=what(value))
     return str(value)
-
-
-def _storable(text: str) -> bool:
-    try:
-        return bool(text.encode())
-    except UnicodeEncodeError:
-        return False
 
 
 def _meant(value: object) -> object:

@@ -37,7 +37,8 @@ def load_yaml(content: str, place: Place, *, trusted: bool = False) -> Place:
         node = _compose(content, place, trusted)
         if node is None:
             return replace(place, line=1, value=None)
-        return replace(place, line=_line(node), value=_Reader().value(node, place))
+        line = node.start_mark.line + 1
+        return replace(place, line=line, value=_Reader().value(node, place))
     except RecursionError:  # also by what holds itself
         raise replace(place, line=1).wrong("is nested too deep") from None
 
@@ -109,31 +110,34 @@ class _Reader:
         self._made: dict[int, JsonValue] = {}
 
     def value(self, node: Node, place: Place) -> JsonValue:
-        if id(node) not in self._made:
-            self._made[id(node)] = self._make(node, place)
-        return self._made[id(node)]
-
-    def _make(self, node: Node, place: Place) -> JsonValue:
         from yaml.nodes import MappingNode, SequenceNode
 
+        if id(node) in self._made:
+            return self._made[id(node)]
         kind = node.tag.removeprefix(_TAGS)
         if kind == node.tag or kind.startswith("python/"):
-            raise replace(place, line=_line(node)).wrong(
+            raise replace(place, line=node.start_mark.line + 1).wrong(
                 "is not YAML: could not determine a constructor for the tag {tag!r}", tag=node.tag
             )
+        made: JsonValue
         if isinstance(node, MappingNode):
-            return self._keys(node, place)
-        if isinstance(node, SequenceNode):
-            return self._items(node, place)
-        return None if kind == "null" else Scalar(node.value, self._meant(node, kind))
+            made = self._keys(node, place)
+        elif isinstance(node, SequenceNode):
+            made = self._items(node, place)
+        elif kind == "null":
+            made = None
+        else:
+            made = Scalar(node.value, node.value if kind == "str" else self._meant(node, kind))
+        self._made[id(node)] = made
+        return made
 
     def _keys(self, node: MappingNode, place: Place) -> YamlMapping:
         _refuse_repeats(node, place)
         self._yaml.flatten_mapping(node)
         made = YamlMapping()
         for written, below in node.value:
-            made.key_lines[written.value] = _line(written)
-            made.lines[written.value] = _line(below)
+            made.key_lines[written.value] = written.start_mark.line + 1
+            made.lines[written.value] = below.start_mark.line + 1
             made[written.value] = self.value(
                 below, place if below.id == "scalar" else place.at(written.value)
             )
@@ -145,40 +149,38 @@ class _Reader:
             for number, below in enumerate(node.value, 1)
         )
         made = Items(map(self.value, node.value, places))
-        made.lines = [_line(below) for below in node.value]
+        made.lines = [below.start_mark.line + 1 for below in node.value]
         return made
 
     def _meant(self, node: Node, kind: str) -> object:
-        """What YAML takes a scalar for; None where a tag says what it is not: ``!!int abc``."""
+        """What YAML takes a scalar for that is not a text; None where a tag says what it is not:
+        ``!!int abc``.
+        """
         if kind not in ("int", "float", "bool"):
-            return node.value if kind == "str" else None
+            return None
         try:
             return self._yaml.construct_object(node)
         except (ArithmeticError, LookupError, ValueError):
             return None
 
 
-def _line(node: Node) -> int:
-    return int(node.start_mark.line) + 1
-
-
 def _refuse_repeats(node: MappingNode, place: Place) -> None:
     """Of two values for one key, one would be lost."""
     first: dict[str, int] = {}
     for written, _ in node.value:
-        at = replace(place, line=_line(written))
+        line = written.start_mark.line + 1
         if written.id != "scalar":
-            raise at.wrong(
+            raise replace(place, line=line).wrong(
                 "must be a key, not {what}",
                 what=Message("a list") if written.id == "sequence" else Message("keys with values"),
             )
         if written.value in first:
-            raise at.wrong(
+            raise replace(place, line=line).wrong(
                 "the key {value!r} stands twice; the first is on line {first}",
                 value=written.value,
                 first=first[written.value],
             )
-        first[written.value] = at.line
+        first[written.value] = line
 
 
 def text_in(path: Path, *, as_written: bool = False) -> str:

@@ -15,8 +15,8 @@ from adjudge.errors import RunStopped, SetupError
 from adjudge.ledger.file import holds_labels, holds_run, read_meta, used_in
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import Bar, GateResult, exit_code, worst
+from adjudge.results.notes import payment_notes
 from adjudge.results.paired_gate import compared_with_baseline, paired_gates
-from adjudge.results.payments import payment_notes
 from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.run_gates import RunGates, cluster_column, is_sequential, other_run
 from adjudge.results.setup import KEPT, Baseline, Setup
@@ -120,17 +120,17 @@ class RunOutcome:
         made, folder = self._seen_so_far(), self.run.folder
         if folder is not None and holds_run(folder):
             from adjudge.ledger.batches import batches_in  # not loaded where nothing is kept
-            from adjudge.runs.continued import earlier_run
+            from adjudge.runs.continued import ORIGINS, earlier_run
             from adjudge.runs.folder import reading
 
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
             with reading(folder) as ledger:
                 used, paid = used_in(ledger), payment_notes(batches_in(ledger))
-                self.earlier = earlier_run(folder, read_meta(ledger))
+                self.earlier = earlier_run(folder, read_meta(ledger, *ORIGINS))
             made = replace(
                 made,
                 gates=(*made.gates, *self._paired(folder)),
-                compared=self._beside_baseline(folder),
+                compared=self._beside_baseline(folder) if self._setup.baseline.place else (),
                 calibrations=labelled,
                 notes=(*made.notes, *paid),
                 used=used,
@@ -160,7 +160,10 @@ class RunOutcome:
 
     def facts(self) -> JsonObject:
         """What the run folder keeps, so that its report can be made again later."""
-        return {KEPT: {**self._tally.setup.kept(), "skipped": self._tally.skipped.kept()}}
+        kept, skipped = self._tally.setup.kept(), self._tally.skipped
+        if skipped.rows or skipped.blank:
+            kept["skipped"] = skipped.kept()
+        return {KEPT: kept}
 
     @property
     def bars(self) -> tuple[Bar, ...]:

@@ -27,10 +27,10 @@ from adjudge.domain.results import Result
 from adjudge.errors import NOT_ASKED
 from adjudge.gateway.prices import TARGET
 from adjudge.messages import Message, abridge, plural
-from adjudge.results.answering import answering_notes
 from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import Cost, cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
+from adjudge.results.notes import answering_notes
 from adjudge.results.rag_row import rule_of
 from adjudge.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
@@ -53,13 +53,9 @@ _MOST_NAMED = 10
 """Skipped rows that are named one by one."""
 
 
+_NOT_ASKED = f"{NOT_ASKED}: "
 SectionKey = tuple[str, str, str]
 """Judge, criterion, system."""
-
-
-def key_of(one: JudgmentRecord, system: str | None = None) -> SectionKey:
-    """What a judgment is counted under."""
-    return one.judge, one.criterion, one.answered_by if system is None else system
 
 
 @light_dataclass(frozen=True)
@@ -202,6 +198,12 @@ class Report(HtmlRepr):
         return replace(self, gates=tuple(replace(one, stopped=True) for one in self.gates))
 
     @property
+    def standing(self) -> str | None:
+        """The worst verdict of the gates; None without gates."""
+        found = {gate.verdict for gate in self.gates}
+        return next((one for one in ("failed", "inconclusive", "holds") if one in found), None)
+
+    @property
     def usage(self) -> Usage:
         return sum(self.used.values(), Usage())
 
@@ -217,10 +219,8 @@ class Report(HtmlRepr):
 
     def section_of(self, one: JudgmentRecord) -> Section | None:
         """The section that a judgment is counted in."""
-        systems = ("", one.answered_by)
-        return next(
-            (found for key in systems if (found := self._by_key.get(key_of(one, key)))), None
-        )
+        found = self._by_key.get((one.judge, one.criterion, ""))
+        return found or self._by_key.get((one.judge, one.criterion, one.answered_by))
 
     @cached_property
     def _by_key(self) -> dict[SectionKey, Section]:
@@ -346,7 +346,8 @@ class Report(HtmlRepr):
 
     def changes(self, one: Section) -> list[FigureChange]:
         """What a section has come to since the run that this one is compared with."""
-        return self.setup.baseline.changes(one.judge, one.figures())
+        before = self.setup.baseline
+        return before.changes(one.judge, one.figures()) if before.figures else []
 
     def _baseline(self, one: Section) -> JsonDict:
         changes = self.changes(one)
@@ -354,8 +355,8 @@ class Report(HtmlRepr):
 
 
 class _SectionTally:
-    def __init__(self, first: JudgmentRecord, setup: Setup) -> None:
-        self.judge, self.criteria, self.system = key_of(first)
+    def __init__(self, key: SectionKey, first: JudgmentRecord, setup: Setup) -> None:
+        self.judge, self.criteria, self.system = key
         sureness = GateConfidence(setup.confidence, setup.cluster, setup.sequential)
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally(setup.prices) if self._steps else None
@@ -442,14 +443,16 @@ class ReportTally:
         """What an earlier process said of skipped rows."""
 
     def add(self, one: JudgmentRecord) -> None:
-        key = key_of(one)
+        key = one.judge, one.criterion, one.answered_by
         if key not in self._sections:
-            self._sections[key] = _SectionTally(one, self.setup)
+            self._sections[key] = _SectionTally(key, one, self.setup)
+            self._first_rows[key] = one.row
         self._sections[key].add(one)
-        self._first_rows[key] = min(one.row, self._first_rows.get(key, one.row))
-        self._add_system(one, key[2])
+        self._first_rows[key] = min(one.row, self._first_rows[key])
+        if one.answered_by and one.detail.kind != "pairwise":
+            self._add_system(one)
         self.total += 1
-        self._not_asked += f"{NOT_ASKED}: " in (one.reason or "")
+        self._not_asked += _NOT_ASKED in (one.reason or "")
         self._named.update(one.named)
         for model, usage in one.used.items():
             self._used[model] = self._used.get(model, Usage()) + usage
@@ -465,9 +468,7 @@ class ReportTally:
         if len(self._worst) > 2 * self.shown:
             self._worst = self._shown()
 
-    def _add_system(self, one: JudgmentRecord, system: str) -> None:
-        if not system or one.detail.kind == "pairwise":
-            return
+    def _add_system(self, one: JudgmentRecord) -> None:
         if self._systems is None:
             from adjudge.results.systems import SystemsTally  # not loaded for one system
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 from adjudge.domain.light import light_dataclass
@@ -31,18 +32,21 @@ class RunGates:
 
     def bars(self) -> tuple[Bar, ...]:
         """What must be reached, by judge."""
-        return tuple(bar for ready in self.run.judges for bar in self._bars(ready))
+        return tuple(bar for ready, least in self._held for bar in self._bars(ready, least))
+
+    @cached_property
+    def _held(self) -> list[tuple[ReadyJudge, dict[str, float]]]:
+        """The judges, each with the least by name; none where there are no gates."""
+        found = [(ready, bars_of(self._gate(ready))) for ready in self.run.judges]
+        return found if self.run.file.gates.max or any(least for _, least in found) else []
 
     def check(self) -> None:
         """Refuse a gate that cannot hold, before anything is asked."""
         if self.setup.against:
             check_against(self.setup.against)
-        known = list(
-            dict.fromkeys(name for ready in self.run.judges for name in self._names(ready))
-        )
-        names_unknown = any(one.compares and not self._systems(one) for one in self.run.judges)
-        for ready in self.run.judges:
-            bars = bars_of(self._gate(ready))
+        known = list(dict.fromkeys(name for ready, _ in self._held for name in self._names(ready)))
+        names_unknown = any(one.compares and not self._systems(one) for one, _ in self._held)
+        for ready, bars in self._held:
             every = {"", ready.name, *ready.systems}
             judged = [one for one in ready.criteria if bars.keys() & {*every, one.name}]
             if "" in bars or (judged and not ready.compares):
@@ -103,11 +107,11 @@ class RunGates:
             except SetupError as error:
                 raise SetupError("{other}: {error}", other=other, error=error) from None
 
-    def _bars(self, ready: ReadyJudge) -> Iterable[Bar]:
+    def _bars(self, ready: ReadyJudge, least: Mapping[str, float]) -> Iterable[Bar]:
         own = {"", *self._names(ready)}
-        for name, least in bars_of(self._gate(ready)).items():
+        for name, bar in least.items():
             if name in own or ready.compares:
-                yield Bar(ready.label, least, name)
+                yield Bar(ready.label, bar, name)
         for name, most in self.run.file.gates.max:
             if name in own:
                 yield Bar(ready.label, most, name, most=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_failed_calls, count_judgments, count_retries, count_votes
+from adjudge.results.notes import payment_notes
 from adjudge.results.paired_gate import compared_with_baseline, paired_gates
-from adjudge.results.payments import payment_notes
 from adjudge.results.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of

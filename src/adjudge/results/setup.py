@@ -101,6 +101,18 @@ class Baseline:
 
 KEPT = "report"
 """Where a run folder keeps what its report needs and its judgments do not say."""
+_KEPT_AS_THEY_ARE = (
+    "max_failed",
+    "confidence",
+    "against",
+    "margin",
+    "cluster",
+    "id",
+    "data",
+    "modes",
+    "columns",
+    "notes",
+)
 _VOTES = ("strictness", "self_consistency", "num_samples")
 
 
@@ -241,10 +253,9 @@ class Setup:
                 [bar.judge, bar.name, bar.least, *(["most"] if bar.most else [])]
                 for bar in self.bars
             ],
-            **some_of(self, "max_failed", "confidence", "against", "margin", "cluster", "id"),
-            **some_of(self, "data", "modes", "columns", "notes"),
+            **some_of(self, *_KEPT_AS_THEY_ARE),
             **nonempty(sequential=self.sequential),
-            "baseline": self.baseline.kept(),
+            **({"baseline": self.baseline.kept()} if self.baseline.run else {}),
         }
 
     def definition_of(self, judge: str) -> str:

@@ -201,7 +201,11 @@ class Tally:
             return
         self._counts[one.status] += 1
         self._excluded.update(one.left_out)
-        self._add_models(one)
+        if not one.steps:  # those of a cascade are no panel
+            for model, score in one.model_scores.items():
+                own = self._models.setdefault(model, [0.0, 0.0])
+                own[0] += score
+                own[1] += 1
         if not one.scored:
             self._add_unscored(one)
             return
@@ -216,14 +220,6 @@ class Tally:
             self._scores.append(one.score)
             self._is_count |= one.detail.is_count
             self._groups += self._sureness.group(one)
-
-    def _add_models(self, one: JudgmentRecord) -> None:
-        for model, score in (
-            {} if one.steps else one.model_scores.items()
-        ):  # the steps of a cascade are no panel
-            own = self._models.setdefault(model, [0.0, 0.0])
-            own[0] += score
-            own[1] += 1
 
     def _add_unscored(self, one: JudgmentRecord) -> None:
         least, most = one.bounds

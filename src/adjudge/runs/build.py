@@ -77,7 +77,7 @@ def instances(
         rows = file.rows or _read(file, tell, limit, source or _source(file, tell))
     else:
         rows = _read_traces(file, tell, limit or file.data.limit)
-    return map(partial(_accompanied, file.given), rows)
+    return map(partial(_accompanied, file.given), rows) if file.given else iter(rows)
 
 
 def reads_traces(file: EvalFile) -> bool:
@@ -185,15 +185,17 @@ def _read(
     file: EvalFile, tell: Callable[[OddRows], None], limit: int | None, source: Source
 ) -> Iterator[Instance]:
     data = file.data
-    compare = partial(read_comparisons, responses=data.responses)
-    may_be_empty = (name for one in _rag_fields(file) for name in one.may_be_empty)
-    judge = partial(
-        read_instances,
-        needed=needed_fields(file),
-        also=_also(file),
-        may_be_empty=[name for name in may_be_empty if not _given(file, name)],
-    )
-    read = compare if _compares(file) else judge
+    if _compares(file):
+        read = partial(read_comparisons, responses=data.responses)
+    else:
+        rag = _rag_fields(file)
+        may_be_empty = (name for one in rag for name in one.may_be_empty)
+        read = partial(
+            read_instances,
+            needed=needed_fields(file),
+            also=_also(file, rag),
+            may_be_empty=[name for name in may_be_empty if not _given(file, name)],
+        )
     return read(
         source,
         columns=dict(data.columns),
@@ -242,7 +244,7 @@ def _given(file: EvalFile, name: str) -> bool:
 
 def _accompanied(given: GivenFields, instance: Instance) -> Instance:
     """The instance with what was given for all of them; its own fields come first."""
-    return replace(instance, fields={**given, **instance.fields}) if given else instance
+    return replace(instance, fields={**given, **instance.fields})
 
 
 def judges(
@@ -258,8 +260,8 @@ def judges(
 
     def model(entry: ModelEntry) -> ModelLike:
         if entry not in shared:
-            may_be_code = not file.typed and not is_known(entry.model)
-            own = may_be_code and is_there(entry.model, file.path.parent)
+            may_be_code = not file.typed and is_there(entry.model, file.path.parent)
+            own = may_be_code and not is_known(entry.model)
             try:
                 shared[entry] = _own_model(file, entry) if own else (opened or open_entry)(entry)
             except WrongValue:
@@ -272,7 +274,9 @@ def judges(
         return shared[entry]
 
     each = [(entry, ready) for entry in file.judges for ready in _ready(file, entry, model)]
-    made = [_after_checks(file, entry, ready, each) for entry, ready in each]
+    made = [
+        _after_checks(file, entry, ready, each) if entry.after else ready for entry, ready in each
+    ]
     if file.target:
         made = _after_targets(file, made, model, prices or PriceTable.load())
     for name, count in Counter(ready.name for ready in made).items():
@@ -292,8 +296,6 @@ def _after_checks(
     ready: ReadyJudge,
     each: Sequence[tuple[JudgeEntry, ReadyJudge]],
 ) -> ReadyJudge:
-    if entry.after is None:
-        return ready
     from adjudge.runs.after_checks import after_checks
 
     try:
@@ -551,9 +553,9 @@ def _asked_as(file: EvalFile, entry: DirectEntry | PairwiseEntry) -> dict[str, A
     return {**_common(file, entry), **votes}
 
 
-def _also(file: EvalFile) -> list[str]:
+def _also(file: EvalFile, rag: Iterable[RagFields]) -> list[str]:
     """Fields that are taken where a row has them: ids of documents, for measures that read them."""
-    also = [name for one in _rag_fields(file) for name in one.also]
+    also = [name for one in rag for name in one.also]
     checks = [one for entry in file.judges if isinstance(entry, CheckEntry) for one in entry.checks]
     return [*also, *(name for one in checks for name in one.check.reads)]
 

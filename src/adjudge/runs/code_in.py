@@ -70,7 +70,7 @@ def _of_targets(file: EvalFile) -> Iterator[str]:
             yield " ".join(one.command)
         elif one.function:
             yield one.function
-        elif one.model and not is_known(one.model) and is_there(one.model, file.path.parent):
+        elif one.model and is_there(one.model, file.path.parent) and not is_known(one.model):
             yield one.model
         held = [value for _, value in one.headers if "$" in value]
         if one.url and held:
@@ -93,7 +93,7 @@ def _of_models(file: EvalFile) -> Iterator[str]:
         *(step for one in cascades for step in one.cascade),
     )
     for entry in entries:
-        if not is_known(entry.model) and is_there(entry.model, file.path.parent):
+        if is_there(entry.model, file.path.parent) and not is_known(entry.model):
             yield entry.model
         if (url := _foreign_address(entry)) and (keys := _keys_sent(entry)):
             yield Message("{url} is sent {names}", url=url, names=", ".join(keys))

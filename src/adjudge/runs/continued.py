@@ -23,6 +23,8 @@ from adjudge.runs.folder import last_written, reading
 
 EARLIER = "earlier"
 """The fact under which a run folder keeps what its run is to be compared with."""
+ORIGINS = (EARLIER, "forked_from")
+"""Those that say from which run it comes."""
 _DATA = "data"
 """The fact under which a run folder keeps which rows it judged."""
 
@@ -85,9 +87,9 @@ def data_fact(file: EvalFile) -> JsonDict:
 
 def earlier_run(folder: Path, facts: JsonObject) -> Path | None:
     """The run before the eval file was changed, beside it; None where there is none. ``facts``:
-    what the folder keeps.
+    what the folder keeps of ``ORIGINS``.
     """
-    name = str(facts.get(EARLIER) or facts.get("forked_from") or "")
+    name = str(next(filter(None, map(facts.get, ORIGINS)), ""))
     found = folder.with_name(Path(name).name) if name else None
     return found if found and found != folder and holds_run(found) else None
 

@@ -337,9 +337,11 @@ class EvalRun:
                             listen,
                         )
             finally:
-                if under_way:
+                if run and under_way:
                     await outbox.drained()
-                    await under_way.ledger.note_all(kept())
+                    facts = kept()
+                    if not facts.items() <= run.facts.items():  # else they are there since it began
+                        await under_way.ledger.note_all(facts)
 
     async def _judge_in_batches(
         self,

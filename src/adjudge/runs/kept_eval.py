@@ -87,7 +87,7 @@ def written(value: object) -> JsonValue:
     their defaults are left out.
     """
     if isinstance(value, CriteriaEntry):
-        return written(value.what)
+        value = value.what
     if isinstance(value, Criteria | Aspect):
         return _LOOKED_UP
     if isinstance(value, Expectation):
@@ -103,7 +103,9 @@ def written(value: object) -> JsonValue:
     if isinstance(value, tuple) and value:
         pairs = all(isinstance(one, tuple) and not isinstance(one, Aspect) for one in value)
         return dict(value) if pairs else [written(one) for one in value]
-    return without_secrets(value) if isinstance(value, str) and is_url(value) else plain(value)
+    if isinstance(value, str):
+        return without_secrets(value) if is_url(value) else value
+    return plain(value)
 
 
 def _found_criteria(judge: JudgeEntry) -> list[JsonValue] | None:

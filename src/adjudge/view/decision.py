@@ -24,15 +24,9 @@ _STANDING = {
 }
 
 
-def standing(report: Report) -> str | None:
-    """The worst verdict of the gates; None without gates."""
-    found = {gate.verdict for gate in report.gates}
-    return next((verdict for verdict in _STANDING if verdict in found), None)
-
-
 def decision(report: Report) -> str:
     """Ready or not where a gate says so, then the figures behind it."""
-    verdict = standing(report)
+    verdict = report.standing
     parts = [trust_clause(one) for one in report.calibrations[:_MOST_NAMED]]
     parts += [
         text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)

@@ -24,7 +24,6 @@ from adjudge.results.counts import (
     count_rows,
     count_tokens,
 )
-from adjudge.view.decision import standing
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_report import excluded_lines, reason_lines, show_figures
 from adjudge.view.terminal_rows import few_rows, rows_table, show_single, worst_rows
@@ -113,7 +112,7 @@ def _headline(ending: RunEnding, screen: Screen) -> Iterator[Text | str]:
     report = ending.report
     if ending.stopped and ending.folder is None:
         return
-    verdict = None if ending.stopped else standing(report)
+    verdict = None if ending.stopped else report.standing
     line = Text()
     if verdict:
         style = f"bold {_STYLES[verdict]}"
@@ -150,14 +149,14 @@ def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
     """What it took, where everything is, and what may come next: commands and paths are never
     broken, so that they can be copied.
     """
-    width = max((len(screen.render(name)) for name, _ in facts), default=0)
-    last = ""
-    for name, text in facts:
-        title = screen.render(name) if name != last else ""
-        line = Text(f"{title:<{width}}  ", style="dim").append_text(screen.line(text))
+    titles = [screen.render(name) for name, _ in facts]
+    width, last = max(map(len, titles)), ""
+    for title, (_, text) in zip(titles, facts, strict=True):
+        told = "" if title == last else title
+        line = Text(f"{told:<{width}}  ", style="dim").append_text(screen.line(text))
         line.stylize("not dim", width + 2)
         screen.console.print(line, soft_wrap=True)
-        last = name
+        last = title
 
 
 def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:

@@ -37,7 +37,7 @@ from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_o
 from adjudge.results.report import Report, Section, badness, is_barred
 from adjudge.results.summary import Summary
 from adjudge.results.trusted import titled, trust_sentence
-from adjudge.view.decision import decision, standing
+from adjudge.view.decision import decision
 from adjudge.view.evidence import evidence_html, evidence_markdown, evidence_of
 from adjudge.view.markdown import quoted
 from adjudge.view.measure_titles import measure_title, yes_or_no
@@ -100,7 +100,7 @@ def _values(report: Report) -> dict[str, object]:
     return {
         "report": report,
         "decision": decision(report),
-        "standing": standing(report),
+        "standing": report.standing,
         "rag": sections[0].rag if len(sections) == len(report.sections) == 1 else None,
         "several": len({one.judge for one in report.sections}) > 1,
         "title_of": lambda one: one.judge if _only(one, report) else one.name,

@@ -43,7 +43,7 @@ def reason_of(one: JudgmentRecord, report: Report) -> str:
         turns = Message("depends on order") if turned and chosen == TIE else ""
     votes = (how_sure(vote) for vote in one.votes or () if vote.option == chosen)
     said = one.explanation or turns or next(filter(None, votes), "")
-    return join(": ", filter(None, (ranking, said)))
+    return join(": ", (ranking, said)) if ranking and said else ranking or said
 
 
 def _ranking(detail: PairwiseDetail) -> str:

@@ -9,22 +9,11 @@ from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.text import Text
 
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import render
-from adjudge.view.workflow_commands import defused
+from adjudge.view.clean_text import clean
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-_CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-
-
-def clean(text: str, *, may_command: bool = False) -> str:
-    """``text`` without what a terminal would obey, or the runner of a GitHub job (unless it is a
-    command of ours).
-    """
-    cleaned = _CONTROL.sub("�", text)
-    return cleaned if may_command else defused(cleaned)
 
 
 class Screen:

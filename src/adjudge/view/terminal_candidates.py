@@ -14,7 +14,8 @@ from adjudge.domain.sampled import QualitativeResult, QuantitativeResult, Sample
 from adjudge.messages import Message, join, term
 from adjudge.results.numbers import short_figure
 from adjudge.strategy.candidate import Candidate, Selection, Try
-from adjudge.view.terminal import Screen, clean
+from adjudge.view.clean_text import clean
+from adjudge.view.terminal import Screen
 
 _STYLES = {"won": "bold green", "lost": "bold", "failed": "bold red", "stopped": "yellow"}
 

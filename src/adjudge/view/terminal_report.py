@@ -142,14 +142,15 @@ def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Ta
     for one in sections:
         found = one.summary
         chosen = [
-            f"{option} {screen.render(grouped(count))}" for option, count in found.options.items()
+            Message("{option} {count:,}", option=option, count=count)
+            for option, count in found.options.items()
         ]
         screen.add_row(
             table,
             one.name if named else one.title,
             *_result(found),
             _scored(found),
-            ", ".join(chosen[:_MOST_OPTIONS]) + (", …" if len(chosen) > _MOST_OPTIONS else ""),
+            join(", ", [*chosen[:_MOST_OPTIONS], *(["…"] if len(chosen) > _MOST_OPTIONS else [])]),
         )
     return table
 

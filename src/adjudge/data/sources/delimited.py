@@ -72,14 +72,14 @@ def find_dialect(head: str, delimiters: tuple[str, ...], text: PeekableText) -> 
     header = head.lstrip("\r\n").partition("\n")[0].rstrip("\r")
     quote = "'" if header[:1] == header[-1:] == "'" and len(header) > 1 else '"'
     styles = (False, True) if f"\\{quote}" in head else (False,)
-    best, best_rank = Dialect(delimiters[0], quote), (-1.0, 0)
+    best, best_rank, is_cut = Dialect(delimiters[0], quote), (-1.0, 0), text.is_cut
     for delimiter in dict.fromkeys(delimiters):
         spaced = f"{delimiter} " in header and all(
             cell.startswith(" ") for cell in header.split(delimiter)[1:]
         )
         for escaped in styles:
             tried = Dialect(delimiter, quote, escaped, spaced)
-            rank = _rank(tried, head, text.is_cut)
+            rank = _rank(tried, head, is_cut)
             if rank > best_rank:
                 best, best_rank = tried, rank
     return best

@@ -157,7 +157,7 @@ def _call(value: object, path: Path) -> Any:
             return join(value.separator, [_call(part, path) for part in value.parts])
         case Message():
             values = {name: _call(each, path) for name, each in value.values.items()}
-            return Message.make(value.template, value.plural, value.context, values)
+            return Message(value.template, value.plural, value.context, **values)
         case BadRow():
             return join(": ", (_call(value.where, path), _call(value.reason, path)))
         case Path() | str() if str(value) in (str(path), path.name):

@@ -1,10 +1,17 @@
-"""Which models answered, as their replies name them: another than was asked, or several for one."""
+"""What a reader of a run must know: which models answered, as their replies name them, and what may
+have been paid twice.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from adjudge.lazy import lazy_pattern
+
+if TYPE_CHECKING:
+    from adjudge.ledger.batches import Batch
 
 _VERSION = lazy_pattern(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
 """What may stand behind a model's name without making it another model."""
@@ -49,4 +56,17 @@ def _own_name(id: str) -> str:
         .casefold()
         .removesuffix("-latest")
         .removesuffix(":latest")
+    )
+
+
+def payment_notes(batches: Iterable[Batch]) -> tuple[str, ...]:
+    """A sentence for each provider that may have been paid twice for the same requests."""
+    twice: Counter[str] = Counter()
+    for batch in batches:
+        twice[batch.provider] += batch.paid_twice
+    return tuple(
+        f"requests to {provider} that may have been paid twice: {requests}; "
+        "what was sent first could not be found, or not be read"
+        for provider, requests in twice.items()
+        if requests
     )

@@ -1,0 +1,37 @@
+"""Texts harmless to a terminal, and in the log of a GitHub job, where some lines are commands to
+the runner.
+"""
+
+from __future__ import annotations
+
+import os
+
+from adjudge.lazy import lazy_pattern
+
+_CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_BEGINS = lazy_pattern(r":(?=:[A-Za-z])|##(?=\[)")
+"""``::command::`` counts where a line begins with it, which a wrapped one may; ``##[command]``
+counts anywhere in a line.
+"""
+_NOTHING = "\u200b"
+"""A space of no width: the text looks as it was."""
+
+
+def in_job() -> bool:
+    """Whether this process runs in a job of GitHub Actions, whose log obeys commands."""
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def clean(text: str, *, may_command: bool = False) -> str:
+    """``text`` without what a terminal would obey, or the runner of a GitHub job (unless it is a
+    command of ours).
+    """
+    cleaned = _CONTROL.sub("�", text)
+    if may_command or not _BEGINS.search(cleaned) or not in_job():
+        return cleaned
+    return _BEGINS.sub(rf"\g<0>{_NOTHING}", cleaned)
+
+
+def clean_json(text: str) -> str:
+    """JSON that the runner does not obey; its values stay what they are."""
+    return text.replace("##[", "##\\u005b") if in_job() else text
