@@ -177,7 +177,7 @@ class Vote(HtmlRepr):
 
     def record(self) -> VoteRecord:
         """As a record of the judgment has it."""
-        said, ballot = self.verdict, self.ballot
+        ballot, said = self.ballot, self.verdict
         details = said.details if said else NOTHING
         return VoteRecord(
             model=ballot.model,
