@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
+from adjudge.domain.frozen import nonempty
 from adjudge.domain.json_types import (
     JsonDict,
     JsonObject,
@@ -41,7 +42,7 @@ def _search(project: str, since: str, page: str) -> tuple[str, JsonObject]:
         "order_by": ["timestamp_ms ASC"],
         "max_results": _PAGE,
     }
-    return f"{_API}/search", {**wanted, **({"page_token": page} if page else {})}
+    return f"{_API}/search", {**wanted, **nonempty(page_token=page)}
 
 
 def _event(one: JsonObject) -> TrafficEvent:
