@@ -102,9 +102,9 @@ class Attacker:
     def _fields(self, family: Family, instance: Instance) -> list[str]:
         if run := trajectory_of(instance):
             return _channels(family, run)
-        if not family.beside:
-            return [self._judged(instance)]
         judged = self._judged(instance)
+        if not family.beside:
+            return [judged]
         known = instance.fields if self.beside is None else self.beside
         return [name for name in known if name != judged and instance.fields.get(name)]
 

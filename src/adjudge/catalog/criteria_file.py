@@ -149,12 +149,13 @@ def _criteria(given: JsonObject, kind: Kind, place: Place, language: str) -> Cri
     compared = (
         pairwise_options(_most_compared(examples, judged), language) if kind == "pairwise" else None
     )
+    context = given.get("context_fields")
     parts: dict[str, Any] = {
         "name": phrase(given["name"], place.at("name")),
         "description": _description(given, place),
         "options": compared or _options(given.get("options"), place.at("options")),
         "to_evaluate_field": judged,
-        "context_fields": _context(given.get("context_fields"), place.at("context_fields")),
+        "context_fields": None if context is None else texts(context, place.at("context_fields")),
         "examples": examples,
         "higher_is_better": flag(given.get("higher_is_better", True), place.at("higher_is_better")),
     }
@@ -221,10 +222,6 @@ def _fields(value: object, place: Place) -> dict[str, str | list[str]]:
         name: texts(item, place.at(name)) if isinstance(item, list) else text(item, place.at(name))
         for name, item in given.items()
     }
-
-
-def _context(value: object, place: Place) -> list[str] | None:
-    return None if value is None else texts(value, place)
 
 
 def _load(content: str, file: str) -> Place:

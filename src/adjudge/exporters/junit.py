@@ -84,14 +84,8 @@ def _kind(one: JudgmentRecord, ends: Ends) -> str:
 
 
 def _counts(found: Counter[str]) -> str:
-    tests = f'tests="{found.total()}"'
-    return " ".join(
-        (
-            tests,
-            *(f'{name}s="{found[name]}"' for name in _CASE[:2]),
-            f'skipped="{found["skipped"]}"',
-        )
-    )
+    failures, errors, skipped = (found[kind] for kind in _CASE)
+    return f'tests="{found.total()}" failures="{failures}" errors="{errors}" skipped="{skipped}"'
 
 
 def _write_case(file: TextIO, one: JudgmentRecord, ends: Ends) -> None:

@@ -59,13 +59,10 @@ def _eval(case: TestCase, name: str) -> Files:
         }
         for label, one in cases.items()
     ]
-    fields = [field for field in case.field_names() if field != case.criteria.to_evaluate_field]
-    columns = {} if case.compares else {"columns": {field: field for field in case.field_names()}}
-    columns = (
-        {"columns": {field: field for field in fields}} if case.compares and fields else columns
-    )
+    judged = case.criteria.to_evaluate_field if case.compares else None
+    columns = {field: field for field in case.field_names() if field != judged}
     found: JsonDict = {
-        "data": {"path": rows, **columns},
+        "data": {"path": rows, **nonempty(columns=columns)},
         "language": case.settings.language,
     }
     found |= nonempty(models=list(case.settings.models))

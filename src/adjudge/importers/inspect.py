@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.frozen import nonempty
 from adjudge.domain.vote import Outcome
 from adjudge.errors import RunError
 from adjudge.importers.format import Format
@@ -130,7 +131,7 @@ def _beside(file: ForeignFile, folder: str, *, attached: bool) -> dict[str, Json
             texts |= {str(at): one for at, one in enumerate(entry.values("entry"), first)}
         else:
             found["metadata"] = entry.value("entry")
-    return {**found, **({"attachments": texts} if texts else {})}
+    return {**found, **nonempty(attachments=texts)}
 
 
 def _entry(content: bytes, file: ForeignFile, name: str) -> ForeignRecord:

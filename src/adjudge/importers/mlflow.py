@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import suppress
+from typing import cast
 
 from adjudge.importers.format import Format
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
@@ -12,7 +11,7 @@ from adjudge.importers.scores import SubjectScore, join_scores, subject_fields
 from adjudge.importers.source import EMPTY, ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import Json, parse_cell, text
 from adjudge.messages import Message
-from adjudge.traces.values import seconds_of
+from adjudge.traces.values import parsed, seconds_of
 
 _LISTS = ("traces", "assessments", "data")
 _PEOPLE = "HUMAN"
@@ -63,12 +62,7 @@ def _of_root(data: ForeignRecord, key: str) -> Json:
     """Of the first span: the previews are cut short."""
     spans = data.objects("spans")
     root = next((one for one in spans if not one.value("parent_span_id", "parent_id")), EMPTY)
-    found = root.nested("attributes").value(key)
-    if isinstance(found, str):
-        with suppress(ValueError, RecursionError):
-            parsed: Json = json.loads(found)
-            return parsed
-    return found
+    return cast(Json, parsed(root.nested("attributes").value(key)))
 
 
 def _name(one: ForeignRecord) -> str:

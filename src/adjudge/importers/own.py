@@ -28,7 +28,7 @@ from adjudge.importers.record import (
     RecordedRow,
     RecordedVote,
 )
-from adjudge.importers.source import ForeignFile, ForeignRecord, Head
+from adjudge.importers.source import ForeignFile, ForeignRecord
 from adjudge.importers.values import JsonObject
 from adjudge.ledger.codec import read_exported_judgment, read_exported_vote
 from adjudge.ledger.rows import LABELS
@@ -44,10 +44,6 @@ _BOUNDS = {
     **dict.fromkeys(("at", "drawn_at"), (-math.inf, math.inf)),
 }
 """Between which a number of a label must lie, to be kept as it is."""
-
-
-def _matches(head: Head) -> bool:
-    return head.form == "lines" and head.has(*_KEYS)
 
 
 def read_own(file: ForeignFile, run: ImportedRun) -> None:
@@ -157,5 +153,9 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 
 OWN = Format(
-    "adjudge", Message("adjudge's own JSONL"), "adjudge export --to jsonl", _matches, _read
+    "adjudge",
+    Message("adjudge's own JSONL"),
+    "adjudge export --to jsonl",
+    lambda head: head.form == "lines" and head.has(*_KEYS),
+    _read,
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
-from typing import TypeAlias
+from typing import TypeAlias, cast
+
+from adjudge.traces.values import parsed_loosely
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 JsonObject: TypeAlias = Mapping[str, Json]
@@ -84,8 +84,4 @@ def parse_cell(value: Json) -> Json:
     """
     if not isinstance(value, str) or value[:1] not in ("{", "[") or len(value) > _LONGEST_CELL:
         return value
-    for read in (json.loads, ast.literal_eval):
-        with suppress(ValueError, SyntaxError, MemoryError, RecursionError):
-            found: Json = read(value)
-            return found
-    return value
+    return cast(Json, parsed_loosely(value))

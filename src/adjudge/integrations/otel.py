@@ -228,13 +228,10 @@ class _Parents:
             _LOG.warning(
                 "row %s names no span: %r is not W3C trace context; its event stands in the "
                 "run's own trace",
-                *_named(instance, traceparent),
+                instance.metadata.get("place") or instance.id,
+                traceparent,
             )
         return None
-
-
-def _named(instance: Instance, traceparent: str) -> tuple[str, str]:
-    return str(instance.metadata.get("place") or instance.id), traceparent
 
 
 def _joined(trace: str, span: str) -> str:

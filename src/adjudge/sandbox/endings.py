@@ -72,12 +72,10 @@ def after_failure(report: FailureReport, limits: Limits) -> Ending:
     if kind == "NotJSON":
         return Ending(
             error=Crashed,
-            text=(
-                Message(
-                    "what is left in `output` is not JSON ({said}): use dicts, lists, texts "
-                    "and numbers",
-                    said=said,
-                )
+            text=Message(
+                "what is left in `output` is not JSON ({said}): use dicts, lists, texts "
+                "and numbers",
+                said=said,
             ),
         )
     text = f"{kind}: {said}" if said else kind
@@ -123,18 +121,15 @@ def took_too_long(what: str) -> Ending:
 
 def too_much(limits: Limits, *, calls: bool = False) -> Ending:
     """Output or calls of tools."""
-    text = Message(
-        "more than {most} KB came out of the code: printed text, arguments of tools and "
-        "result together",
-        most=limits.output_kb,
+    text = (
+        Message("the code called tools more than {most} times", most=limits.tool_calls)
+        if calls
+        else Message(
+            "more than {most} KB came out of the code: printed text, arguments of tools and "
+            "result together",
+            most=limits.output_kb,
+        )
     )
-    if calls:
-        text = Message("the code called tools more than {most} times", most=limits.tool_calls)
-    return Ending(error=Forbidden, text=text)
-
-
-def too_many_files(text: str) -> Ending:
-    """What the scratch folder holds."""
     return Ending(error=Forbidden, text=text)
 
 

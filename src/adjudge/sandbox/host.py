@@ -20,7 +20,7 @@ from time import monotonic, sleep
 from typing import IO
 
 from adjudge.domain.frozen import NOTHING
-from adjudge.errors import SetupError
+from adjudge.errors import Forbidden, SetupError
 from adjudge.messages import Message
 from adjudge.sandbox.base import DEFAULTS, Execution, Inputs, Limits, Tool, Tools
 from adjudge.sandbox.endings import (
@@ -30,7 +30,6 @@ from adjudge.sandbox.endings import (
     after_failure,
     broken_line,
     not_shut,
-    too_many_files,
     too_much,
     took_too_long,
 )
@@ -67,8 +66,6 @@ class CodeJob:
             "code": self.code,
             "inputs": dict(self.inputs),
             "tools": list(self.tools),
-        }
-        message |= {
             "limits": asdict(self.limits),
             "filter": launch.filter.hex(),
             "user": launch.user,
@@ -252,7 +249,7 @@ class _Talk:
         """Limits of the kernel are for one file; this one is for all of them."""
         while True:
             if (trouble := await asyncio.to_thread(self._meter.trouble)) is not None:
-                return too_many_files(trouble)
+                return Ending(error=Forbidden, text=trouble)
             await asyncio.sleep(_LOOK)
 
 

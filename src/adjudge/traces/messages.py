@@ -203,7 +203,7 @@ def _by_role(message: Object) -> Iterator[Turn]:
         role,
         actor=_name(message, said, role),
         usage=usage_of(message.get("usage") or message.get("usage_metadata")),
-        usd=number(message.get("cost")),
+        usd=number(message, "cost"),
         source=id_at(message, "id") if role != "tool" else None,
         ended=text_at(message, "finish_reason", "stop_reason") or None,
     )

@@ -161,12 +161,13 @@ def arguments_of(value: object) -> JsonObject | str:
     return as_text(value)
 
 
-def number(value: object) -> float | None:
-    """A number, or a text that is one."""
-    if isinstance(value, bool) or value is None:
+def number(value: object, *path: str) -> float | None:
+    """The number under the path, or a text that is one."""
+    given = inner(value, *path)
+    if isinstance(given, bool) or given is None:
         return None
     with suppress(TypeError, ValueError):
-        found = float(cast(Any, value))
+        found = float(given)
         return found if math.isfinite(found) else None
     return None
 

@@ -8,16 +8,11 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote, urlencode
 
-from adjudge.domain.json_types import (
-    JsonDict,
-    JsonObject,
-    JsonValue,
-    object_in,
-    objects_in,
-    text_in,
-)
+from adjudge.domain.frozen import nonempty
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.errors import SetupError
 from adjudge.traces.formats.otlp import attributes_of
+from adjudge.traces.values import inner_object, objects, text_at
 from adjudge.traffic.services import Service, ServiceSpans, basic_headers
 from adjudge.traffic.source import TrafficEvent
 
@@ -41,13 +36,13 @@ def _search(project: str, since: str, page: str) -> tuple[str, JsonObject]:
         "order_by": ["timestamp_ms ASC"],
         "max_results": _PAGE,
     }
-    return f"{_API}/search", {**wanted, **({"page_token": page} if page else {})}
+    return f"{_API}/search", {**wanted, **nonempty(page_token=page)}
 
 
 def _event(one: JsonObject) -> TrafficEvent:
     """A trace is one event: it has ended, or it comes again."""
-    info = object_in(one.get("info"))
-    id, at = text_in(info.get("trace_id")) or "", text_in(info.get("request_time")) or ""
+    info = inner_object(one, "info")
+    id, at = text_at(info, "trace_id"), text_at(info, "request_time")
     return TrafficEvent(id, one, at, id, info.get("state") in _OVER, "mlflow")
 
 
@@ -73,17 +68,15 @@ class MlflowTraces(ServiceSpans):
     def _ask(self, since: str, page: str) -> JsonObject:
         if not self.project.isdigit():
             raise SetupError("mlflow needs the number of an experiment: --from mlflow:12")
-        listed = object_in(self._exchange(*self.service.ask(self.project, since, page)))
+        listed = inner_object(self._exchange(*self.service.ask(self.project, since, page)))
         known = {
-            id: info
-            for info in objects_in(listed.get("traces"))
-            if (id := text_in(info.get("trace_id")))
+            id: info for info in objects(listed, "traces") if (id := text_at(info, "trace_id"))
         }
         if not known:
             return {**listed, "traces": []}
         query = urlencode({"trace_ids": list(known)}, doseq=True)
-        found = object_in(self._exchange(f"{_API}/batchGet?{query}", None))
-        traces = [_trace(one, known) for one in objects_in(found.get("traces"))]
+        found = self._exchange(f"{_API}/batchGet?{query}", None)
+        traces = [_trace(one, known) for one in objects(found, "traces")]
         return {**listed, "traces": traces}
 
     def send(self, scores: Sequence[JsonObject]) -> None:
@@ -101,9 +94,8 @@ class MlflowTraces(ServiceSpans):
             body: JsonDict = {"assessment": one, "update_mask": _CHANGED}
             self._exchange(f"{place}/assessments/{id}", body, "PATCH")
 
-    def _assessments(self, place: str) -> list[JsonObject]:
-        trace = object_in(object_in(self._exchange(place, None)).get("trace"))
-        return list(objects_in(object_in(trace.get("trace_info")).get("assessments")))
+    def _assessments(self, place: str) -> Sequence[JsonObject]:
+        return objects(self._exchange(place, None), "trace", "trace_info", "assessments")
 
     def _headers(self) -> Mapping[str, str]:
         token = os.environ.get(_TOKEN, "").strip()
@@ -111,16 +103,16 @@ class MlflowTraces(ServiceSpans):
 
 
 def _key(assessment: JsonObject) -> JsonValue:
-    return object_in(assessment.get("metadata")).get(_KEY)
+    return inner_object(assessment, "metadata").get(_KEY)
 
 
 def _trace(one: JsonObject, known: Mapping[str, JsonObject]) -> JsonObject:
     """As MLflow writes a trace to a file."""
-    info = object_in(one.get("trace_info"))
-    listed = known.get(text_in(info.get("trace_id")) or "", info)
+    info = inner_object(one, "trace_info")
+    listed = known.get(text_at(info, "trace_id"), info)
     spans = [
         {**span, "attributes": _attributes(span.get("attributes"))}
-        for span in objects_in(one.get("spans"))
+        for span in objects(one, "spans")
     ]
     return {"info": {**listed, "assessments": []}, "data": {"spans": spans}}
 

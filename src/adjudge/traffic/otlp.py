@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from adjudge.domain.json_types import JsonDict, JsonObject, object_in, objects_in, text_in
+from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.errors import WrongData
+from adjudge.traces.formats.otlp import attributes_of
+from adjudge.traces.values import first_of, inner_object, objects, text_at
 from adjudge.traffic.source import TrafficEvent
 
 _SPANS = ("resourceSpans", "resource_spans")
@@ -22,11 +24,11 @@ def spans_in(row: JsonObject) -> tuple[list[TrafficEvent], list[str]]:
     events: list[TrafficEvent] = []
     wrong: list[str] = []
     for name in _SPANS:
-        for part in objects_in(row.get(name)):
-            if _is_ours(object_in(part.get("resource"))):
+        for part in objects(row, name):
+            if _is_ours(part):
                 continue
-            for scope in objects_in(part.get("scopeSpans", part.get("scope_spans"))):
-                for span in objects_in(scope.get("spans")):
+            for scope in objects(first_of(part, "scopeSpans", "scope_spans")):
+                for span in objects(scope, "spans"):
                     try:
                         events.append(_event(part, scope, span))
                     except ValueError as error:
@@ -35,28 +37,24 @@ def spans_in(row: JsonObject) -> tuple[list[TrafficEvent], list[str]]:
 
 
 def _event(part: JsonObject, scope: JsonObject, span: JsonObject) -> TrafficEvent:
-    trace = text_in(span.get("traceId", span.get("trace_id"))) or ""
-    id = text_in(span.get("spanId", span.get("span_id"))) or ""
+    trace, id = text_at(span, "traceId", "trace_id"), text_at(span, "spanId", "span_id")
     if not trace or not id:
         raise WrongData("a span has no traceId or no spanId")
     alone: JsonDict = {
-        "resource": object_in(part.get("resource")),
-        "scopeSpans": [{"scope": object_in(scope.get("scope")), "spans": [span]}],
+        "resource": inner_object(part, "resource"),
+        "scopeSpans": [{"scope": inner_object(scope, "scope"), "spans": [span]}],
     }
-    ended = span.get("endTimeUnixNano", span.get("end_time_unix_nano"))
+    ended = first_of(span, "endTimeUnixNano", "end_time_unix_nano")
     return TrafficEvent(
         id,
         alone,
         str(ended or ""),
         trace,
-        is_root=not span.get("parentSpanId", span.get("parent_span_id")) and bool(ended),
+        is_root=not first_of(span, "parentSpanId", "parent_span_id") and bool(ended),
     )
 
 
-def _is_ours(resource: JsonObject) -> bool:
+def _is_ours(part: JsonObject) -> bool:
     """Whether we made the trace: judging is not judged."""
-    named = {
-        text_in(one.get("key")): text_in(object_in(one.get("value")).get("stringValue"))
-        for one in objects_in(resource.get("attributes"))
-    }
-    return named.get("service.name") == _OURS
+    attributes = attributes_of(inner_object(part, "resource").get("attributes"))
+    return attributes.get("service.name") == _OURS

@@ -220,6 +220,27 @@ def _together(several: Iterable[Mapping[_Name, _Scores]]) -> dict[_Name, _Scores
     return found
 
 
+_ALARMS = {
+    (False, True): Message(
+        "ALARM: {judge}, {criterion} has fallen below {bar} (evidence {evidence}; from 20 on it is "
+        "an alarm)"
+    ),
+    (False, False): Message(
+        "{judge}, {criterion}: no sign that it has fallen below {bar} (evidence {evidence}; from "
+        "20 on it is an alarm)"
+    ),
+    (True, True): Message(
+        "ALARM: {judge}, {criterion} has risen above {bar} on average (evidence {evidence}; from "
+        "20 on it is an alarm)"
+    ),
+    (True, False): Message(
+        "{judge}, {criterion}: no sign that it has risen above {bar} on average (evidence "
+        "{evidence}; from 20 on it is an alarm)"
+    ),
+}
+"""Whether the bar is the most of a count, and whether the alarm is raised → what is said."""
+
+
 @dataclass(frozen=True)
 class Alarm:
     """Whether a rate has fallen below its bar, or a mean count has risen above it."""
@@ -244,32 +265,7 @@ class Alarm:
             "bar": figure(self.bar) if self.rises else percent(self.bar),
             "evidence": Message("{evidence:.3g}", evidence=self.evidence),
         }
-        if self.rises:
-            return self._of_count(values)
-        if self.raised:
-            return Message(
-                "ALARM: {judge}, {criterion} has fallen below {bar} (evidence {evidence}; from 20 "
-                "on it is an alarm)",
-                **values,
-            )
-        return Message(
-            "{judge}, {criterion}: no sign that it has fallen below {bar} (evidence {evidence}; "
-            "from 20 on it is an alarm)",
-            **values,
-        )
-
-    def _of_count(self, values: Mapping[str, str | Message]) -> Message:
-        if self.raised:
-            return Message(
-                "ALARM: {judge}, {criterion} has risen above {bar} on average (evidence "
-                "{evidence}; from 20 on it is an alarm)",
-                **values,
-            )
-        return Message(
-            "{judge}, {criterion}: no sign that it has risen above {bar} on average (evidence "
-            "{evidence}; from 20 on it is an alarm)",
-            **values,
-        )
+        return Message(_ALARMS[self.rises, self.raised], **values)
 
     def to_dict(self) -> JsonDict:
         return {

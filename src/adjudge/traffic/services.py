@@ -14,16 +14,10 @@ from urllib.parse import quote, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
 from adjudge.domain.frozen import nonempty
-from adjudge.domain.json_types import (
-    JsonDict,
-    JsonObject,
-    JsonValue,
-    object_in,
-    objects_in,
-    text_in,
-)
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.errors import SetupError, WrongData
 from adjudge.messages import Message, reason_of
+from adjudge.traces.values import inner, inner_object, objects, text_at
 from adjudge.traffic.source import SourceAway, TrafficBatch, TrafficEvent
 
 _PATIENCE = 30.0
@@ -86,7 +80,7 @@ def _span_reader(
     """How a span is read, by the keys of a service; Phoenix keeps some of them in ``context``."""
 
     def read(one: JsonObject) -> TrafficEvent:
-        named = {**object_in(one.get("context")), **one}
+        named = {**inner_object(one, "context"), **one}
         is_root = not one.get(parent) and bool(one.get(end))
         return TrafficEvent(
             _text(named, id), one, _text(one, start), _text(named, trace), is_root, format
@@ -96,7 +90,7 @@ def _span_reader(
 
 
 def _text(one: JsonObject, name: str) -> str:
-    found = text_in(one.get(name))
+    found = text_at(one, name)
     if not found:
         raise WrongData("has no {column}", column=name)
     return found
@@ -113,7 +107,7 @@ SERVICES = {
             basic_headers,
             _langfuse,
             "data",
-            lambda answer: object_in(answer.get("meta")).get("cursor"),
+            lambda answer: inner(answer, "meta", "cursor"),
             _span_reader(
                 "langfuse", "id", "traceId", "startTime", "endTime", "parentObservationId"
             ),
@@ -140,7 +134,7 @@ SERVICES = {
             lambda keys: {"x-api-key": keys[0]},
             _langsmith,
             "runs",
-            lambda answer: object_in(answer.get("cursors")).get("next"),
+            lambda answer: inner(answer, "cursors", "next"),
             _span_reader("langsmith", "id", "trace_id", "start_time", "end_time", "parent_run_id"),
             "/api/v1/feedback",
         ),
@@ -176,12 +170,12 @@ class ServiceSpans:
 
     def read(self, cursor: JsonObject) -> TrafficBatch:
         """The next page. What was read before comes again where it overlaps."""
-        since = text_in(cursor.get("since")) or _written(datetime.now(UTC) - self.since)
-        newest = text_in(cursor.get("newest")) or since
-        answer = self._ask(since, text_in(cursor.get("page")) or "")
+        since = text_at(cursor, "since") or _written(datetime.now(UTC) - self.since)
+        newest = text_at(cursor, "newest") or since
+        answer = self._ask(since, text_at(cursor, "page"))
         events: list[TrafficEvent] = []
         bad: list[str] = []
-        for one in objects_in(answer.get(self.service.rows)):
+        for one in objects(answer, self.service.rows):
             try:
                 events.append(self.service.event(one))
             except ValueError as error:

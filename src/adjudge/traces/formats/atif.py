@@ -61,7 +61,7 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
     said = read_turns({"role": "user", "content": step.get("message")})
     parts: list[TurnPart] = said[0].parts if said else []
     beside = inner_object(step, "extra")
-    depth += int(number(beside.get("depth")) or 0)
+    depth += int(number(beside, "depth") or 0)
     if beside.get("kind") == "retrieved":
         parts = [Retrieved(part.text) for part in parts if isinstance(part, Said)]
     elif beside.get("kind") == "handed over" and not step.get("tool_calls"):
@@ -85,8 +85,8 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         [*([Thought(thought)] if thought else []), *parts, *calls],
         text_at(beside, "actor") or agent,
         usage_of(metrics),
-        number(inner(metrics, "cost_usd")),
-        number(beside.get("seconds")),
+        number(metrics, "cost_usd"),
+        number(beside, "seconds"),
         source=number_of,
         depth=depth,
         started=seconds_of(beside.get("started") or step.get("timestamp")),
@@ -123,7 +123,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         if isinstance(totals, Mapping):
             whole = {key.removeprefix("total_"): value for key, value in totals.items()}
             calls = made.usage.calls if made.usage else 0
-            usd = number(whole.get("cost_usd"))
+            usd = number(whole, "cost_usd")
             made = replace(
                 made,
                 usage=made.usage or usage_of(whole, calls),
@@ -133,7 +133,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         columns = inner_object(one, "extra")
         id = text_at(one, "trajectory_id", "session_id") or None
         kept = columns.get("adjudge")
-        lasted = number(inner(kept, "seconds")) if lasted is None else lasted
+        lasted = number(kept, "seconds") if lasted is None else lasted
         ended = inner(kept, "ended")
         yield TraceRow(
             replace(

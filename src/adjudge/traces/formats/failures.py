@@ -46,7 +46,7 @@ def _read_when(given: Sequence[Object]) -> Iterator[TraceRow]:
     for one in given:
         question = text_at(one, "question")
         turns = [_turn(message) for message in objects(one["history"])]
-        step = number(one.get("mistake_step"))
+        step = number(one, "mistake_step")
         made = built(turns)
         yield TraceRow(
             replace(made, goal=question or made.goal),

@@ -59,7 +59,7 @@ def sample_row(sample: Object) -> TraceRow:
         if last
         else None,
         usage=_whole_usage(sample, models) or made.usage,
-        seconds=number(sample.get("total_time")),
+        seconds=number(sample, "total_time"),
     )
     return TraceRow(made, _columns(sample))
 

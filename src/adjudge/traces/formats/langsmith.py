@@ -81,7 +81,7 @@ def _read_model(span: TraceSpan, one: Object, inputs: object, outputs: object) -
     span.usage = span.usage or usage_of(inner(outputs, "usage_metadata"))
     counted = {key: one.get(key) for key in ("prompt_tokens", "completion_tokens")}
     span.usage = span.usage or usage_of(counted) or Usage(1)
-    span.usd = number(one.get("total_cost"))
+    span.usd = number(one, "total_cost")
     parameters = inner_object(one, "extra", "invocation_params")
     span.tools = tools_of(first_of(parameters, "tools", "functions"))
 

@@ -28,7 +28,7 @@ def _span(one: Object, trace: str) -> TraceSpan:
     status = one.get("status")
     code = first_of(status, "code", "status_code") if isinstance(status, Mapping) else status
     base = TraceSpan(
-        text_at(one, "span_id") or str(inner(one, "context", "span_id") or ""),
+        text_at(one, "span_id") or text_at(inner_object(one, "context"), "span_id"),
         text_at(one, "parent_span_id", "parent_id") or None,
         trace,
         text_at(one, "name"),

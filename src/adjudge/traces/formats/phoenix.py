@@ -30,9 +30,9 @@ def _span(one: Object) -> TraceSpan:
     given = {**inner_object(one, "attributes")}
     given |= {key.removeprefix(_PREFIX): one[key] for key in one if key.startswith(_PREFIX)}
     base = TraceSpan(
-        text_at(one, "context.span_id") or str(inner(one, "context", "span_id") or ""),
+        text_at(one, "context.span_id") or text_at(inner_object(one, "context"), "span_id"),
         text_at(one, "parent_id") or None,
-        text_at(one, "context.trace_id") or str(inner(one, "context", "trace_id") or ""),
+        text_at(one, "context.trace_id") or text_at(inner_object(one, "context"), "trace_id"),
         text_at(one, "name"),
         start=time_at(one, "start_time"),
         end=time_at(one, "end_time"),

@@ -29,7 +29,7 @@ _SHELL = "bash"
 def _finished(made: Trajectory, one: Object) -> Trajectory:
     info = inner_object(one, "info")
     stats = info.get("model_stats")
-    calls = int(number(inner(stats, "api_calls")) or 0)
+    calls = int(number(stats, "api_calls") or 0)
     usage = usage_of(stats, calls) or (Usage(calls) if calls else None)
     submission = info.get("submission")
     return replace(
@@ -37,7 +37,7 @@ def _finished(made: Trajectory, one: Object) -> Trajectory:
         answer=submission if isinstance(submission, str) and submission else None,
         ended=text_at(info, "exit_status") or None,
         usage=usage or made.usage,
-        usd=number(inner(stats, "instance_cost")),
+        usd=number(stats, "instance_cost"),
     )
 
 
@@ -71,7 +71,7 @@ def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[
         action = text_at(step, "action").strip()
         words = [Said(said)] if said else []
         calls = [CalledTool(_SHELL, {"command": action})] if action else []
-        yield Turn("assistant", [*words, *calls], actor, seconds=number(step.get("execution_time")))
+        yield Turn("assistant", [*words, *calls], actor, seconds=number(step, "execution_time"))
         if action:
             yield Turn("tool", [Returned(as_text(step.get("observation")))])
 
@@ -101,7 +101,7 @@ def _acts(turn: Turn, message: Object) -> bool:
 
 def _observed(turn: Turn, message: Object, acted: bool) -> Turn:
     """A result, with the error that stands beside it."""
-    turn.usd = number(inner(message, "extra", "cost")) if turn.role == "assistant" else None
+    turn.usd = number(message, "extra", "cost") if turn.role == "assistant" else None
     code = inner(message, "extra", "returncode")
     failure = inner(message, "extra", "exception_info")
     error = as_text(failure) if failure else f"returncode {code}" if code else None

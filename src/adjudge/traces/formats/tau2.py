@@ -37,8 +37,8 @@ def _row(run: Object, task: Object, policy: object) -> TraceRow:
     made = replace(
         made,
         ended=text_at(run, "termination_reason") or None,
-        usd=number(run.get("agent_cost")) if run.get("agent_cost") is not None else made.usd,
-        seconds=number(run.get("duration")),
+        usd=number(run, "agent_cost") if run.get("agent_cost") is not None else made.usd,
+        seconds=number(run, "duration"),
     )
     return TraceRow(
         made,

@@ -17,6 +17,7 @@ from adjudge.traces.values import (
     first_of,
     id_at,
     inner,
+    inner_object,
     objects,
     text_at,
     time_at,
@@ -38,7 +39,9 @@ def _span(one: Object) -> TraceSpan:
         text_at(one, "name"),
         start=time_at(one, "startTime"),
         end=time_at(one, "endTime"),
-        error=error_of(inner(one, "status", "code"), str(inner(one, "status", "message") or "")),
+        error=error_of(
+            inner(one, "status", "code"), text_at(inner_object(one, "status"), "message")
+        ),
     )
     return span_of(base, one["attributes"], objects(one, "events"))
 
