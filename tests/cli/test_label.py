@@ -40,7 +40,11 @@ def run(tmp_path: Path) -> Path:
 
 
 def answers(run: Path, annotator: str | None = None) -> dict[str | None, object]:
-    return {one.id: one.answer for one in LabelStore(run).current() if one.annotator == annotator}
+    return {
+        one.id: one.answer
+        for one in LabelStore(run).current()
+        if annotator in (None, one.annotator)
+    }
 
 
 # -- a pipe -------------------------------------------------------------------

@@ -62,8 +62,20 @@ def plain(value: object) -> JsonValue:
 
 
 def some_of(value: object, *names: str) -> JsonDict:
-    """These attributes of ``value`` by their names, as JSON-ready data."""
-    return cast(JsonDict, plain({name: getattr(value, name) for name in names}))
+    """These attributes of ``value`` by their names, as JSON-ready data; what has a ``to_dict`` is
+    written as that says.
+    """
+    return {name: _written(getattr(value, name)) for name in names}
+
+
+def _written(value: object) -> JsonValue:
+    if hasattr(value, "to_dict"):
+        return cast(JsonDict, value.to_dict())
+    if isinstance(value, Mapping):
+        return {str(key): _written(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_written(item) for item in value]
+    return plain(value)
 
 
 def nonempty(**values: V) -> dict[str, V]:

@@ -132,6 +132,11 @@ class Label:
         )
 
     @property
+    def is_by_person(self) -> bool:
+        """Whether a person gave an answer."""
+        return self.state == "given" and self.kind != "model"
+
+    @property
     def is_random(self) -> bool:
         """Whether the row was drawn at random, with a chance that is known."""
         return self.design != "chosen"

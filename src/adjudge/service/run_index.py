@@ -4,11 +4,13 @@ list, never by a path.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
@@ -31,12 +33,7 @@ class RowsPage:
     """What the next page is asked for with; None behind the last."""
 
     def to_dict(self) -> JsonDict:
-        return {
-            "run": self.run,
-            "judge": self.judge,
-            "rows": [one.to_dict() for one in self.rows],
-            "next": self.next,
-        }
+        return some_of(self, "run", "judge", "rows", "next")
 
 
 class RunIndex:
@@ -83,14 +80,7 @@ class RunIndex:
                 "limit must be from 1 to {most_rows}, not {limit}", most_rows=MOST_ROWS, limit=limit
             )
         with reading(self._find(name)) as connection:
-            judges = judges_in(connection)
-            chosen = judge or (judges[0] if judges else "")
-            if judges and chosen not in judges:
-                raise SetupError(
-                    "the run has no judge {chosen!r}; it has {judges}",
-                    chosen=chosen,
-                    judges=", ".join(judges),
-                )
+            chosen = find_judge(judges_in(connection), judge)
             filters = Filters(
                 judge=chosen, status=status, verdict=verdict, words=words, sort=cast("Sort", sort)
             )
@@ -111,6 +101,18 @@ class RunIndex:
         if found is None:
             raise NoSuchRun("no run is called {name!r}: see the list of runs", name=name)
         return found
+
+
+def find_judge(judges: Sequence[str], wanted: str | None) -> str:
+    """The judge of a run that is asked for, else the first."""
+    found = wanted or next(iter(judges), "")
+    if judges and found not in judges:
+        raise SetupError(
+            "the run has no judge {wanted!r}; it has {judges}",
+            wanted=found,
+            judges=", ".join(judges),
+        )
+    return found
 
 
 def _figures(info: RunInfo) -> JsonDict:

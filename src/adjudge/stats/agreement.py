@@ -25,7 +25,7 @@ from adjudge.stats.agreement_intervals import (
     with_limits,
 )
 from adjudge.stats.correction import estimate_mean
-from adjudge.stats.estimate import Estimate, Figure
+from adjudge.stats.estimate import NO_ROWS, Estimate, Figure
 from adjudge.stats.intervals import Clusters, Interval, clusters_at
 
 Option = str | int | float
@@ -60,7 +60,7 @@ def rows_with_missing(
 def accuracy(table: Table) -> Figure:
     """The share of rows on which the two agree."""
     total = sum(table.values())
-    return Figure(_agreed(table) / total) if total else Figure(None, Message("no rows"))
+    return Figure(_agreed(table) / total) if total else NO_ROWS
 
 
 def _agreed(table: Table) -> int:
@@ -75,7 +75,7 @@ def balanced_accuracy(table: Table) -> Figure:
     shares = [table.get((option, option), 0) / count for option, count in true.items()]
     if len(shares) == 1:
         return Figure(None, Message("{option} is always the truth", option=next(iter(true))))
-    return Figure(math.fsum(shares) / len(shares)) if shares else Figure(None, Message("no rows"))
+    return Figure(math.fsum(shares) / len(shares)) if shares else NO_ROWS
 
 
 def _margins(table: Table) -> tuple[Counter[Option], Counter[Option]]:
@@ -116,7 +116,7 @@ def macro(
 ) -> Figure:
     """The plain mean of a figure over the options."""
     if not options:
-        return Figure(None, Message("no rows"))
+        return NO_ROWS
     figures = [figure(table, option) for option in options]
     gone = next((one for one in figures if one.value is None), None)
     return gone or Figure(math.fsum(one.value or 0.0 for one in figures) / len(figures))
@@ -134,7 +134,7 @@ def cohen_kappa(
     first, second = _margins(table)
     total = sum(first.values())
     if not total:
-        return Figure(None, Message("no rows"))
+        return NO_ROWS
     chosen = sorted(first.keys() | second.keys(), key=_sort_key) if order is None else order
     places = {option: float(place) for place, option in enumerate(chosen)}
     distance = partial(apart, distance=weights or "nominal", places=places)

@@ -18,7 +18,7 @@ from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, count_units, likeness, mean_with_ends
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.sequence import sequential_difference
-from adjudge.stats.student import t_cdf, t_quantile
+from adjudge.stats.student import t_cdf, t_two_sided
 
 POWER = 0.8
 """How often the smallest detectable difference would be seen."""
@@ -134,7 +134,7 @@ class PairedScores:
         worth = self.rows / self._design_effect(mean, clustered=clustered)
         middle, error = self._with_ends(mean, worth, reach)
         freedom = (max(1, int(self.rows**2 / self.sizes)) if clustered else units) + 1
-        half = t_quantile((1 + level) / 2, freedom) * error
+        half = t_two_sided(level, freedom) * error
         estimate = Estimate(mean, middle - half, middle + half, self.rows, "paired", level)
         exact = sign_test(self.gains, self.losses) if self.binary and not clustered else None
         p_value = 2 * t_cdf(-abs(middle) / error, freedom) if exact is None else exact
@@ -312,7 +312,7 @@ def labelled_difference(
             Message("labels only"), len(differences), Message("fewer than two labels"), level=level
         )
     mean, error, freedom = mean_with_ends(differences, ENDS, clusters)
-    reach = t_quantile((1 + level) / 2, freedom) * error
+    reach = t_two_sided(level, freedom) * error
     return Estimate(
         fmean(differences),
         mean - reach,

@@ -16,6 +16,9 @@ class Figure:
     reason: str = ""
 
 
+NO_ROWS = Figure(None, Message("no rows"))
+
+
 @light_dataclass(frozen=True)
 class Estimate:
     """A number and how sure it is. What is None has its ``reason``."""

@@ -12,7 +12,7 @@ from statistics import fmean
 from adjudge.messages import Message
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import beta_quantile, z_two_sided
-from adjudge.stats.student import t_quantile
+from adjudge.stats.student import t_two_sided
 
 Clusters = Sequence[Hashable] | None
 """The cluster of each value, in the order of the values; None where the values are independent."""
@@ -74,7 +74,7 @@ def design_effect(values: Sequence[float], clusters: Clusters) -> float:
     if independent == 0 or len(sizes) < 2:
         return largest
     mean = fmean(values)
-    total = math.fsum((value - mean) ** 2 for value in values)
+    total = _squares(values, mean)
     sums: dict[Hashable, float] = defaultdict(float)
     for value, cluster in zip(values, clusters, strict=True):
         sums[cluster] += value - mean
@@ -121,7 +121,7 @@ def mean_interval(
     if not all(0 <= value <= 1 for value in values):
         raise ValueError(Message("an interval of the mean is for values between 0 and 1"))
     worth = len(values) / design_effect(values, clusters)
-    reach = t_quantile((1 + level) / 2, effective_units(values, clusters))
+    reach = t_two_sided(level, effective_units(values, clusters))
     weight = _weight_of_unseen(worth, reach, (1 - level) / 2)
     below, low = _with_one_more(values, 0.0, worth, weight)
     above, high = _with_one_more(values, 1.0, worth, weight)
@@ -133,10 +133,14 @@ def mean_interval(
     )
 
 
+def _squares(values: Sequence[float], mean: float) -> float:
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
 def _skew(values: Sequence[float]) -> float:
     """The third moment over the variance; 0 where all values are equal."""
     mean = fmean(values)
-    spread = math.fsum((value - mean) ** 2 for value in values)
+    spread = _squares(values, mean)
     cubes = math.fsum((value - mean) ** 3 for value in values)
     return cubes / spread if spread > 1e-12 else 0.0
 
@@ -157,7 +161,7 @@ def _with_one_more(
     """
     count = worth + weight
     mean = (worth * fmean(values) + weight * end) / count
-    squares = worth / len(values) * math.fsum((value - mean) ** 2 for value in values)
+    squares = worth / len(values) * _squares(values, mean)
     return mean, math.sqrt((squares + weight * (end - mean) ** 2) / worth / count)
 
 
@@ -170,7 +174,7 @@ def interval_with_both_ends(
     if not all(0 <= value <= 1 for value in values):
         raise ValueError(Message("an interval of the mean is for values between 0 and 1"))
     mean, error, freedom = mean_with_ends(values, (0.0, 1.0), clusters)
-    reach = t_quantile((1 + level) / 2, freedom) * error
+    reach = t_two_sided(level, freedom) * error
     return Interval(max(0.0, mean - reach), min(1.0, mean + reach), level)
 
 
@@ -183,7 +187,7 @@ def mean_with_ends(
     worth = len(values) / design_effect(values, clusters)
     count = worth + 2
     mean = (worth * fmean(values) + math.fsum(ends)) / count
-    squares = worth / len(values) * math.fsum((value - mean) ** 2 for value in values)
+    squares = worth / len(values) * _squares(values, mean)
     squares += math.fsum((end - mean) ** 2 for end in ends)
     return mean, math.sqrt(squares / (count - 1) / count), effective_units(values, clusters) + 1
 
@@ -236,7 +240,7 @@ def share_interval(
     if clusters is None:
         return share_limits(sum(values), len(values), level=level)
     worth = len(values) / design_effect(values, clusters)
-    critical = t_quantile((1 + level) / 2, max(1, effective_units(values, clusters) - 1))
+    critical = t_two_sided(level, max(1, effective_units(values, clusters) - 1))
     return share_limits(min(1.0, fmean(values)) * worth, worth, level=level, critical=critical)
 
 

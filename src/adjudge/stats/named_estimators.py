@@ -22,7 +22,7 @@ from adjudge.stats.intervals import (
     effective_units,
     variance_of_mean,
 )
-from adjudge.stats.student import t_quantile
+from adjudge.stats.student import t_two_sided
 
 BothClusters = tuple[Clusters, Clusters]
 """The clusters of the labelled rows and of the others; None where rows are independent."""
@@ -72,7 +72,7 @@ def ppi_plus_plus(
     shrinks = (1.0, 1.0) if with_t else ((count - 1) / count, (rest - 1) / rest)
     variance = _variance(left, [weight * verdict for verdict in unlabelled], clusters, shrinks)
     freedom = max(1, effective_units(left, clusters[0]) - 1)
-    critical = t_quantile((1 + level) / 2, freedom) if with_t else z_two_sided(level)
+    critical = t_two_sided(level, freedom) if with_t else z_two_sided(level)
     reach = critical * math.sqrt(variance)
     return Estimate(value, middle - reach, middle + reach, count, method, level)
 

@@ -10,7 +10,7 @@ from adjudge.messages import Message
 from adjudge.stats.agreement_intervals import LEAST_ROWS, with_limits
 from adjudge.stats.correlation import ranks
 from adjudge.stats.distributions import z_two_sided
-from adjudge.stats.estimate import Estimate, Figure, undefined
+from adjudge.stats.estimate import NO_ROWS, Estimate, Figure, undefined
 from adjudge.stats.intervals import Interval, interval_with_both_ends, share_limits
 
 Stated = Mapping[tuple[float, int], int]
@@ -36,7 +36,7 @@ def brier(rows: Stated) -> Figure:
     """The mean squared distance from the truth: 0 is perfect, 0.25 is a coin."""
     total = sum(rows.values())
     if not total:
-        return Figure(None, Message("no rows"))
+        return NO_ROWS
     return Figure(
         math.fsum((probability - true) ** 2 * count for (probability, true), count in rows.items())
         / total

@@ -20,7 +20,7 @@ from adjudge.messages import Message
 from adjudge.stats.bootstrap import Draws, percentile_interval, redrawn
 from adjudge.stats.distributions import sign_test, z_two_sided
 from adjudge.stats.intervals import Clusters, Interval, count_units
-from adjudge.stats.student import t_quantile
+from adjudge.stats.student import t_two_sided
 
 PSEUDO = 0.1
 """Wins that are added each way to every pair where the comparisons alone do not rank everybody."""
@@ -418,7 +418,7 @@ def _widened(drawn: Sequence[float], middle: float, prompts: int, level: float) 
 
 
 def _wider(level: float, prompts: int) -> float:
-    student = t_quantile((1 + level) / 2, prompts - 1) / z_two_sided(level)
+    student = t_two_sided(level, prompts - 1) / z_two_sided(level)
     return student * math.sqrt(prompts / (prompts - 1))
 
 

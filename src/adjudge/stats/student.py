@@ -42,3 +42,8 @@ def t_quantile(share: float, freedom: int) -> float:
             break
         low, high = (middle, high) if t_cdf(middle, freedom) < share else (low, middle)
     return (low + high) / 2
+
+
+def t_two_sided(level: float, freedom: int) -> float:
+    """How many standard errors an interval of this level reaches to each side."""
+    return t_quantile((1 + level) / 2, freedom)

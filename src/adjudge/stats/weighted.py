@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import beta_quantile, z_two_sided
 from adjudge.stats.intervals import Interval
-from adjudge.stats.student import t_quantile
+from adjudge.stats.student import t_two_sided
 
 
 def weighted_mean(values: Sequence[float], weights: Sequence[float]) -> float:
@@ -36,7 +36,7 @@ def weighted_interval(values: Sequence[float], weights: Sequence[float]) -> Inte
     )
     if variance > 0:
         worth = min(worth, mean * (1 - mean) / variance)
-    worth = max(1.0, worth * (z_two_sided(level) / t_quantile((1 + level) / 2, count - 1)) ** 2)
+    worth = max(1.0, worth * (z_two_sided(level) / t_two_sided(level, count - 1)) ** 2)
     hits, risk = mean * worth, (1 - level) / 2
     lower = beta_quantile(risk, hits, worth - hits + 1) if hits > 0 else 0.0
     upper = beta_quantile(1 - risk, hits + 1, worth - hits) if hits < worth else 1.0

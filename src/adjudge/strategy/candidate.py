@@ -48,10 +48,7 @@ class Try:
         return tuple(reason for reason in self.reasons if reason not in self.no_verdict)
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "code", "reasons", "cost", "no_cost"),
-            "results": [result.to_dict() for result in self.results],
-        }
+        return some_of(self, "code", "reasons", "cost", "no_cost", "results")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,10 +77,7 @@ class Candidate:
         return self.tries[-1].results if self.tries else ()
 
     def to_dict(self) -> JsonDict:
-        return {
-            **some_of(self, "number", "state", "why", "code", "cost"),
-            "tries": [one.to_dict() for one in self.tries],
-        }
+        return some_of(self, "number", "state", "why", "code", "cost", "tries")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +142,7 @@ class Selection:
             "winner": self.winner.number if self.winner else None,
             **some_of(self, "cost", "compared", "cost_spread", "cost_is"),
             "fresh": some_of(self.fresh, "cost", "reason") if self.fresh else None,
-            "candidates": [one.to_dict() for one in self.candidates],
+            **some_of(self, "candidates"),
         }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 from adjudge.domain.frozen import some_of
-from adjudge.domain.json_types import JsonDict
+from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.domain.slices import Slicing
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message
@@ -32,7 +32,7 @@ from adjudge.stats.raters import Metric, Ratings, gwet_ac1, krippendorff_alpha, 
 from adjudge.trust.both_orders import OrderAgreement, order_agreement
 from adjudge.trust.judge_among_people import RaterModel, judge_among_people
 from adjudge.trust.measure import Measure
-from adjudge.trust.rows import Answer, LabelledRow, Rows
+from adjudge.trust.rows import Answer, LabelledRow, Rows, stated_probability
 
 CROWD = 12
 """More annotators than these are not compared two by two."""
@@ -80,7 +80,8 @@ class AgreementReport:
     """Of rows that were asked in two orders: all of them under an empty name, then by group."""
 
     def to_dict(self) -> JsonDict:
-        figures = {name: one.to_dict() for name, one in self.figures.items()}
+        told = some_of(self, "raters", "figures", "baselines", "classes", "groups", "annotators")
+        figures = object_in(told["figures"])
         return {
             "n": self.count,
             "drawn_at_random": self.drawn,
@@ -88,15 +89,7 @@ class AgreementReport:
             "left_out": self.left_out,
             **{name: figures.get(name) for name in ("accuracy", "kappa", "alpha")},
             "alt_test": _alt_test(self.alt_test) if self.alt_test else None,
-            "raters": self.raters.to_dict() if self.raters else None,
-            "figures": figures,
-            "baselines": {name: one.to_dict() for name, one in self.baselines.items()},
-            "classes": {
-                name: {each: e.to_dict() for each, e in one.items()}
-                for name, one in self.classes.items()
-            },
-            "groups": {name: one.to_dict() for name, one in self.groups.items()},
-            "annotators": {name: one.to_dict() for name, one in self.annotators.items()},
+            **told,
             "people": [
                 {"annotators": list(names), **one.to_dict()} for names, one in self.people.items()
             ],
@@ -118,8 +111,7 @@ def _alt_test(one: AltTest) -> JsonDict:
             }
             for each in one.comparisons
         ],
-        "skipped": list(one.skipped),
-        "reason": one.reason,
+        **some_of(one, "skipped", "reason"),
     }
 
 
@@ -164,7 +156,7 @@ def _options(
     level: float,
 ) -> AgreementReport:
     truth = [str(one.truth) for one in rows]
-    order = measure.options if measure.ordered and len(measure.options) > 2 else None
+    order = measure.options if measure.is_ordinal else None
     longest = [one.longest for one in rows]
     found = agreement(
         [one.verdict for one in rows],
@@ -231,7 +223,7 @@ def _further(
     pairs = [(str(rows[place].verdict), truth[place]) for place in judged]
     ratings: list[Ratings] = [*pairs]
     own = clusters_at(clusters, judged)
-    metric: Metric = "ordinal" if measure.ordered and len(measure.options) > 2 else "nominal"
+    metric: Metric = "ordinal" if measure.is_ordinal else "nominal"
     options = len([one for one in measure.options if one != TIE or _tied(rows)])
     order = measure.options if metric == "ordinal" else None
     found = {
@@ -318,20 +310,11 @@ def _probabilities(
         return {}
     _, good = measure.ends
     stated = [
-        (p, int(one.truth == good)) for one in rows if (p := probability(one, good)) is not None
+        (chance, int(one.truth == good))
+        for one in rows
+        if (chance := stated_probability(one.votes, good)) is not None
     ]
-    if not stated:
-        return {}
-    return probability_figures(stated, level)
-
-
-def probability(row: LabelledRow, option: str) -> float | None:
-    """What the votes say of an option's probability, their mean; None where
-    none of them says it.
-    """
-    stated = [(vote.distribution or {}).get(option) for vote in row.votes]
-    known = [one for one in stated if one is not None]
-    return sum(known) / len(known) if known else None
+    return probability_figures(stated, level) if stated else {}
 
 
 def _numbers(
@@ -432,10 +415,9 @@ def _people_alpha(rows: Sequence[LabelledRow], people: _People, measure: Measure
     table = Counter(tuple(one.answers.get(name) for name in people) for one in rows)
     if measure.is_number:
         return krippendorff_alpha(table, "interval")
-    ordered = measure.ordered and len(measure.options) > 2
-    return krippendorff_alpha(
-        table, "ordinal" if ordered else "nominal", measure.options if ordered else None
-    )
+    if not measure.is_ordinal:
+        return krippendorff_alpha(table)
+    return krippendorff_alpha(table, "ordinal", measure.options)
 
 
 def _replaceable(

@@ -86,12 +86,6 @@ class Disagreement:
         }
 
 
-_ESTIMATES = (
-    *("agreement", "kappa", "single_vote", "consistency", "order_effect"),
-    *("confidence_error", "confidence_error_by_chance", "brier"),
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class BenchedJudge(JudgeCriterion):
     """How one judge fared with one criteria."""
@@ -130,10 +124,10 @@ class BenchedJudge(JudgeCriterion):
         effort, behind = self.effort, self.behind
         return {
             **some_of(self, "rank", "judge", "criteria", "identity", "models", "rows", "failed"),
-            **some_of(self, "reasons", "figure"),
-            **{name: getattr(self, name).to_dict() for name in _ESTIMATES},
-            "calls": effort.calls,
-            "tokens": effort.tokens,
+            **some_of(self, "reasons", "figure", "agreement", "kappa", "single_vote"),
+            **some_of(self, "consistency", "order_effect", "confidence_error"),
+            **some_of(self, "confidence_error_by_chance", "brier"),
+            **some_of(effort, "calls", "tokens"),
             "cost_usd": effort.usd,
             "cost_usd_per_1000_rows": effort.usd_per_1000,
             "unpriced_models": list(effort.unpriced),
@@ -146,7 +140,7 @@ class BenchedJudge(JudgeCriterion):
             else None,
             "told_apart_from_best": self.told_apart,
             "details": self.report.to_dict(),
-            "disagreements": [one.to_dict() for one in self.disagreements],
+            **some_of(self, "disagreements"),
         }
 
 
@@ -163,12 +157,8 @@ class Ceiling:
     kappa: float | None
 
     def to_dict(self) -> JsonDict:
-        return {
-            "people": self.people,
-            "pairs": self.pairs,
-            "agreement": self.accuracy,
-            "kappa": self.kappa,
-        }
+        known = some_of(self, "people", "pairs")
+        return {**known, "agreement": self.accuracy, "kappa": self.kappa}
 
 
 @dataclass(frozen=True)
@@ -199,12 +189,9 @@ class Ranking:
 
     def to_dict(self) -> JsonDict:
         return {
-            "question": self.question,
-            "ceiling": self.ceiling.to_dict() if self.ceiling else None,
-            "baselines": {name: one.to_dict() for name, one in self.baselines.items()},
-            "chosen": self.chosen.to_dict() if self.chosen else None,
+            **some_of(self, "question", "ceiling", "baselines", "chosen"),
             "cannot_be_told_apart": [one.judge for one in self.tied],
-            "judges": [one.to_dict() for one in self.judges],
+            **some_of(self, "judges"),
         }
 
 
@@ -230,11 +217,7 @@ def benchmark_of(folder: str | Path, settings: BenchSettings | None = None) -> B
     with reading(folder) as ledger:
         meta = read_meta(ledger)
     kept = object_in(meta.get(FACT))
-    labels = [
-        one
-        for one in LabelStore(folder).of_each_copy()
-        if one.state == "given" and one.kind != "model"
-    ]
+    labels = [one for one in LabelStore(folder).of_each_copy() if one.is_by_person]
     if not labels:
         raise RunError(
             "{folder} has no labels of people to measure judges by: label rows with "

@@ -126,40 +126,29 @@ class Calibration(JudgeCriterion, HtmlRepr):
         return TIE in self.measure.options
 
     def to_dict(self) -> JsonDict:
-        refused = self.refusal
         return {
-            "judge": self.judge,
-            "criteria": self.criteria,
+            **some_of(self, "judge", "criteria"),
             **nonempty(system=self.system),
             "rate_of": self.measure.name,
             "scale": list(self.measure.range),
-            "rows": self.rows,
-            "failed": self.failed,
+            **some_of(self, "rows", "failed"),
             "naive": estimate_data(self.naive),
             "corrected": {**estimate_data(self.corrected), "method": self.corrected.method}
             if self.corrected
             else None,
             "labels_only": estimate_data(self.labels_only),
-            "refusal": some_of(refused, "code", "text") if refused else None,
+            **some_of(self, "refusal"),
             "labels": {
                 "n": self.count,
                 "by_verdict": dict(self.labels_by_verdict),
                 "design": self.labels.designs,
-                "annotators": self.labels.annotators,
-                "kind": self.labels.kind,
+                **some_of(self.labels, "annotators", "kind"),
             },
             **self.confusion.to_dict(),
-            "distance": self.distance.to_dict() if self.distance else None,
-            "agreement": self.agreement.to_dict() if self.agreement else None,
-            "needed": some_of(
-                self.needed,
-                *("target_width", "labels", "more", "by_verdict", "labels_alone", "reason"),
-            ),
+            **some_of(self, "distance", "agreement", "needed"),
             "estimators": [{"method": one.method, **estimate_data(one)} for one in self.others],
             "shares": {option: estimate_data(one) for option, one in self.shares.items()},
-            "panel": self.panel.to_dict() if self.panel else None,
-            "slices": self.slices.to_dict() if self.slices else None,
-            **some_of(self, "lock", "level", "notes"),
+            **some_of(self, "panel", "slices", "lock", "level", "notes"),
         }
 
 

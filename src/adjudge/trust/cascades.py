@@ -78,13 +78,10 @@ class CascadeReport(JudgeCriterion):
         yield from self.notes
 
     def to_dict(self) -> JsonDict:
-        step = ("step", "identity", "confidence", "rows", "accepted", "errors", "limit", "reason")
         return {
             **some_of(self, "judge", "criteria"),
-            **some_of(self.thresholds, "risk", "delta", "labels", "date"),
-            "steps": [some_of(one, *step) for one in self.thresholds.steps],
-            "refusal": some_of(self.refusal, "code", "text") if self.refusal else None,
-            "notes": list(self.notes),
+            **some_of(self.thresholds, "risk", "delta", "labels", "date", "steps"),
+            **some_of(self, "refusal", "notes"),
         }
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 
-from adjudge.domain.frozen import nonempty, some_of
+from adjudge.domain.frozen import nonempty, plain, some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
@@ -35,7 +35,7 @@ from adjudge.stats.difference import (
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import Interval
 from adjudge.stats.slices import OwnValue, PooledValue, level_of_each, pool
-from adjudge.stats.student import t_cdf, t_quantile
+from adjudge.stats.student import t_cdf, t_two_sided
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.labels_used import moment_text
 from adjudge.trust.paired_series import ComparedRun, PairedSeries
@@ -134,9 +134,8 @@ class RunComparison(JudgeCriterion, HtmlRepr):
 
     def to_dict(self) -> JsonDict:
         return {
-            "judge": self.judge,
-            "criteria": self.criteria,
-            **({"system": system} if (system := self.system or self.answered_by) else {}),
+            **some_of(self, "judge", "criteria"),
+            **nonempty(system=self.system or self.answered_by),
             "outcome": self.outcome.value,
             "means": [self.first, self.second],
             "difference": self._data(self.difference.estimate),
@@ -146,16 +145,13 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "labels": self.labels,
             "rows": self.rows,
             "independent": self.difference.units,
-            "missing": self.missing,
-            "pairing": self.pairing.to_dict(),
+            **some_of(self, "missing", "pairing"),
             "rows_with_another_text": self.other_texts,
             "same_judge": self.same_judge,
             "p_value": _p_value(self),
             "p_value_adjusted": self.adjusted,
             "smallest_detectable": self.difference.smallest,
-            "vote_noise": some_of(self.noise, "share", "half_width", "with_votes")
-            if self.noise
-            else None,
+            "vote_noise": plain(self.noise),
             **some_of(self, "margin", "level", "notes"),
             **nonempty(slices=[self._slice(one) for one in self.slices]),
         }
@@ -576,7 +572,7 @@ def _spread(one: RunComparison) -> tuple[float, float, int]:
     freedom = max(1, shown.count - 1 if one.corrected else one.difference.freedom)
     return (
         (lower + upper) / 2,
-        (upper - lower) / 2 / t_quantile((1 + shown.level) / 2, freedom),
+        (upper - lower) / 2 / t_two_sided(shown.level, freedom),
         freedom,
     )
 
@@ -588,7 +584,7 @@ def _chance_below(one: RunComparison, bar: float) -> float:
 
 def _upper(one: RunComparison, level: float) -> float:
     middle, error, freedom = _spread(one)
-    return middle + t_quantile((1 + level) / 2, freedom) * error
+    return middle + t_two_sided(level, freedom) * error
 
 
 def _adjusted(one: RunComparison, p_value: float | None, level: float) -> RunComparison:

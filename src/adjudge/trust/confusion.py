@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
+from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.agreement import share_of
@@ -30,9 +31,7 @@ class Confusion:
     specificity: Estimate | None = None
 
     def to_dict(self) -> JsonDict:
-        shares = {"sensitivity": self.sensitivity, "specificity": self.specificity}
-        data = {name: one.to_dict() if one else None for name, one in shares.items()}
-        return {"confusion": self.table, **data}
+        return {"confusion": self.table, **some_of(self, "sensitivity", "specificity")}
 
 
 def confusion_of(

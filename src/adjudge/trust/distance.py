@@ -26,12 +26,8 @@ class Distance:
     options: bool
 
     def to_dict(self) -> JsonDict:
-        return {
-            "within": self.within,
-            "of": "options" if self.options else "scale",
-            "level": self.level,
-            "n": self.count,
-        }
+        of = "options" if self.options else "scale"
+        return {"within": self.within, "of": of, "level": self.level, "n": self.count}
 
 
 def distance_of(drawn: Sequence[LabelledRow], measure: Measure, level: float) -> Distance | None:

@@ -87,8 +87,7 @@ class GuidelineProblem:
 
     def to_dict(self) -> JsonDict:
         return {
-            "criteria": self.criteria,
-            "options": list(self.options),
+            **some_of(self, "criteria", "options"),
             "slice": str(self.slice),
             **some_of(self, "rows", "of", "examples", "p_value", "found", "proposal"),
         }

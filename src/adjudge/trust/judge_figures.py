@@ -17,7 +17,7 @@ from adjudge.messages import Message
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import rows_interval
 from adjudge.stats.probability import probability_figures
-from adjudge.trust.rows import LabelledRow, Votes, vote_option
+from adjudge.trust.rows import LabelledRow, Votes, stated_probability, vote_option
 
 
 @dataclass(frozen=True)
@@ -38,30 +38,21 @@ class LabelledJudgment:
         """How sure the votes are of their verdict: by its probability, else by how many of several
         agree.
         """
-        chosen = str(self.record.choice)
-        stated = [(vote.distribution or {}).get(chosen) for vote in self.row.votes]
-        known = [one for one in stated if one is not None]
-        if known:
-            return fmean(known)
-        return self.record.agreement if self.record.votes_valid > 1 else None
+        stated = stated_probability(self.row.votes, str(self.record.choice))
+        if stated is None and self.record.votes_valid > 1:
+            return self.record.agreement
+        return stated
 
 
 def mean_of(values: Sequence[float], level: float, reason: str) -> Estimate:
     """A mean of rows with its interval; without rows, why there is none."""
     if not values:
         return undefined("rows", 0, reason, level=level)
-    limits = rows_interval(values, level=level)
+    mean, count, limits = fmean(values), len(values), rows_interval(values, level=level)
     if limits is None:
-        return Estimate(
-            fmean(values),
-            None,
-            None,
-            len(values),
-            "rows",
-            level,
-            Message("fewer than 8 rows have no interval"),
-        )
-    return Estimate(fmean(values), limits.lower, limits.upper, len(values), "rows", level)
+        few = Message("fewer than 8 rows have no interval")
+        return Estimate(mean, None, None, count, "rows", level, few)
+    return Estimate(mean, limits.lower, limits.upper, count, "rows", level)
 
 
 def consistency(rows: Sequence[LabelledJudgment], level: float) -> Estimate:

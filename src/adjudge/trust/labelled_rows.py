@@ -16,11 +16,7 @@ from adjudge.trust.rows import Rows, by_row
 def labelled_rows(folder: str | Path, judge: str) -> Iterator[Rows]:
     """The rows of one judge by each of its criteria, with what people say of them."""
     for judged in label_scales(folder):
-        labels = [
-            one
-            for one in LabelStore(folder).of_each_copy(judged.name)
-            if one.state == "given" and one.kind != "model"
-        ]
+        labels = [one for one in LabelStore(folder).of_each_copy(judged.name) if one.is_by_person]
         if judge not in judged.judges or not labels:
             continue
         with reading(folder) as ledger:

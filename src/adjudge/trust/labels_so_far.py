@@ -51,10 +51,7 @@ def labels_so_far(labels: Iterable[Label], scale: LabelScale) -> SoFar:
     counted = [
         one
         for one in labels
-        if one.state == "given"
-        and one.is_random
-        and one.design != "random_weighted"
-        and one.kind != "model"
+        if one.is_by_person and one.is_random and one.design != "random_weighted"
     ]
     measure = measure_of(scale, _systems(counted) if scale.compares else ())
     values = list(_values(counted, measure))

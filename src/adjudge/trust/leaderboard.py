@@ -56,38 +56,24 @@ class Leaderboard(JudgeCriterion):
                 {
                     "rank": one.rank,
                     "system": one.name,
-                    **some_of(
-                        one,
-                        "rating",
-                        "lower",
-                        "upper",
-                        "best_rank",
-                        "worst_rank",
-                        "win_rate",
-                        "wins",
-                        "ties",
-                        "losses",
-                    ),
+                    **some_of(one, "rating", "lower", "upper", "best_rank", "worst_rank"),
+                    **some_of(one, "win_rate", "wins", "ties", "losses"),
                     "rating_with_control": self.controlled.ratings.get(one.name)
                     if self.controlled
                     else None,
                 }
                 for one in found.places
             ],
-            "ties": found.ties,
-            "padded": found.padded,
-            "cycles": [list(one) for one in found.cycles],
+            **some_of(found, "ties", "padded", "cycles"),
             "listed_first": {
                 "rate": self.first.value,
-                "lower": self.first.lower,
-                "upper": self.first.upper,
+                **some_of(self.first, "lower", "upper"),
                 "n": self.first.count,
             },
             "always_listed_first": list(self.always_first),
             "effects": self.controlled.effects if self.controlled else None,
             "bootstrap": {"over": "prompts", "draws": found.draws.count, "seed": found.draws.seed},
-            "level": found.level,
-            "reason": found.reason,
+            **some_of(found, "level", "reason"),
             "notes": self.notes,
         }
 

@@ -42,6 +42,11 @@ class Measure:
         return len(self.options) == 2 and sorted(self.values.values()) == [0.0, 1.0]
 
     @property
+    def is_ordinal(self) -> bool:
+        """Whether more than two options stand in an order."""
+        return self.ordered and len(self.options) > 2
+
+    @property
     def ends(self) -> tuple[str, str]:
         """The worst and the best option, wherever they stand: without points the measured one is
         listed first.

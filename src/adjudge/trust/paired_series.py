@@ -41,9 +41,8 @@ class ComparedRun:
         started = info.facts.get("started")
         try:
             scales = label_scales(folder)
-        except (
-            RunError
-        ):  # a judge of one's own need not say what it asks: its scores are compared as they are
+        except RunError:
+            # a judge of one's own need not say what it asks: its scores are compared as they are
             scales = []
         plain = {
             one.name: measure_of(one.scale)
@@ -57,18 +56,21 @@ class ComparedRun:
             float(started) if isinstance(started, int | float) else None,
         )
 
+    def _judge(self, name: str) -> JudgeConfiguration:
+        return self.judges.get(name, JudgeConfiguration())
+
     def lock(self, judge: str, criteria: str) -> str:
-        return judge_identity(self.judges.get(judge, JudgeConfiguration()), criteria)
+        return judge_identity(self._judge(judge), criteria)
 
     def counts(self, judge: str, criteria: str) -> bool:
         """Whether the score is a count: the fewer the better, and there is no most."""
-        known = self.judges.get(judge, JudgeConfiguration()).criteria
+        known = self._judge(judge).criteria
         own = next((one for one in known if one.get("name") == criteria), {})
         return own.get("higher_is_better") is False and not own.get("options")
 
     def one_order(self, judge: str) -> bool:
         """Whether responses were compared as they stand alone."""
-        settings = self.judges.get(judge, JudgeConfiguration()).settings
+        settings = self._judge(judge).settings
         return bool(settings) and not (
             settings.get("check_positional_bias") or settings.get("rotations")
         )

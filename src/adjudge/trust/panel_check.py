@@ -131,7 +131,7 @@ class PanelReport:
             "weights": self.usable,
             "weighted_accuracy": self.weighted,
             "weighted_accuracy_unseen": self.unseen,
-            "consensus": self.consensus.to_dict() if self.consensus else None,
+            **some_of(self, "consensus"),
             "shrunk_to_equal": self.weights.shrunk,
             "warnings": self.warnings,
         }

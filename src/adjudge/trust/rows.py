@@ -391,6 +391,13 @@ def vote_option(vote: VoteRecord, systems: Sequence[str]) -> str | None:
     return system_at(systems, int(option)) if option.isdecimal() and systems else option
 
 
+def stated_probability(votes: Votes, option: str) -> float | None:
+    """What votes say of an option's probability, their mean; None where none of them says it."""
+    stated = [(vote.distribution or {}).get(option) for vote in votes]
+    known = [one for one in stated if one is not None]
+    return fmean(known) if known else None
+
+
 def by_row(labels: Iterable[Label]) -> dict[str, list[Label]]:
     """Row identity → its labels."""
     found: dict[str, list[Label]] = defaultdict(list)

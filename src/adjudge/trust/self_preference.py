@@ -159,7 +159,7 @@ def _truth(folder: str | Path, criteria: str) -> dict[str, str]:
     """Row → what most people say of it."""
     said: dict[str, Counter[str]] = defaultdict(Counter)
     for label in LabelStore(folder).current(criteria):
-        if label.state == "given" and label.kind != "model":
+        if label.is_by_person:
             said[label.row][str(label.answer)] += 1
     best = {row: counts.most_common(2) for row, counts in said.items()}
     return {row: top[0][0] for row, top in best.items() if len(top) == 1 or top[0][1] > top[1][1]}

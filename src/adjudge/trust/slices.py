@@ -38,9 +38,7 @@ class CorrectedSlice:
     def to_dict(self) -> JsonDict:
         return {
             "name": str(self.name),
-            **some_of(self, "rows", "labels", "naive"),
-            "corrected": self.corrected.to_dict(),
-            "more": self.more,
+            **some_of(self, "rows", "labels", "naive", "corrected", "more"),
             "pooled": self.pooled._asdict() if self.pooled else None,
         }
 
@@ -58,12 +56,10 @@ class SliceReport:
 
     def to_dict(self) -> JsonDict:
         return {
-            "column": self.column,
-            "level": self.level,
+            **some_of(self, "column", "level"),
             "level_of_each": self.each,
             "multiplicity": "simultaneous (Bonferroni)",
-            "slices": [one.to_dict() for one in self.slices],
-            "notes": list(self.notes),
+            **some_of(self, "slices", "notes"),
         }
 
 

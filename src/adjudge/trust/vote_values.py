@@ -14,7 +14,7 @@ from adjudge.domain.record import VoteRecord
 from adjudge.ledger.records import votes_of
 from adjudge.runs.folder import reading
 from adjudge.stats.difference import Difference, VoteNoise
-from adjudge.stats.student import t_quantile
+from adjudge.stats.student import t_two_sided
 from adjudge.trust.measure import Measure
 
 MOST_ROWS = 2000
@@ -44,10 +44,8 @@ def noise_of_difference(
     low, high = measure.range
     within = [_within(votes) * (high - low) ** 2 for votes in seen]
     noise = sum(one * _per_vote(votes) for one, votes in zip(within, seen, strict=True)) / rows
-    half, critical = (
-        (upper - lower) / 2,
-        t_quantile((1 + found.estimate.level) / 2, max(1, found.units - 1)),
-    )
+    half = (upper - lower) / 2
+    critical = t_two_sided(found.estimate.level, max(1, found.units - 1))
     total = (half / critical) ** 2
     between = max(0.0, total - noise)
     widths = {

@@ -17,6 +17,7 @@ from adjudge.ledger.file import holds_labels
 from adjudge.messages import term
 from adjudge.runs.folder import records_of
 from adjudge.stats.intervals import wilson
+from adjudge.trust.rows import stated_probability
 from adjudge.view.plots import Range
 from adjudge.web.library import Library, RunPlace, is_large
 
@@ -83,7 +84,7 @@ def reliability_of(place: RunPlace, judge: str, criteria: str) -> list[Bin]:
     seen: dict[int, list[tuple[float, bool]]] = {}
     for one in records_of(place.folder, judge=judge, votes=True):
         found = _of_record(labels, one) if one.criterion == criteria else None
-        stated = _stated(one)
+        stated = stated_probability(one.votes or (), one.verdict or "")
         if found and found.stand != "open" and stated is not None:
             number = min(int(stated * _BINS), _BINS - 1)
             seen.setdefault(number, []).append((stated, found.stand == "agree"))
@@ -100,17 +101,6 @@ def _bin(rows: Sequence[tuple[float, bool]]) -> Bin:
         count,
         Range(true / count, limits.lower, limits.upper),
     )
-
-
-def _stated(record: JudgmentRecord) -> float | None:
-    """The probability of the verdict, over the votes that state one."""
-    found = [
-        chance
-        for vote in record.votes or ()
-        if record.verdict is not None
-        and (chance := (vote.distribution or {}).get(record.verdict)) is not None
-    ]
-    return sum(found) / len(found) if found else None
 
 
 def _by_row(place: RunPlace, judge: str) -> dict[int, PeopleSaid]:

@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import time
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -173,9 +175,10 @@ def _holds_criteria(file: FoundFile) -> bool:
     return {"name", "description"} <= keys and not keys & {"judges", "jobs", "test_case"}
 
 
-def new_folder(root: Path, name: str) -> Path:
-    """Make the folder of a new run: a plain name, and nothing there yet. Of two who ask at once,
-    one gets it.
+@contextmanager
+def new_folder(root: Path, name: str) -> Iterator[Path]:
+    """The folder of a new run: a plain name, and nothing there yet. Of two who ask at once, one
+    gets it. It is gone again where nothing comes of it.
     """
     if not _NAME.fullmatch(name):
         raise SetupError(
@@ -190,7 +193,11 @@ def new_folder(root: Path, name: str) -> Path:
         raise SetupError(
             "there is a {name!r} already: give the run another name", name=name
         ) from None
-    return folder
+    try:
+        yield folder
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def suggested_name(data: str) -> str:

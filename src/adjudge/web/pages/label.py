@@ -59,7 +59,7 @@ def labelled_run(request: Request) -> RunPlace:
 def show(request: Request) -> Response:
     """The next row; first, who labels and by which criteria."""
     site, place, asked = site_of(request), labelled_run(request), request.query_params
-    names = [one.name for one in label_scales(place.folder)]
+    names = _criteria(place)
     assigned = assigned_rows(place)
     data: JsonDict = {
         "run": place.link,
@@ -71,7 +71,7 @@ def show(request: Request) -> Response:
         "drawn_queues": [one for one in QUEUES if is_drawn(one)],
     }
     if asked.get("annotator"):
-        desk = _desk(place, asked, names)
+        desk = _desk(place, asked)
         if not site.sessions.is_open(*desk) and site.must_wait(request, place, "label"):
             shown = {"title": place.name, "run": data["run"], "at": "label"}
             return site.answer_first(request, shown)
@@ -92,7 +92,7 @@ def show(request: Request) -> Response:
 def keep(request: Request, given: QueryParams) -> Response:
     """One key press: on the disk before the next row is shown."""
     site, place, asked = site_of(request), labelled_run(request), request.query_params
-    desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
+    desk = _desk(place, asked)
     with site.sessions.lock(place):
         work = site.sessions.work(*desk)
         said = _act(site, desk, work, given)
@@ -270,7 +270,7 @@ def _row_data(
 def show_steps(request: Request) -> Response:
     """Further steps of the row that is labelled now, or of the next."""
     site, asked, place = site_of(request), request.query_params, place_of(request)
-    desk = _desk(place, asked, [one.name for one in label_scales(place.folder)])
+    desk = _desk(place, asked)
     with site.sessions.lock(place):
         rows = site.sessions.work(*desk).upcoming()
     found = (one for one in rows if asked.get("of", "") in ("", one.queued.identity))
@@ -338,7 +338,12 @@ def _guideline(scale: LabelScale) -> JsonDict:
     }
 
 
-def _desk(place: RunPlace, asked: QueryParams, names: list[str]) -> _Desk:
+def _criteria(place: RunPlace) -> list[str]:
+    return [one.name for one in label_scales(place.folder)]
+
+
+def _desk(place: RunPlace, asked: QueryParams) -> _Desk:
+    names = _criteria(place)
     name, criteria = asked.get("annotator", "").strip(), asked.get("criteria") or names[0]
     if not is_name(name):
         raise SetupError("say who labels: a name of at most 100 characters")

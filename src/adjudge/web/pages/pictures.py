@@ -47,7 +47,7 @@ def show(request: Request) -> Response:
     """The pictures by themselves, or as a part of the run's page."""
     site, asked, place = site_of(request), request.query_params, place_of(request)
     with reading(place.folder) as connection:
-        judge = judge_asked(asked, judges_in(connection))
+        judge = judge_asked(asked, connection)
     large, by = is_large(place), asked.get("by", "").strip()
     columns = [] if large else _columns(site.library, place, judge)
     order = None if large else _order(site.library, place, judge)

@@ -347,6 +347,10 @@ def judge(request: Request, form: Form) -> Response:
     return trial_answer(request, trial, draft)
 
 
+def trial_of(request: Request) -> Trial:
+    return site_of(request).trials.find(request.path_params["trial"])
+
+
 def trial_answer(request: Request, trial: Trial, draft: Draft | None = None) -> Response:
     site = site_of(request)
     data = trial_data(trial, site.spending.left, draft)
@@ -356,17 +360,17 @@ def trial_answer(request: Request, trial: Trial, draft: Draft | None = None) -> 
 def show_trial(request: Request) -> Response:
     """The results as they were judged, for scripts."""
     refuse_reading_only(request)
-    return trial_answer(request, site_of(request).trials.find(request.path_params["trial"]))
+    return trial_answer(request, trial_of(request))
 
 
 def look(request: Request, form: Form) -> Response:
     """The results by now, beside the instances of the form as it is by now."""
-    trial = site_of(request).trials.find(request.path_params["trial"])
+    trial = trial_of(request)
     return trial_answer(request, trial, Draft.of_form(form))
 
 
 def stop(request: Request, form: Form) -> Response:
-    trial = site_of(request).trials.find(request.path_params["trial"])
+    trial = trial_of(request)
     trial.stop(_PATIENCE)
     return trial_answer(request, trial, Draft.of_form(form))
 
@@ -374,9 +378,8 @@ def stop(request: Request, form: Form) -> Response:
 async def follow(request: Request) -> Response:
     """Server-sent events: ``changed`` when there is something new, ``ended`` at the end."""
     refuse_reading_only(request)
-    site = site_of(request)
-    trial = site.trials.find(request.path_params["trial"])
-    return StreamingResponse(_events(trial, site.is_leaving), media_type="text/event-stream")
+    events = _events(trial_of(request), site_of(request).is_leaving)
+    return StreamingResponse(events, media_type="text/event-stream")
 
 
 async def _events(trial: Trial, is_leaving: Callable[[], bool]) -> AsyncIterator[str]:

@@ -17,7 +17,7 @@ from adjudge.errors import SetupError
 from adjudge.prompts.case_writing import DATA_LENGTHS, DATA_TASKS, TEXT_ACTIONS, DataStyle
 from adjudge.runs.case_file import TestCase, dumped
 from adjudge.web.forms import whole
-from adjudge.web.pages.playground import Form, model_named, models_of, posted
+from adjudge.web.pages.playground import Form, model_named, models_of, posted, trial_of
 from adjudge.web.playground.draft import Draft
 from adjudge.web.playground.shown import places_in
 from adjudge.web.playground.writing import (
@@ -40,7 +40,7 @@ def improve_criteria(request: Request, form: Form) -> Response:
     """Better criteria, and what would change."""
     site = site_of(request)
     case = Draft.of_form(form).case_of()
-    trial = site.trials.find(request.path_params["trial"])
+    trial = trial_of(request)
     proposal = improved_criteria(_desk(site, form, case), trial, case)
     before, after = (
         dumped(as_file(case.entry)),
@@ -61,7 +61,7 @@ def improve_criteria(request: Request, form: Form) -> Response:
 def fix_text(request: Request, form: Form) -> Response:
     """An instance's text by the feedback on it, and what would change."""
     site = site_of(request)
-    trial = site.trials.find(request.path_params["trial"])
+    trial = trial_of(request)
     row = whole(request.query_params.get("row", ""))
     place = places_in(trial, Draft.of_form(form)).get(-1 if row is None else row)
     if row is None or place is None:

@@ -49,6 +49,7 @@ from adjudge.ledger.file import read_judge, read_meta
 from adjudge.ledger.row_groups import are_in_turn, come_together, row_group
 from adjudge.rag.dimensions import kept_dimensions
 from adjudge.runs.folder import reading
+from adjudge.service.run_index import find_judge
 from adjudge.web.forms import rows_in, rows_text, whole
 from adjudge.web.library import Library, RunPlace, is_large, mean_data
 from adjudge.web.pages.jobs import job_data
@@ -114,7 +115,7 @@ def show(request: Request) -> Response:
     part = asked.get("part") == "list"
     with reading(place.folder) as connection:
         judges = judges_in(connection)
-        judge, may_wait = judge_asked(asked, judges), not part and site.is_shown_first(request)
+        judge, may_wait = judge_asked(asked, connection), not part and site.is_shown_first(request)
         try:
             listed = _listed(connection, site.library, place, judge, asked, may_wait=may_wait)
         except _ReadsEveryRow:
@@ -459,7 +460,7 @@ def show_figures(request: Request) -> Response:
     """The figures by themselves, for a list that did not wait for them."""
     site, place, asked = site_of(request), place_of(request), request.query_params
     with reading(place.folder) as connection:
-        judge = judge_asked(asked, judges_in(connection))
+        judge = judge_asked(asked, connection)
         configuration = read_judge(connection, judge)
     kept = {name: value for name, value in asked.items() if name != "judge"}
     data = {
@@ -562,16 +563,9 @@ def _figures(place: RunPlace, judge: str) -> tuple[Figures, str | None]:
     return found, judge_identity(configuration)
 
 
-def judge_asked(asked: QueryParams, judges: list[str]) -> str:
+def judge_asked(asked: QueryParams, run: sqlite3.Connection) -> str:
     """The judge that an address names, else the first."""
-    wanted = asked.get("judge") or (judges[0] if judges else "")
-    if judges and wanted not in judges:
-        raise SetupError(
-            "the run has no judge {wanted!r}; it has {judges}",
-            wanted=wanted,
-            judges=", ".join(judges),
-        )
-    return wanted
+    return find_judge(judges_in(run), asked.get("judge"))
 
 
 def _number(asked: QueryParams, name: str) -> float | None:

@@ -14,7 +14,7 @@ from starlette.routing import Route
 from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import SetupError
 from adjudge.exporters.table import flat, write_rows
-from adjudge.ledger.browse import Filters, judges_in, page_of
+from adjudge.ledger.browse import Filters, page_of
 from adjudge.ledger.records import records
 from adjudge.reading.reiterable import Reiterable
 from adjudge.runs.folder import reading
@@ -37,7 +37,7 @@ def download(request: Request) -> Response:
         )
     place, asked = place_of(request), request.query_params
     with reading(place.folder) as connection:
-        judge = judge_asked(asked, judges_in(connection))
+        judge = judge_asked(asked, connection)
     filters = filters_in(site.library, place, asked, judge)
     order = order_of(site.library, place, filters)
     with ExitStack() as stack:

@@ -5,7 +5,6 @@ started.
 from __future__ import annotations
 
 import math
-import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -78,17 +77,12 @@ def begin(request: Request, asked: QueryParams) -> Response:
     site.spending.refuse_unpriced(plan.models)
     usd = dollars(asked, site)
     _refuse_changed(plan, asked.get("version", ""))
-    folder = new_folder(
-        site.library.root, asked.get("name", "").strip() or suggested_name(plan.data.name)
-    )
-    try:
+    name = asked.get("name", "").strip() or suggested_name(plan.data.name)
+    with new_folder(site.library.root, name) as folder:
         (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
         words = ["run", str(folder / EVAL_FILE), "--run", str(folder), "--quiet"]
         total, language = whole(asked.get("total", "")), site.language_of(request)
         job = site.jobs.start(words, folder, usd, total, language=language)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     return lead_to_job(request, job)
 
 
@@ -97,16 +91,12 @@ def begin_example(request: Request) -> Response:
     site = site_of(request)
     _check(site)
     language, place = site.language_of(request), made_folder(site.home, EXAMPLE)
-    folder = new_folder(site.library.root, EXAMPLE)
-    try:
+    with new_folder(site.library.root, EXAMPLE) as folder:
         words = ["init", "chat", "--folder", str(place), "--force", "--language", language]
         site.jobs.answer_of(words, _TOO_LONG)
         model = default_model()
         words = ["run", str(place / EVAL_FILE), "-m", model, "--run", str(folder), "--quiet"]
         job = site.jobs.start(words, folder, 0.0, language=language)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     return lead_to_job(request, job)
 
 

@@ -271,6 +271,7 @@ def show_beside(request: Request) -> Response:
         if one.steps.kept[place] != other.steps.kept[place]
         and one.steps.at(place).body != other.steps.at(place).body
     ]
+    path = f"/run/{one.place.id}/row/{one.record.row}/beside"
     longest = max(len(one.steps), len(other.steps))
     query = {**dict(asked), "judge": one.record.judge, "from": first + WINDOW}
     data = {
@@ -279,7 +280,7 @@ def show_beside(request: Request) -> Response:
         "is_same": same == len(one.steps) == len(other.steps),
         "other_results": results[:_MOST_NAMED],
         "sides": sides,
-        "next": address_of(request, _beside_path(one), query) if first + WINDOW < longest else None,
+        "next": address_of(request, path, query) if first + WINDOW < longest else None,
     }
     return site.answer(request, "beside.html.jinja", data)
 
@@ -322,10 +323,6 @@ def _other(place: RunPlace, record: RowJudgment, judge: str, wanted: str) -> Ste
     by_number = bool(wanted) and all(one.id != wanted for one in measures)
     row = next((one.row for one in measures if one.criterion == record.criterion), found)
     return find_steps(place, judge, found if by_number else row)
-
-
-def _beside_path(found: StepsPlace) -> str:
-    return f"/run/{found.place.id}/row/{found.record.row}/beside"
 
 
 # -- facts for lists -------------------------------------------------------------

@@ -23,7 +23,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.errors import RunError, SetupError
 from adjudge.exporters.table import write_rows
 from adjudge.labels.scales import label_scales
-from adjudge.ledger.browse import Filters, judges_in, page_of
+from adjudge.ledger.browse import Filters, page_of
 from adjudge.ledger.records import records
 from adjudge.results.rag_row import rag_detail
 from adjudge.runs.folder import reading
@@ -92,7 +92,7 @@ def _listed(request: Request, asked: QueryParams) -> tuple[Filters, list[int]]:
     """The judgments of a list, the first in it first."""
     site, place = site_of(request), place_of(request)
     with reading(place.folder) as connection:
-        judge = judge_asked(asked, judges_in(connection))
+        judge = judge_asked(asked, connection)
         filters = filters_in(site.library, place, asked, judge)
         order = order_of(site.library, place, filters)
         page = page_of(connection, filters, size=MOST, patience=_PATIENCE, order=order)

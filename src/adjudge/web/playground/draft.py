@@ -222,10 +222,13 @@ class Draft:
         """The form of a test case."""
         criteria, one = case.criteria, case.settings
         check_row_count(len(case.rows))
-        context, several = (
-            criteria.context_fields,
-            [len(v) for row in case.rows for v in row.fields.values() if not isinstance(v, str)],
-        )
+        context = criteria.context_fields
+        several = [
+            len(value)
+            for row in case.rows
+            for value in row.fields.values()
+            if not isinstance(value, str)
+        ]
         switches = {each: "1" for each in _SWITCHES if getattr(one, each)}
         temperature = "" if one.temperature is None else f"{one.temperature:g}"
         typed = {
@@ -245,7 +248,12 @@ class Draft:
             lower_is_better=not criteria.higher_is_better,
             options=()
             if case.compares
-            else tuple(_option(*each) for each in _option_parts(case.entry)),
+            else tuple(
+                OptionDraft(
+                    each.name, "" if each.score is None else f"{each.score:g}", each.description
+                )
+                for each in criteria.options
+            ),
             examples=tuple(
                 TextsDraft(each.option, _typed(each.fields), each.explanation)
                 for each in criteria.examples
@@ -449,17 +457,5 @@ def _typed(fields: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ..
     }
 
 
-def _option_parts(entry: CatalogEntry) -> Iterable[tuple[str, float | None, str]]:
-    return ((one.name, one.score, one.description) for one in entry.criteria.options)
-
-
-def _option(name: str, score: float | None, description: str) -> OptionDraft:
-    return OptionDraft(name, "" if score is None else f"{score:g}", description)
-
-
 def _option_data(one: OptionDraft) -> JsonDict:
-    return {
-        name: value
-        for name, value in zip(("name", "score", "description"), one, strict=True)
-        if value.strip()
-    }
+    return {name: value for name, value in one._asdict().items() if value.strip()}

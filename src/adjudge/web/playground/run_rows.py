@@ -116,12 +116,7 @@ def _scale(folder: Path, name: str) -> JudgedScale:
 
 
 def _labelled(folder: Path, scale: JudgedScale, count: int) -> LabelledSet | None:
-    given = (
-        one
-        for one in LabelStore(folder).current(scale.name)
-        if one.state == "given" and one.kind != "model"
-    )
-    if next(given, None) is None:
+    if not any(one.is_by_person for one in LabelStore(folder).current(scale.name)):
         return None
     return labelled_set(LabelledSource(folder, question=scale.name, sample=count, seed=_SEED))
 
