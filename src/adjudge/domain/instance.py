@@ -90,11 +90,9 @@ class Instance:
         instance.
         """
         row = self.metadata.get("row")
-        return (
-            {str(column): cell_of(value) for column, value in row.items()}
-            if isinstance(row, Mapping)
-            else {}
-        )
+        if row is None or not isinstance(row, Mapping):
+            return {}
+        return {str(column): cell_of(value) for column, value in row.items()}
 
     def value(self, name: str) -> FieldValue | None:
         """The field's text or texts, or None where this instance has no such field."""

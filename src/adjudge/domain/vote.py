@@ -177,12 +177,12 @@ class Vote(HtmlRepr):
 
     def record(self) -> VoteRecord:
         """As a record of the judgment has it."""
-        said = self.verdict
+        ballot, said = self.ballot, self.verdict
         details = said.details if said else NOTHING
         return VoteRecord(
-            model=self.model,
-            sample=self.sample,
-            order=self.order,
+            model=ballot.model,
+            sample=ballot.sample,
+            order=ballot.question.order,
             outcome=self.outcome.value,
             option=said.option if said else None,
             number=details.get("number"),
@@ -203,7 +203,7 @@ class Vote(HtmlRepr):
             answered_by=self.answered_by or None,
             answered_before=self.answered_before or None,
             fingerprint=self.fingerprint or None,
-            persona=self.ballot.persona,
+            persona=ballot.persona,
             repairs=self.repairs,
             metadata=cast(JsonObject, self.metadata),
             prompt=self.prompt_hash,

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, is_object, object_in
@@ -159,16 +159,17 @@ def storable(text: str | None) -> str | None:
 def message_parts(kept: JsonObject) -> JsonDict:
     """What the messages in ``kept`` are made of, to be kept beside it."""
     found: list[JsonValue] = []
-    left: list[tuple[list[JsonValue], JsonValue]] = [([], kept)]
-    for path, value in left:  # which grows by what is inside
-        if isinstance(value, Message):
-            found.append([path, cast(JsonValue, pack(value))])
-            continue
-        listed = enumerate(value) if isinstance(value, (list, tuple)) else ()
-        inside = value.items() if is_object(value) else listed
-        left += [
-            ([*path, name], part) for name, part in inside if part and type(part) not in _SCALARS
-        ]
+    left: list[tuple[list[JsonValue], Iterable[tuple[JsonValue, Any]]]] = [([], kept.items())]
+    for path, inside in left:  # which grows by what is inside
+        for name, part in inside:
+            if not part or type(part) in _SCALARS:
+                continue
+            if isinstance(part, Message):
+                found.append([[*path, name], cast(JsonValue, pack(part))])
+            elif isinstance(part, (list, tuple)):
+                left.append(([*path, name], enumerate(part)))
+            elif is_object(part):
+                left.append(([*path, name], part.items()))
     return {_MESSAGES: found} if found else {}
 
 
