@@ -73,7 +73,10 @@ class Instance:
             raise SetupError(
                 'an Instance needs at least one field, such as Instance(fields={"response": "…"})'
             )
-        frozen = {str(name): _field_value(str(name), value) for name, value in self.fields.items()}
+        frozen = {
+            str(name): value if type(value) is str else _field_value(str(name), value)
+            for name, value in self.fields.items()
+        }
         object.__setattr__(self, "fields", FrozenDict(frozen))
         object.__setattr__(self, "metadata", FrozenDict(self.metadata or {}))
 
