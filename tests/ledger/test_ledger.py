@@ -392,7 +392,7 @@ def test_nothing_is_lost_of_what_came_while_the_ledger_was_locked(tmp_path: Path
                 for start in range(0, 2500, 500):
                     numbers = range(start, start + 500)
                     kept += [
-                        asyncio.create_task(ledger.keep(key_of(ballot(number)), vote(number)))
+                        asyncio.ensure_future(ledger.keep(key_of(ballot(number)), vote(number)))
                         for number in numbers
                     ]
                     await asyncio.sleep(0.01)
@@ -440,7 +440,7 @@ def test_what_was_handed_over_is_written_also_when_its_event_loop_is_gone(tmp_pa
             other.execute(
                 "BEGIN IMMEDIATE"
             )  # so that the commit is still to come when the loop ends
-            waiting = asyncio.create_task(writer.write(add, (1,)))
+            waiting = writer.write(add, (1,))
             await asyncio.sleep(0.01)
             waiting.cancel()
             writer.put(add, (2,))

@@ -73,7 +73,10 @@ class Instance:
             raise SetupError(
                 'an Instance needs at least one field, such as Instance(fields={"response": "…"})'
             )
-        frozen = {str(name): _field_value(str(name), value) for name, value in self.fields.items()}
+        frozen = {
+            str(name): value if type(value) is str else _field_value(str(name), value)
+            for name, value in self.fields.items()
+        }
         object.__setattr__(self, "fields", FrozenDict(frozen))
         object.__setattr__(self, "metadata", FrozenDict(self.metadata or {}))
 
@@ -90,11 +93,9 @@ class Instance:
         instance.
         """
         row = self.metadata.get("row")
-        return (
-            {str(column): cell_of(value) for column, value in row.items()}
-            if isinstance(row, Mapping)
-            else {}
-        )
+        if row is None or not isinstance(row, Mapping):
+            return {}
+        return {str(column): cell_of(value) for column, value in row.items()}
 
     def value(self, name: str) -> FieldValue | None:
         """The field's text or texts, or None where this instance has no such field."""

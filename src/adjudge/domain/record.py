@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field, fields, is_dataclass
 from functools import cache
+from itertools import compress
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast, get_args
 
 from adjudge.domain.frozen import NOTHING
@@ -393,16 +394,16 @@ class JudgmentRecord:
     def flags(self) -> tuple[Flag, ...]:
         """What is unusual about it. Whether a reply had to be asked for again, its votes tell."""
         bias = self.positional_bias
-        known: Mapping[Flag, bool] = {
-            "tie": self.tie,
-            "bias": bias is not None and bool(bias.detected),
-            "low": self.low_confidence,
-            "split": self.agreement is not None and self.agreement < 1,
-            "disagree": len(set(self.model_scores.values())) > 1,
-            "repaired": any(vote.repairs for vote in self.votes or ()),
-            "shortened": self.detail.is_shortened,
-        }
-        return tuple(flag for flag in FLAGS if known[flag])
+        is_set = (
+            self.tie,
+            bias is not None and bool(bias.detected),
+            self.low_confidence,
+            self.agreement is not None and self.agreement < 1,
+            len(set(self.model_scores.values())) > 1,
+            any(vote.repairs for vote in self.votes or ()),
+            self.detail.is_shortened,
+        )
+        return tuple(compress(FLAGS, is_set))
 
     @property
     def decided_by(self) -> str | None:

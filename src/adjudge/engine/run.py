@@ -26,6 +26,7 @@ from adjudge.engine.session import (
 from adjudge.errors import HALTS, SetupError
 from adjudge.gateway.layers.account import Account
 from adjudge.gateway.layers.budget import Budget, OpenBudget, caller, calling
+from adjudge.gateway.layers.limit import ConcurrencyLimit
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import FILE
 from adjudge.messages import Message
@@ -131,7 +132,7 @@ class RecordedVotes(LiveVotes):
     def __init__(self, run: OpenRun, judge: Asker) -> None:
         super().__init__(judge)
         self._run = run
-        self._room = {model: asyncio.Semaphore(most) for model, most in judge.at_once.items()}
+        self._room = {model: ConcurrencyLimit(most) for model, most in judge.at_once.items()}
         self._unfinished: dict[bytes, Vote] = {}
 
     def recall(self, ballots: Sequence[Ballot]) -> list[Vote | None]:
@@ -157,7 +158,7 @@ class RecordedVotes(LiveVotes):
         """Ask, or wait for who is asking the same; should they be cancelled, ask in their place."""
         key, under_way = self._key(ballot), self._run.under_way
         while key in under_way:
-            asked = under_way[key]
+            asked = under_way[key] = under_way[key] or asyncio.get_running_loop().create_future()
             await asyncio.wait([asked])
             if not asked.cancelled():
                 return asked.result()
@@ -166,21 +167,23 @@ class RecordedVotes(LiveVotes):
         )  # since it was looked for, somebody may have asked the same
         if known:
             return known
-        under_way[key] = promise = asyncio.get_running_loop().create_future()
+        under_way[key] = None
         try:
             # the place is held until the vote is on the disk: whoever kills us loses no more than
             # was under way
             async with self._room.get(ballot.model) or nullcontext():
                 vote = await self._answer_and_keep(key, ballot)
-            promise.set_result(vote)
+            if promise := under_way[key]:
+                promise.set_result(vote)
             return vote
         except Exception as error:
-            promise.set_exception(error)
-            promise.exception()  # it is raised here, also when nobody else waits for it
+            if promise := under_way[key]:
+                promise.set_exception(error)
+                promise.exception()  # it is raised here, also when nobody else waits any more
             raise
         finally:
-            del under_way[key]
-            promise.cancel()  # where there is neither
+            if promise := under_way.pop(key):
+                promise.cancel()  # where there is neither
 
     async def _answer_and_keep(self, key: bytes, ballot: Ballot) -> Vote:
         """Ask, from where it was cut short; where it is cut short again, the replies that were paid

@@ -91,7 +91,8 @@ class OpenRun:
         self.ledger = ledger
         self.open_budget = open_budget
         self.retry_failed = retry_failed
-        self.under_way: dict[bytes, asyncio.Future[Vote]] = {}
+        self.under_way: dict[bytes, asyncio.Future[Vote] | None] = {}
+        """Ballots that are being asked; a promise where somebody else waits for the same."""
 
 
 @light_dataclass(frozen=True)

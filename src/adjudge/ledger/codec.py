@@ -70,6 +70,8 @@ _REQUIRED: Mapping[type[Detail], frozenset[str]] = {
     kind: frozenset(one.name for one in fields(cast(Any, kind)) if one.default is MISSING)
     for kind in KINDS
 }
+_IN_COLUMNS = COLUMNS["votes"][2:-2]
+"""What a vote says in columns of its own: between its place and key, and when it was cast."""
 _NOT_SHOWN = frozenset({"prompt", "cached_tokens"})
 """Columns of a vote that an export leaves out."""
 _NOT_EXPORTED: Mapping[str, float] = {
@@ -110,7 +112,7 @@ def judgment_row(
     what its targets said, one behind the other; ``repaired``: whether a reply had to be asked for
     again, where the record is without its votes.
     """
-    flags = {*record.flags, *(("repaired",) if repaired else ())}
+    flags = sum(map(flag_bit, record.flags)) | (flag_bit("repaired") if repaired else 0)
     kept = {"id": record.id, **record.outcome(), _KIND: record.detail.kind}
     if record.judge_identity is not None:
         kept["judge_identity"] = record.judge_identity
@@ -129,7 +131,7 @@ def judgment_row(
         None if record.score is None else float(record.score) + 0.0,  # SQLite has no -0.0
         storable(record.criterion),
         storable(verdict_text(record)),
-        sum(map(flag_bit, flags)),
+        flags,
         json_text(kept),
     )
 
@@ -223,7 +225,8 @@ def exported_vote(vote: VoteRecord) -> JsonDict:
     same.
     """
     rest = {name: value for name, value in _beside(vote).items() if name != IN_BATCH}
-    shown = {name: value for name, value in _columns(vote).items() if name not in _NOT_SHOWN}
+    columns = zip(_IN_COLUMNS, _columns(vote), strict=True)
+    shown = {name: value for name, value in columns if name not in _NOT_SHOWN}
     return {**shown, "at": vote.at, "more": json_text(rest) if rest else None, **rest}
 
 
@@ -239,30 +242,30 @@ def vote_row(
     number: int, key: bytes, vote: VoteRecord, at: float | None = None
 ) -> tuple[object, ...]:
     """A vote as the ledger has it; ``at``: when it was cast, where that is not now."""
-    rest, columns = _beside(vote), _columns(vote)
+    rest = _beside(vote)
     rest |= message_parts({**rest, "explanation": vote.explanation, "reason": vote.reason})
     cast_at = time.time() if at is None else float(at)
-    return with_checksum(number, key, *columns.values(), cast_at, json_text(rest) if rest else None)
+    return with_checksum(number, key, *_columns(vote), cast_at, json_text(rest) if rest else None)
 
 
-def _columns(vote: VoteRecord) -> JsonDict:
-    """What has a column of its own, in their order."""
+def _columns(vote: VoteRecord) -> tuple[JsonValue, ...]:
+    """What has a column of its own, in the order of ``_IN_COLUMNS``."""
     usage = vote.usage
-    return {
-        "model": storable(vote.model),
-        "sample": vote.sample,
-        "outcome": vote.outcome,
-        "option": storable(vote.option),
-        "explanation": storable(vote.explanation),
-        "reason": storable(vote.reason),
-        "text": storable(vote.text),
-        "prompt": vote.prompt,
-        "calls": _count(usage.calls),
-        "prompt_tokens": _count(usage.prompt_tokens),
-        "completion_tokens": _count(usage.completion_tokens),
-        "cached_tokens": _count(usage.cached_tokens),
-        "latency": float(vote.latency),
-    }
+    return (
+        storable(vote.model),
+        vote.sample,
+        vote.outcome,
+        storable(vote.option),
+        storable(vote.explanation),
+        storable(vote.reason),
+        storable(vote.text),
+        vote.prompt,
+        _count(usage.calls),
+        _count(usage.prompt_tokens),
+        _count(usage.completion_tokens),
+        _count(usage.cached_tokens),
+        float(vote.latency),
+    )
 
 
 def _beside(vote: VoteRecord) -> JsonDict:

@@ -5,18 +5,30 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from contextlib import suppress
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 
 from adjudge.errors import RunError
 
-Row = tuple[str, Sequence[object], "asyncio.Future[None] | None"]
-_LARGEST_GROUP = 1000
-_RIDE = 0.1
-"""Seconds for which rows that nobody waits for are held back, to be committed along with one that
-somebody does.
+Row = Sequence[object] | Callable[[], Sequence[object]]
+"""Its values, or what makes them: many are made together in less time than one by one."""
+_HELD = 0.1
+"""Seconds for which rows that nobody waits for are held back: a commit writes whole pages, whatever
+is new in them.
 """
+
+
+class _Group:
+    """Rows of one commit by their statement, those of different kinds never meet; and who waits."""
+
+    def __init__(self) -> None:
+        self.rows: defaultdict[str, list[Row]] = defaultdict(list)
+        self.waiting: list[asyncio.Future[None]] = []
+
+
+def values_of(row: Row) -> Sequence[object]:
+    return row() if callable(row) else row
 
 
 class CommitThread:
@@ -31,116 +43,105 @@ class CommitThread:
         self._connection = connection
         self._complain = complain
         self._loop = asyncio.get_running_loop()
-        self._rows: list[Row] = []
-        self._later: asyncio.TimerHandle | None = None
-        self._soon = False
-        self._queue: SimpleQueue[list[Row] | None] = SimpleQueue()
-        self._given = self._committed = 0
+        self._next, self._held = _Group(), _Group()
+        self._timer: asyncio.TimerHandle | None = None
+        self._busy = False
+        self.waiting = 0
+        """Rows that are not on the disk yet, as far as the event loop knows."""
+        self._queue: SimpleQueue[_Group | None] = SimpleQueue()
         self._failure: str | None = None
         self._thread = threading.Thread(target=self._work, name="adjudge ledger", daemon=True)
         self._thread.start()
 
-    def put(self, sql: str, values: Sequence[object]) -> None:
-        """Have a row written soon; ``flush`` tells when it is."""
-        self._check()
-        self._rows.append((sql, values, None))
-        if self._later is None:
-            self._later = self._loop.call_later(_RIDE, self._hand_over)
+    def put(self, sql: str, row: Row) -> None:
+        """Have a row written along with the next that somebody waits for."""
+        self._add(self._next, sql, row)
 
-    async def write(self, sql: str, values: Sequence[object]) -> None:
-        """Have a row written, and wait until it is on the disk."""
-        self._check()
-        done: asyncio.Future[None] = self._loop.create_future()
-        self._rows.append((sql, values, done))
-        if not self._soon:
-            self._soon = True
+    def hold(self, sql: str, row: Row) -> None:
+        """Have a row written when many are together, or soon; ``flush`` tells when it is."""
+        self._add(self._held, sql, row)
+
+    def write(self, sql: str, row: Row) -> asyncio.Future[None]:
+        """Have a row written; who waits for what this returns knows that it is on the disk.
+
+        Whoever is cancelled meanwhile leaves the row to be written.
+        """
+        group, done = self._next, self._loop.create_future()
+        self._add(group, sql, row)
+        group.waiting.append(done)
+        if len(group.waiting) == 1 and not self._busy:
             self._loop.call_soon(self._hand_over)  # along with what else comes up just now
-        await done  # whoever is cancelled meanwhile leaves the row to be written
-
-    @property
-    def waiting(self) -> int:
-        """About how many rows wait."""
-        return self._given + len(self._rows) - self._committed
+        return done
 
     async def flush(self) -> None:
-        """Wait until all that was put before is on the disk."""
+        """Wait until all that was given before is on the disk."""
+        self._release()
         await self.write("DELETE FROM votes WHERE 0", ())
 
     def close(self) -> None:
         """Write what is left, and end the thread."""
-        self._hand_over()
+        self._release()
+        self._queue.put(self._next)
         self._queue.put(None)
         self._thread.join()
 
-    def _hand_over(self) -> None:
-        if self._later:
-            self._later.cancel()
-        self._later, self._soon = None, False
-        if self._rows:
-            self._given += len(self._rows)
-            self._queue.put(self._rows)
-            self._rows = []
-
-    def _check(self) -> None:
+    def _add(self, group: _Group, sql: str, row: Row) -> None:
         if self._failure is not None:
             raise RunError(self._failure)
+        group.rows[sql].append(row)
+        self.waiting += 1
+        if self._timer is None:
+            self._timer = self._loop.call_later(_HELD, self._release_and_hand_over)
+
+    def _release(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+        self._timer = None
+        for sql, rows in self._held.rows.items():
+            self._next.rows[sql] += rows
+        self._held = _Group()
+
+    def _release_and_hand_over(self) -> None:
+        self._release()
+        self._hand_over()
+
+    def _hand_over(self) -> None:
+        """One group at a time: what comes meanwhile is the next."""
+        if self._next.rows and not self._busy:
+            self._busy = True
+            self._queue.put(self._next)
+            self._next = _Group()
+
+    def _settle(self, group: _Group) -> None:
+        self._busy = False
+        self.waiting -= sum(map(len, group.rows.values()))
+        for done in group.waiting:
+            if done.done():
+                continue
+            if self._failure is None:
+                done.set_result(None)
+            else:
+                done.set_exception(RunError(self._failure))
+        self._hand_over()
 
     def _work(self) -> None:
-        last = False
-        while not last:
-            rows, last = self._next_group()
-            self._commit(rows)
+        while (group := self._queue.get()) is not None:
+            try:
+                if group.rows and self._failure is None:
+                    self._commit(group)
+            except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever
+                self._failure = self._complain(error)
+            if not self._loop.is_closed():
+                self._loop.call_soon_threadsafe(self._settle, group)
 
-    def _next_group(self) -> tuple[list[Row], bool]:
-        """All that waits, and whether nothing will follow."""
-        rows: list[Row] = []
-        given = self._queue.get()
-        with suppress(Empty):
-            while given is not None:
-                rows += given
-                if len(rows) >= _LARGEST_GROUP:
-                    break
-                given = self._queue.get_nowait()
-        return rows, given is None
-
-    def _commit(self, rows: list[Row]) -> None:
-        if not rows:
-            return
-        try:
-            if self._failure is None:
-                self._write(rows)
-        except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever
-            self._failure = self._complain(error)
-        self._committed += len(rows)
-        waiting = [done for *_, done in rows if done is not None]
-        if waiting and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(_settle, waiting, self._failure)
-
-    def _write(self, rows: list[Row]) -> None:
+    def _commit(self, group: _Group) -> None:
+        made = [(sql, [*map(values_of, rows)]) for sql, rows in group.rows.items()]
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            for sql, group in _by_statement(rows).items():
-                self._connection.executemany(sql, group)
+            for sql, rows in made:
+                self._connection.executemany(sql, rows)
             self._connection.execute("COMMIT")
         except Exception:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise
-
-
-def _by_statement(rows: list[Row]) -> dict[str, list[Sequence[object]]]:
-    """Rows of one kind go in together: rows of different kinds never meet."""
-    groups: dict[str, list[Sequence[object]]] = {}
-    for sql, values, _ in rows:
-        groups.setdefault(sql, []).append(values)
-    return groups
-
-
-def _settle(waiting: list[asyncio.Future[None]], failure: str | None) -> None:
-    for done in waiting:
-        if done.done():
-            continue
-        if failure is None:
-            done.set_result(None)
-        else:
-            done.set_exception(RunError(failure))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from itertools import count
 from mmap import mmap
@@ -18,7 +19,7 @@ from adjudge.domain.vote import Ballot, Vote
 from adjudge.errors import RunError
 from adjudge.ledger.changes import judge_changes
 from adjudge.ledger.codec import judgment_row, vote_of, vote_row
-from adjudge.ledger.commit_thread import CommitThread
+from adjudge.ledger.commit_thread import CommitThread, Row
 from adjudge.ledger.file import (
     FILE,
     connect,
@@ -173,13 +174,14 @@ class Ledger:
             for ballot, key in zip(ballots, keys, strict=True)
         ]
 
-    async def keep(self, key: bytes, vote: Vote) -> None:
-        """Store a vote; it is on the disk when this returns."""
-        await self._write_vote(key, vote_row(next(self._numbers), key, vote.record()))
+    def keep(self, key: bytes, vote: Vote) -> Awaitable[None]:
+        """Store a vote; it is on the disk when this was awaited."""
+        number, now = next(self._numbers), time.time()
+        return self._write_vote(key, lambda: vote_row(number, key, vote.record(), now))
 
-    async def _write_vote(self, key: bytes, row: Sequence[object]) -> None:
-        await self._writer.write(_KEEP_VOTE, row)
+    def _write_vote(self, key: bytes, row: Row) -> Awaitable[None]:
         self._maybe_known.add(key)
+        return self._writer.write(_KEEP_VOTE, row)
 
     async def keep_judgment(
         self,
@@ -202,10 +204,13 @@ class Ledger:
             )  # a vote that is asked again was not valid before
             if self._all(_KNOWN, (storable(judge), number)) == [now]:
                 return
-        record = result.record(judge, number)
         repaired = any(vote.repairs for vote in result.votes)
-        row = judgment_row(record, ballots, b"".join(answers), repaired=repaired)
-        self._writer.put(_KEEP_JUDGMENT, row)
+        self._writer.hold(
+            _KEEP_JUDGMENT,
+            lambda: judgment_row(
+                result.record(judge, number), ballots, b"".join(answers), repaired=repaired
+            ),
+        )
         if self._writer.waiting > _MOST_WAITING:
             await self._writer.flush()
 

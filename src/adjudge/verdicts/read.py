@@ -49,7 +49,9 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
     feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
     if reading.verdict and isinstance(feedback, str):
         reading = replace(reading, verdict=replace(reading.verdict, feedback=clean(feedback)))
-    return _with_ranking(reading, ballot.question)
+    if isinstance(ballot.question, Comparison) and isinstance(reading.verdict, Compared):
+        return _with_ranking(reading, reading.verdict, ballot.question)
+    return reading
 
 
 def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
@@ -76,14 +78,9 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
     )
 
 
-def _with_ranking(reading: Reading, question: Question) -> Reading:
+def _with_ranking(reading: Reading, verdict: Compared, question: Comparison) -> Reading:
     """The order of all responses, where it was asked for; it has to say the same as the verdict."""
-    verdict = reading.verdict
-    if (
-        not isinstance(verdict, Compared)
-        or not isinstance(question, Comparison)
-        or not question.ranked
-    ):
+    if not question.ranked:
         return reading
     ranking = verdict.ranking or question.ranking((reading.data or {}).get("ranking"))
     if ranking is None:

@@ -206,16 +206,10 @@ class OpenBudget(Haltable):
             self.account.lose(self.cost(model, self.sizes.likely(model, request)))
             raise
         except BaseException:
-            self._count(model, None)
-            raise
-        self._count(model, reply.usage)
-        return reply
-
-    def _count(self, model: str, usage: Usage | None) -> None:
-        if usage is None:
             self.account.fail()
-        else:
-            self.account.add(model, usage)
+            raise
+        self.account.add(model, reply.usage)
+        return reply
 
     # -- batches: set aside when they are planned, counted when they are collected ------
 
@@ -245,7 +239,10 @@ class OpenBudget(Haltable):
 
     def collect(self, model: str, usage: Usage | None) -> None:
         """A reply came in a batch; None: the request failed at its server."""
-        self._count(model, usage)
+        if usage is None:
+            self.account.fail()
+        else:
+            self.account.add(model, usage)
         if self.lease:
             self.lease.add(1 if usage is None else usage.calls)
 

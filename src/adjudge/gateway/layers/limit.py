@@ -52,6 +52,11 @@ class ConcurrencyLimit:
                 self.leave()
             raise  # a place that nobody waits for any more is passed over when its turn comes
 
+    __aenter__ = enter
+
+    async def __aexit__(self, *_: object) -> None:
+        self.leave()
+
     def widen(self, most: int) -> None:
         """Let in so many from now on."""
         self.most, self.limit = most, float(most)

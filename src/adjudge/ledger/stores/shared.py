@@ -18,6 +18,7 @@ from adjudge.domain.json_types import JsonObject, JsonValue
 from adjudge.domain.message import Usage
 from adjudge.domain.results import Result
 from adjudge.ledger.codec import judgment_row
+from adjudge.ledger.commit_thread import Row, values_of
 from adjudge.ledger.ledger import Ledger
 from adjudge.ledger.rows import checked, with_checksum
 from adjudge.ledger.stores.store import (
@@ -157,9 +158,10 @@ class SharedLedger(Ledger):
         await super().flush()
         await self._ship()
 
-    async def _write_vote(self, key: bytes, row: Sequence[object]) -> None:
-        await super()._write_vote(key, row)
-        await self._add(StoredVote(tuple(row)), wait=self._buffer.strict)
+    async def _write_vote(self, key: bytes, row: Row) -> None:
+        values = values_of(row)
+        await super()._write_vote(key, values)
+        await self._add(StoredVote(tuple(values)), wait=self._buffer.strict)
 
     async def _add(self, record: Record, *, wait: bool) -> None:
         if self._failure is not None:
