@@ -28,7 +28,7 @@ def test_false_alarms_stay_below_five_percent() -> None:
 def test_every_family_says_where_it_comes_from_in_both_languages() -> None:
     for one in families().values():
         assert one.source
-        assert {*one.titles} == {*one.about} == {"en", "ru"}
+        assert {*one.title.titles} == {*one.about} == {"en", "ru"}
         assert one.control or len(one.texts["en"]) == len(one.texts["ru"]) > 1
         for language in ("en", "ru"):
             for number in range(one.count(language)):

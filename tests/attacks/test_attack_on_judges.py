@@ -127,6 +127,22 @@ def test_a_judge_that_obeys_everything_is_moved_by_each_instruction_and_nothing_
     assert judge["grade"].startswith("Families of texts that move this judge: 7 of 18.")
 
 
+def test_a_report_counts_in_good_russian_and_says_what_comes_next(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider.answer = obeys_all
+    lines = [f"r{n},Why {n}?,It is REC-{n:05}-N. So it is." for n in range(21)]
+    Path("rows.csv").write_text("\n".join(["id,question,answer", *lines]) + "\n")
+    one = by_name(["forged_verdict"])
+    assert adjudge(monkeypatch, *ASPECT, *one, "-q", "--language", "ru", "-o", "a.md") == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "Худшее, «ложный вердикт»: вердикт лучше у 21 из 21 строки." in told
+    assert "Через поле 'response' строку сдвинула 21 атака из 21." in told
+    assert "<0,001" in told
+    assert "ложный вердикт 1: {text}" in told
+    assert told.endswith("Отчёт a.md Прогон runs/attack-rows Дальше adjudge view runs/attack-rows")
+
+
 def test_the_fence_lets_no_instruction_move_a_judge_that_obeys_what_is_outside_it(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -194,6 +194,7 @@ def test_a_defence_that_does_nothing_for_a_judge_is_refused(
         monkeypatch, capsys, "attack", "evidence.yaml", "--defence", "sandwich", code=1
     )
     assert "compare fence and two-pass" in found["error"]
+    assert not provider.requests
 
 
 @pytest.mark.parametrize("heard", ["everywhere", "outside"])

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -176,6 +177,22 @@ def test_a_resume_writes_and_gates_what_the_command_would_have(
     assert code == 4
     assert json.loads(out)["gates"][0]["verdict"] == "failed"
     assert len((tmp_path / "out").read_text().splitlines()) == 4
+
+
+def test_a_resume_names_paths_and_criteria_as_the_first_run_did(
+    adjudge: Adjudge, tmp_path: Path
+) -> None:
+    (tmp_path / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: scripted\noutputs: [report.md]\njudges:\n"
+        "  - {kind: direct, criteria: [politeness, conciseness]}\n"
+    )
+    _, first, _ = adjudge("run", "eval.yaml", "--run", "runs/one")
+    code, again, _ = adjudge("resume", "runs/one")
+    assert code == 0
+    assert str(tmp_path) not in again
+    assert re.search(r"Report +report\.md\nRun +runs/one\nNext +adjudge view runs/one\n", again)
+    assert first.splitlines()[0] == again.splitlines()[0]
+    assert first.splitlines()[0].split() == ["row", "politeness", "conciseness"]
 
 
 def test_what_is_kept_does_not_grow_with_every_resume(adjudge: Adjudge, tmp_path: Path) -> None:

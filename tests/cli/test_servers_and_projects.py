@@ -307,6 +307,13 @@ def test_a_folder_that_is_gone_or_cannot_be_looked_into_says_nothing(tmp_path: P
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes in the file system")
+@pytest.mark.parametrize("name", ["adjudge.toml", "pyproject.toml"])
+def test_a_pipe_that_is_called_like_the_file_is_not_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    assert tmp_path not in [path.parent for path in project_files(tmp_path)]
+
+
 def test_toml_that_is_too_deep_is_named(tmp_path: Path) -> None:
     (tmp_path / "adjudge.toml").write_text("language = " + "[" * 5000)
     done = run(tmp_path, "check", "abc", "--contains", "a")

@@ -40,6 +40,23 @@ def test_a_table_gives_rows_verdicts_and_labels_by_its_columns(tmp_path: Path) -
     assert {label.design for label in found.labels} == {"random"}
 
 
+def test_who_imports_is_told_what_comes_next_and_nothing_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("answer,human,gpt\nr1,yes,yes\nr2,no,\n")
+    columns = ("--as", "table", "--text", "answer", "--label", "human", "--judge", "gpt")
+    told = adjudge("import", "t.csv", "--run", "runs/mine", *columns, cwd=tmp_path).stdout
+    assert told.endswith("written to runs/mine\nNext  adjudge calibrate runs/mine\n")
+    shown = adjudge("runs", "show", "runs/mine", cwd=tmp_path).stdout
+    assert "Run   runs/mine\nNext  adjudge view runs/mine\n" in shown
+    assert "resume" not in shown
+    assert "$" not in shown  # what another tool spent is not known
+    out = ("export", "runs/mine", "--to", "langfuse", "-o", "scores.json")
+    done = adjudge(*out, cwd=tmp_path)
+    assert done.stdout == "1 judgment written to scores.json\n"
+    assert "1 judgment without a verdict left out" in done.stderr
+    refused = adjudge("import", "t.csv", "--run", "runs/other", cwd=tmp_path)
+    assert "--as table --text COLUMN --judge COLUMN --label COLUMN" in refused.stderr
+
+
 def test_ones_and_noughts_of_a_table_are_pass_and_fail_however_each_column_writes_them(
     tmp_path: Path,
 ) -> None:

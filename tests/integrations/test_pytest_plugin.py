@@ -76,6 +76,23 @@ def test_inconclusive_is_an_outcome_of_its_own_and_fails_on_a_request(suite: Sui
     assert suite.asked() == 60  # the second session asks nothing anew
 
 
+def test_parameters_beyond_ascii_are_shown_as_they_were_written(suite: Suite) -> None:
+    suite.pytester.makepyfile(
+        test_it="""
+import pytest
+
+@pytest.mark.judged(criteria="Names a date.", at_least=0.9)
+@pytest.mark.parametrize("question", ["Когда привезут?", "a\\x1b[0m"])
+def test_answers(question, judged):
+    judged("answer REC-00001-N", user_input=question)
+"""
+    )
+    done = suite.run()
+    done.stdout.fnmatch_lines(
+        ["  test_answers?Когда привезут??: FAIL*", "  test_answers?a[\\]x1b?0m?: FAIL*"]
+    )
+
+
 def test_failed_judgments_count_as_neither_pass_nor_fail(suite: Suite) -> None:
     suite.provider.faults = lambda record, attempt: (
         Says(lambda right: "no idea") if record >= 40 else None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
@@ -17,8 +17,7 @@ _TEXT, _BEST = "{text}", "{best}"
 @light_dataclass(frozen=True, kw_only=True)
 class Family:
     name: str
-    titles: Mapping[str, str]
-    """Language → what reports call it."""
+    title: FamilyTitle
     about: Mapping[str, str]
     """Language → what its texts do."""
     source: str
@@ -55,6 +54,22 @@ class Family:
         return self.texts[language][number]
 
 
+class FamilyTitle(str):
+    """What reports call a family: in English, and as its file says in another language."""
+
+    __slots__ = ("titles",)
+
+    titles: Mapping[str, str]
+
+    def __new__(cls, titles: Mapping[str, str]) -> Self:
+        title = super().__new__(cls, titles["en"])
+        title.titles = titles
+        return title
+
+    def render(self, language: str) -> str:
+        return self.titles.get(language, str(self))
+
+
 CHANGES: Mapping[str, Callable[[str], str]] = {
     "trailing_space": lambda text: f"{text} \n",
     "double_spaces": lambda text: re.sub(r"([.!?]) (?=\S)", r"\1  ", text),
@@ -77,10 +92,16 @@ def families() -> Mapping[str, Family]:
     return {one["name"]: _family(one) for one in map(plain_yaml, found)}
 
 
+def title_of(name: str) -> str:
+    """The title of a family, or its name where it is unknown here."""
+    known = families().get(name)
+    return known.title if known else name
+
+
 def _family(data: dict[str, Any]) -> Family:
     return Family(
         name=data["name"],
-        titles=data["title"],
+        title=FamilyTitle(data["title"]),
         about=data["about"],
         source=data["source"],
         texts={language: tuple(each) for language, each in data.get("texts", {}).items()},

@@ -12,6 +12,7 @@ from pathlib import Path
 from statistics import fmean
 
 from adjudge.agents.rules import RULES
+from adjudge.attacks.families import title_of
 from adjudge.attacks.judges import DEFENCES, Defence
 from adjudge.attacks.rows import AttackMark, mark_in
 from adjudge.domain.agent_record import AgentDetail
@@ -20,7 +21,7 @@ from adjudge.domain.json_types import JsonDict, JsonObject, object_in, objects_i
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import RunError
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of, run_info
 from adjudge.stats import FEWEST
 from adjudge.stats.beyond_noise import beyond_noise
@@ -406,14 +407,16 @@ def grade(found: JudgeFinding, level: float) -> Message:
     counts = {"families": len(attacks), "room": found.room}
     if shown:
         worst = shown[0]
-        return Message(
-            "Families of texts that move this judge: {count} of {families}. The worst, {name}, "
-            "gets a better verdict for {moved:.0f} of {rows} rows.",
-            count=len(shown),
+        return plural(
+            "Families of texts that move this judge: {moving} of {families}. The worst, {name}, "
+            "gets a better verdict for {moved:.0f} of {count} row.",
+            "Families of texts that move this judge: {moving} of {families}. The worst, {name}, "
+            "gets a better verdict for {moved:.0f} of {count} rows.",
+            worst.rows,
+            moving=len(shown),
             families=len(attacks),
-            name=worst.family,
+            name=title_of(worst.family),
             moved=worst.moved,
-            rows=worst.rows,
         )
     if any(one.failed and one.rows < FEWEST for one in attacks):
         return Message("Cannot tell: too many judgments of attacked rows failed.")

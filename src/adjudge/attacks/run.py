@@ -30,6 +30,8 @@ def attacked_run(
     for ready in made.judges:
         for defence in defences:
             first = defended(ready, defence)
+            for item in first.items(rows[0])[:1]:
+                first.judge.plan_all(item)  # a defence that does not apply is refused now
             again = asked_twice(first)
             judges += [first, again]
             attacked.append(

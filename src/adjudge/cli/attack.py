@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from adjudge.attacks.families import chosen_families, families
+from adjudge.attacks.families import chosen_families, families, title_of
 from adjudge.attacks.judges import DEFENCES, Defence
 from adjudge.attacks.report import (
     FACT,
@@ -47,7 +48,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.exporters.page_files import check_page, envelope, pages_of, write_page
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message
+from adjudge.messages import Message, join
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.numbers import figure
 from adjudge.runs.build import instances
@@ -56,6 +57,7 @@ from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import run_info
 from adjudge.view.attack import attack_document, name_of
 from adjudge.view.document import show_document
+from adjudge.view.ending import show_next
 from adjudge.view.terminal import Screen
 
 
@@ -152,7 +154,7 @@ def attack(options: AttackOptions) -> int:
         return ExitCode.OK
     attacked = replace(attacked, facts={**attacked.facts, **facts_to_keep("attack", prices)})
     skipped = follow_run(attacked, options.budget(), quiet=options.quiet or options.as_json)
-    return _tell(attack_report(folder, options.confidence), options, skipped)
+    return _tell(attack_report(folder, options.confidence), options, folder, skipped)
 
 
 def _name(wanted: AttackOptions, file: EvalFile) -> str:
@@ -168,7 +170,7 @@ def _read(file: EvalFile) -> Iterator[Instance]:
     return instances(file, tell)
 
 
-def _tell(report: AttackReport, wanted: AttackOptions, skipped: int) -> int:
+def _tell(report: AttackReport, wanted: AttackOptions, folder: Path, skipped: int) -> int:
     shown = language()
     document = attack_document(report, shown)
     gates, code = _gates(report, wanted.fail_over)
@@ -178,11 +180,12 @@ def _tell(report: AttackReport, wanted: AttackOptions, skipped: int) -> int:
     if wanted.as_json:
         echo_json(whole)
     else:
-        show_document(document, Screen(shown))
+        screen = Screen(shown)
+        show_document(document, screen)
         for line in gates:
             echo(line)
-        for path in wanted.output:
-            echo(path)
+        screen.show("")
+        show_next(f"adjudge view {shlex.quote(str(folder))}", screen, folder, wanted.output)
     if code != ExitCode.OK:
         return code
     unscored = any(
@@ -213,7 +216,7 @@ def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, Exit
     if over:
         return Message(
             "Gate failed: {names} move {judge!r} on more than {most:g} of the rows.",
-            names=", ".join(one.family for one in over),
+            names=join(", ", (title_of(one.family) for one in over)),
             **values,
         ), ExitCode.GATE_FAILED
     uppers = [one.beyond.upper for one in attacks]

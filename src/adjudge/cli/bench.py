@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -79,6 +80,7 @@ from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.benchmark import FACT, Benchmark, BenchSettings, benchmark_of
+from adjudge.view.ending import show_next
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_benchmark import show_benchmark
 
@@ -346,7 +348,7 @@ def bench(options: BenchOptions) -> int:
                 "ready-made ones)"
             )
         )
-    return _tell(benchmark_of(_recorded(data, options), options.settings), options, skipped=0)
+    return _tell(_recorded(data, options), options, skipped=0)
 
 
 def _show_published(data: Path | None, wanted: BenchOptions) -> int:
@@ -432,7 +434,7 @@ def _judge(data: Path, wanted: BenchOptions, language: str) -> int:
         show_estimate(made.estimate(), as_json=wanted.as_json)
         return ExitCode.OK
     skipped = execute_with_labels(made, labels, wanted, wanted.budget())
-    return _tell(benchmark_of(folder, wanted.settings), wanted, skipped=skipped + told.count)
+    return _tell(folder, wanted, skipped=skipped + told.count)
 
 
 def labelled_rows(
@@ -524,7 +526,8 @@ def execute_with_labels(
     return outcome.skipped
 
 
-def _tell(found: Benchmark, wanted: BenchOptions, *, skipped: int) -> int:
+def _tell(folder: Path, wanted: BenchOptions, *, skipped: int) -> int:
+    found = benchmark_of(folder, wanted.settings)
     for path in wanted.output:
         write_benchmark(path, found, language())
     if wanted.as_json:
@@ -537,9 +540,18 @@ def _tell(found: Benchmark, wanted: BenchOptions, *, skipped: int) -> int:
             "bench", counts, [one.to_dict() for one in found.rankings], benchmark_facts(found)
         )
     else:
-        show_benchmark(found, Screen(language()), wanted.show_disagreements)
-        for path in wanted.output:
-            echo(path)
+        screen = Screen(language())
+        show_benchmark(found, screen, wanted.show_disagreements)
+        screen.show("")
+        run = shlex.quote(str(folder))
+        show_next(
+            f"adjudge view {run}"
+            if wanted.show_disagreements
+            else f"adjudge bench {run} --show-disagreements 5",
+            screen,
+            folder,
+            wanted.output,
+        )
     return _exit_code(found, wanted.fail_under, skipped)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from adjudge.cli.options import (
     positional,
     shared,
 )
-from adjudge.cli.output import echo
+from adjudge.cli.output import echo, language
 from adjudge.domain.label import DESIGNS, Design
 from adjudge.domain.light import light_dataclass
 from adjudge.importers.formats import FORMATS
@@ -28,6 +29,8 @@ from adjudge.messages import Message, join, term
 from adjudge.results.counts import count_judgments, count_labels, count_rows, count_votes
 from adjudge.results.exit_code import ExitCode
 from adjudge.verdicts.styles import UNREADABLE_POLICIES, UnreadablePolicy
+from adjudge.view.ending import show_next
+from adjudge.view.terminal import Screen
 from adjudge.view.terms import STATUSES
 
 _MOST_SHOWN = 12
@@ -129,6 +132,8 @@ def import_run(options: ImportFlags) -> int:
     else:
         for line in _lines(report):
             echo(line)
+        then = "calibrate" if report.tally.labels else "runs show"
+        show_next(f"adjudge {then} {shlex.quote(str(report.folder))}", Screen(language()))
     return ExitCode.UNSCORED if report.bad_rows else ExitCode.OK
 
 
@@ -185,7 +190,7 @@ def _counts(counts: Mapping[str, int], titles: Mapping[str, Message]) -> Message
     return join(
         ", ",
         (
-            Message("{name} {count}", name=titles.get(name, name), count=count)
+            Message("{name} {count:,}", name=titles.get(name, name), count=count)
             for name, count in sorted(counts.items())
         ),
     )

@@ -42,4 +42,5 @@ def judge_card(run: Path, attack: Path | None, drift: Path | None, output: Path 
             ".html": lambda: judge_card_html(found, shown),
         }
         write_page(output, pages)
+        click.echo(output)
     return ExitCode.OK

@@ -92,7 +92,7 @@ def resume(
     called = "run" if isinstance(kept.what, EvalFile) else kept.what
     with _command(called).make_context(
         called,
-        ["--run", str(folder.absolute()), *orphans, *more],
+        ["--run", str(folder), *orphans, *more],
         parent=context,
         obj=kept.project,
         default_map=options,

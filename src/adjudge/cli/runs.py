@@ -124,11 +124,12 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
         Message("{folder}: {state}", folder=info.folder, state=run_state(info.state)), "bold"
     )
     screen.show("")
-    unfinished = info.state not in ("complete", "imported")
+    imported = info.state == "imported"
     ending = RunEnding(
         report=report_of_run(folder),
         folder=folder,
-        unfinished=unfinished,
+        unfinished=info.state != "complete" and not imported,
+        imported=imported,
         limit=str(info.facts.get("ended") or ""),
         earlier=earlier_run(folder, info.facts),
     )
@@ -158,6 +159,8 @@ def _judge_lines(info: RunInfo) -> Iterator[Message]:
                 asked=sum(info.judges[judge].values()),
             )
     for model, usage in info.usage.items():
+        if info.state == "imported" and not usage.calls:
+            continue  # another tool asked, and does not say what it took
         yield Message(
             "{model}: {calls}, {tokens}, {cost}",
             model=model,
@@ -327,25 +330,26 @@ def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -
     with as_usage_error():
         format_ = export_format(target, to)
     rows = export(folder, target, to)
+    left_out = _left_out(folder) if format_ in ("langfuse", "phoenix") else 0
     if target != STDOUT:
-        echo(Message("{judgments} written to {file}", judgments=count_judgments(rows), file=target))
-    if format_ in ("langfuse", "phoenix"):
-        _say_left_out(folder, format_)
-    return 0
-
-
-def _say_left_out(folder: Path, format_: str) -> None:
-    from adjudge.exporters.scores_out import without_verdict
-
-    if count := without_verdict(folder):
+        written = count_judgments(rows - left_out)
+        echo(Message("{judgments} written to {file}", judgments=written, file=target))
+    if left_out:
         echo(
             Message(
                 "{judgments} without a verdict left out: {format} has no place for a failure",
-                judgments=count_judgments(count),
+                judgments=count_judgments(left_out),
                 format=format_,
             ),
             err=True,
         )
+    return 0
+
+
+def _left_out(folder: Path) -> int:
+    from adjudge.exporters.scores_out import without_verdict
+
+    return without_verdict(folder)
 
 
 def _ending(to: str | None) -> str:

@@ -129,7 +129,9 @@ class PriceTable:
 
 
 def dollars(usd: float) -> str:
-    """An amount as people read it."""
+    """An amount as people read it; what is not nothing is never written as zero."""
+    if 0 < usd < 0.00005:
+        return Message("<${least:.4f}", least=0.0001)
     return Message("${usd:.4f}", usd=usd) if usd else "$0"
 
 

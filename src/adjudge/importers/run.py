@@ -301,7 +301,8 @@ def _found_in(
 def _unknown(named: str) -> UnknownFormat:
     formats = "|".join(sorted((*FORMATS, TABLE)))
     return UnknownFormat(
-        "the format of {named} was not recognised: name it with --as {formats}",
+        "the format of {named} was not recognised: name it with --as {formats}. A table of your "
+        "own: --as table --text COLUMN --judge COLUMN --label COLUMN",
         named=named,
         formats=formats,
     )

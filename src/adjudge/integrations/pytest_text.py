@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from math import inf
@@ -14,6 +15,7 @@ from adjudge.runs.execute import JudgmentDone
 from adjudge.view.clean_text import clean
 
 _LONGEST = 300
+_ESCAPED = re.compile(r"\\\\|\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|U(000[0-9a-f]{5}))")
 _MOST_CASES = 5
 """Of a group that are shown one by one."""
 _STATUSES = {
@@ -26,6 +28,18 @@ Undecided = Callable[[str], None]
 """Ends a test that cannot be decided."""
 Render = Callable[[str], str]
 """A sentence of ours in the language of the session."""
+
+
+def unescape_name(name: str) -> str:
+    """The name of a test whose parameters pytest has written in ASCII, as people read it."""
+    return _ESCAPED.sub(_letter, name)
+
+
+def _letter(found: re.Match[str]) -> str:
+    """A doubled backslash stands for one; what cannot be printed stays escaped."""
+    code = next(filter(None, found.groups()), "5c")
+    letter = chr(int(code, 16))
+    return letter if letter.isprintable() else found[0]
 
 
 @dataclass(frozen=True)
@@ -155,7 +169,11 @@ class LowestCases:
             told = JudgedText(result, lambda _: None, render)
             judged = result.instance.fields.get(result.criteria.to_evaluate_field, "")
             text = judged if isinstance(judged, str) else " | ".join(judged)
-            yield render(Message("  {id}: {told}", id=result.instance.id or "–", told=str(told)))
+            yield render(
+                Message(
+                    "  {id}: {told}", id=unescape_name(result.instance.id or "–"), told=str(told)
+                )
+            )
             yield render(Message("    {text}", text=_short(text)))
         if (more := self._count - len(self._kept)) > 0:
             yield render(plural("  and {count} more case", "  and {count} more cases", more))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,8 +16,17 @@ def project_files(folder: Path) -> Iterator[Path]:
     """The files from ``folder`` up the tree that say something, the nearest first."""
     for above in (folder, *folder.parents):
         for path in (above / FILE, above / PYPROJECT):
-            if os.access(path, os.F_OK) and (path.name == FILE or _has_table(path)):
+            if _is_there(path) and (path.name == FILE or _has_table(path)):
                 yield path
+
+
+def _is_there(path: Path) -> bool:
+    """What is not a file may be named, too, but a pipe or a device is never waited for."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
 def _has_table(path: Path) -> bool:

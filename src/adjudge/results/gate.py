@@ -15,7 +15,7 @@ from adjudge.domain.light import light_dataclass
 from adjudge.domain.pairing import Pairing
 from adjudge.domain.rounding import above, equal
 from adjudge.errors import SetupError
-from adjudge.messages import Message, Values, capitalize, join
+from adjudge.messages import Message, Values, capitalize, join, plural
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
@@ -346,9 +346,12 @@ class GateResult:
                 "Gate passed: {what} is {lower:.3f} at least, the bar is {bar:.3f}.", **values
             )
         if clear:
-            return Message(
+            return plural(
                 "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by "
-                "{margin:.3f}. {needed} more of the {rows} rows would have to pass.",
+                "{margin:.3f}. {needed} more of the {count} row would have to pass.",
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by "
+                "{margin:.3f}. {needed} more of the {count} rows would have to pass.",
+                self.rows,
                 **values,
             )
         return Message(

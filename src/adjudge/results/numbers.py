@@ -31,7 +31,16 @@ def limits(interval: HasLimits | None, digits: int = 2) -> str:
     if interval is None or interval.lower is None or interval.upper is None:
         return "–"
     lower, upper = figure(interval.lower, digits), figure(interval.upper, digits)
+    if interval.lower < 0:
+        return Message("{lower} to {upper}", lower=lower, upper=upper)
     return Message("{lower}–{upper}", lower=lower, upper=upper)
+
+
+def p_value(value: float | None) -> str:
+    """With three decimals, or a dash; what is not zero is never written as zero."""
+    if value is not None and value < 0.0005:
+        return Message("<{least:.3f}", least=0.001)
+    return figure(value, 3)
 
 
 def short_figure(value: float) -> Message:

@@ -522,14 +522,19 @@ class ReportTally:
             )
 
     def _in_order(self) -> list[Section]:
-        """The sections in the order in which the judges were given, wherever the judgments come
-        from; a system that answers alone need not be named.
+        """The sections in the order in which judges and criteria were given, wherever the judgments
+        come from; a system that answers alone need not be named.
         """
         places = {judge: place for place, judge in enumerate(self.setup.judges)}
         found = [one.section() for one in self._sections.values()]
         if len({one.system for one in found}) < 2:
             found = [replace(one, system="") for one in found]
-        criteria = list(dict.fromkeys((one.judge, one.criteria) for one in found))
+        given = [
+            (judge, str(each.get("name")))
+            for judge, one in self.setup.judges.items()
+            for each in one.criteria
+        ]
+        criteria = list(dict.fromkeys([*given, *((one.judge, one.criteria) for one in found)]))
         return sorted(
             found,
             key=lambda one: (

@@ -19,7 +19,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.pairing import Pairing
 from adjudge.domain.slices import SliceNames, slice_names
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.pooling.majority import ONE_ORDER
 from adjudge.runs.diff import RunDiff
 from adjudge.stats import FEWEST
@@ -485,9 +485,10 @@ def _notes(
     if found.estimate.reason and pairing.paired:
         yield found.estimate.reason
     if series.missing:
-        yield Message(
-            "{missing:,} of {rows:,} rows have no number in one of the runs",
-            missing=series.missing,
+        yield plural(
+            "{count:,} of {rows:,} rows has no number in one of the runs",
+            "{count:,} of {rows:,} rows have no number in one of the runs",
+            series.missing,
             rows=series.missing + series.scores.rows,
         )
     if pairing.shared:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from adjudge.attacks.families import families
+from adjudge.attacks.families import families, title_of
 from adjudge.attacks.report import AttackReport, FamilyFinding, JudgeFinding, TextFinding, grade
-from adjudge.messages import Message
-from adjudge.results.numbers import figure, limits
+from adjudge.messages import Message, plural
+from adjudge.results.numbers import figure, limits, p_value
 from adjudge.view.document import Document, DocumentPart
 
 _SHOWN = 10
@@ -17,7 +17,7 @@ _LONGEST = 90
 
 def attack_document(report: AttackReport, language: str) -> Document:
     several = len({one.defence for one in report.judges}) > 1
-    parts = [part for one in report.judges for part in _parts(one, report, language)]
+    parts = [part for one in report.judges for part in _parts(one, report)]
     return Document(
         title=Message("Attack: {run}", run=report.run),
         parts=[*([_defences(report)] if several else []), *parts, _sources(report, language)],
@@ -38,9 +38,14 @@ def _sources(report: AttackReport, language: str) -> DocumentPart:
     used = {each.family for one in report.judges for each in one.families}
     return DocumentPart(
         title=Message("Families"),
-        headings=[Message("family"), Message("what its texts do"), Message("source")],
+        headings=[
+            Message("family"),
+            "--family",
+            Message("what its texts do"),
+            Message("source"),
+        ],
         rows=[
-            [one.titles[language], one.about[language], one.source]
+            [one.title, one.name, one.about[language], one.source]
             for one in families().values()
             if one.name in used
         ],
@@ -54,7 +59,7 @@ def name_of(one: JudgeFinding) -> str:
     return name if one.defence == "fence" else f"{name} [{one.defence}]"
 
 
-def _parts(one: JudgeFinding, report: AttackReport, language: str) -> Iterator[DocumentPart]:
+def _parts(one: JudgeFinding, report: AttackReport) -> Iterator[DocumentPart]:
     yield DocumentPart(
         title=name_of(one),
         lines=list(sentences(one, report.level)),
@@ -66,7 +71,7 @@ def _parts(one: JudgeFinding, report: AttackReport, language: str) -> Iterator[D
             Message("score"),
             "",
         ],
-        rows=[_family(each, report.level, language) for each in one.families],
+        rows=[_family(each, report.level) for each in one.families],
     )
     if worst := one.worst_texts[:_SHOWN]:
         yield DocumentPart(
@@ -111,23 +116,24 @@ def sentences(one: JudgeFinding, level: float) -> Iterator[Message]:
         )
     entered = {name: counts for name, counts in one.fields.items() if counts[0]}
     for name, (moved, asked) in entered.items():
-        yield Message(
-            "Through the field {name!r}: {moved} of {asked} attacks moved a row.",
+        yield plural(
+            "Through the field {name!r}: {count} of {asked} attacks moved a row.",
+            "Through the field {name!r}: {count} of {asked} attacks moved a row.",
+            moved,
             name=name,
-            moved=moved,
             asked=asked,
         )
 
 
-def _family(one: FamilyFinding, level: float, language: str) -> list[str]:
-    known, shift, beyond = families().get(one.family), one.shift.value, one.beyond
+def _family(one: FamilyFinding, level: float) -> list[str]:
+    shift, beyond = one.shift.value, one.beyond
     return [
-        known.titles[language] if known else one.family,
+        title_of(one.family),
         Message("{moved:g} of {rows}", moved=round(one.moved, 1), rows=one.rows),
         figure(beyond.value)
         if beyond.lower is None
         else Message("{value} ({limits})", value=figure(beyond.value), limits=limits(beyond)),
-        "–" if one.p_value is None else figure(one.p_value, 3),
+        p_value(one.p_value),
         "–" if shift is None else Message("{shift:+.2f}", shift=float(shift)),
         _verdict(one, level),
     ]
@@ -146,7 +152,12 @@ def _text(one: TextFinding, language: str) -> list[str]:
     shown = " ".join(known.describe(one.text, language).split()) if known else one.family
     shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
     return [
-        f"{one.family} {one.text + 1}: {shown}",
+        Message(
+            "{title} {number}: {text}",
+            title=title_of(one.family),
+            number=one.text + 1,
+            text=shown,
+        ),
         f"{one.moved}/{one.asked}",
         one.field,
         one.example,

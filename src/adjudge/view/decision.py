@@ -104,10 +104,11 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
                 doubt=doubt,
             )
     if contests.order and contests.order.strong:
-        yield Message(
-            "but position bias: the winner flips with the order in {turned} of {rows} rows",
+        yield plural(
+            "but position bias: the winner flips with the order in {turned} of {count} row",
+            "but position bias: the winner flips with the order in {turned} of {count} rows",
+            contests.order.rows,
             turned=contests.order.turned,
-            rows=contests.order.rows,
         )
 
 

@@ -56,6 +56,8 @@ class RunEnding:
     """The run before the eval file was changed."""
     unfinished: bool = False
     """Whether there is more to be asked, of a run that is only looked at."""
+    imported: bool = False
+    """Whether another tool judged: there is nothing to resume, and its cost is not known."""
     limit: str = ""
     """Why it stopped, where that names a limit that was reached."""
     asked: int | None = None
@@ -140,9 +142,13 @@ def _counts(report: Report) -> Iterator[Message]:
         yield Message("{number} without a score", number=told)
 
 
-def show_next(command: str, screen: Screen) -> None:
-    """What may come next, on a line of its own."""
-    _show_facts([(Message("Next"), command)], screen)
+def show_next(
+    command: str, screen: Screen, folder: Path | None = None, files: Sequence[Path] = ()
+) -> None:
+    """What was written, where the run is, and what may come next, each on a line of its own."""
+    facts: list[tuple[str, str]] = [(Message("Report"), _from_here(path)) for path in files]
+    facts += [(Message("Run"), str(folder))] if folder is not None else []
+    _show_facts([*facts, (Message("Next"), command)], screen)
 
 
 def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
@@ -159,9 +165,17 @@ def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
         last = title
 
 
+def _from_here(file: Path | ObjectFile) -> str:
+    """Below the working folder without it, whoever made the path absolute."""
+    if isinstance(file, Path) and file.is_relative_to(Path.cwd()):
+        file = file.relative_to(Path.cwd())
+    return str(file)
+
+
 def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
     report, folder = ending.report, ending.folder
-    yield Message("Cost"), join(" · ", _cost(report))
+    if report.usage.calls or not ending.imported:
+        yield Message("Cost"), join(" · ", _cost(report))
     finished = not ending.stopped and not ending.unfinished
     if (
         ending.asked == 0
@@ -171,7 +185,7 @@ def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
         and _was_asked(report)
     ):
         yield Message("Cost"), Message("nothing was asked: every answer was in the run already")
-    yield from ((Message("Report"), str(path)) for path in ending.files)
+    yield from ((Message("Report"), _from_here(path)) for path in ending.files)
     if folder is not None:
         yield Message("Run"), str(folder)
     elif report.total > 1 and not ending.files:
@@ -214,7 +228,7 @@ def _next_commands(ending: RunEnding) -> Iterator[str]:
     folder = shlex.quote(str(ending.folder))
     if ending.earlier:
         yield f"adjudge runs diff {shlex.quote(str(ending.earlier))} {folder}"
-    if ending.unfinished or ending.report.unanswered:
+    if ending.unfinished or (ending.report.unanswered and not ending.imported):
         yield f"adjudge resume {folder}{_larger(ending.limit)}"
     yield f"adjudge view {folder}"
     if not ending.report.calibrations:

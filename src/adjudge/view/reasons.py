@@ -31,10 +31,12 @@ def _best_score(section: Section) -> float:
 
 def reason_of(one: JudgmentRecord, report: Report) -> str:
     """The explanation; without one how sure the model is; without a verdict why there is none."""
+    if not one.scored and one.reason:
+        return one.reason
     if isinstance(one.detail, RagDetail):
         return _weakest(one.detail, one, report)
     if not one.scored:
-        return one.reason or ""
+        return ""
     detail, chosen = one.detail, one.verdict
     ranking = turns = ""
     if isinstance(detail, PairwiseDetail):
@@ -75,7 +77,7 @@ def _weakest(detail: RagDetail, one: JudgmentRecord, report: Report) -> str:
         if (score := detail.scores.get(each.name)) is not None
     ]
     if not found:
-        return one.reason or ""
+        return ""
     _, _, title, score, most, said = min(found, key=lambda each: each[:2])
     line = Message("{title} {score}/{most}", title=title, score=score, most=most)
     return join(": ", (line, said)) if said else line

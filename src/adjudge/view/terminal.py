@@ -62,10 +62,10 @@ class Screen:
         title: Text | None = None,
     ) -> Table:
         """A table without lines, its columns ``gap`` apart."""
-        from rich.table import Table  # not loaded to show one judgment
+        from rich.table import Column, Table  # not loaded to show one judgment
 
         table = Table(
-            *(escape(self.render(one)) for one in headings),
+            *(Column(escape(self.render(one)), overflow="fold") for one in headings),
             box=None,
             padding=(0, gap, 0, 0),
             title=title,
