@@ -51,7 +51,7 @@ def parts_of(
 ) -> Iterator[tuple[Instance, Trajectory, int | None]]:
     """The row and the trajectory of each part, and the step that is asked about."""
     name = instance.id or "row"
-    if per == "step" and picked is not None:
+    if picked is not None:
         for step in picked.of(run):
             yield replace(instance, id=f"{name} step {step.number}"), run, step.number
     elif per == "turn":

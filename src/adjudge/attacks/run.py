@@ -17,8 +17,8 @@ def attacked_run(
     made: EvalRun,
     rows: Sequence[Instance],
     families: Sequence[Family],
-    defences: Sequence[Defence] = ("fence",),
-    texts: int = 1,
+    defences: Sequence[Defence],
+    texts: int,
 ) -> EvalRun:
     """``made`` with each row as it is, asked twice, and under attack, asked once; each judge with
     each defence.

@@ -133,7 +133,7 @@ class Matrix:
 
 
 def bench_file(
-    rows: LabelledSet, matrix: Matrix, language: str, run: Path, *, stop_at_bad_row: bool = False
+    rows: LabelledSet, matrix: Matrix, language: str, run: Path, *, stop_at_bad_row: bool
 ) -> EvalFile:
     """The eval file that has every judge judge the labelled rows."""
     return EvalFile(

@@ -68,7 +68,7 @@ def entries_in(content: str, file: str, kind: Kind = "direct") -> list[CatalogEn
     return [entry for _, entry in found]
 
 
-def parse_entries(content: str, file: str, language: str = "en") -> list[CatalogEntry]:
+def parse_entries(content: str, file: str, language: str) -> list[CatalogEntry]:
     """Every criterion in the text of a file of ours; ``file`` is what errors call it."""
     return [
         parse_entry(value, place, language)

@@ -15,7 +15,7 @@ CRITERIA: Parts[ModuleType] = Parts("criteria")
 PACKAGED = lazy_pattern(r"[\w.-]*\w/[\w-]+")
 
 
-def packaged_entry(name: str, language: str = "en") -> CatalogEntry:
+def packaged_entry(name: str, language: str) -> CatalogEntry:
     """The criteria ``package/name``: the file ``name.yaml`` of the module that the package's entry
     point names, or of the folder of the language in it.
     """

@@ -11,7 +11,7 @@ from adjudge.trust.benchmark import Benchmark
 from adjudge.view.benchmark import benchmark_html, benchmark_markdown
 
 
-def write_benchmark(path: Path, found: Benchmark, language: str = "en") -> None:
+def write_benchmark(path: Path, found: Benchmark, language: str) -> None:
     """The ranking with its disagreements."""
     pages = {
         ".md": lambda: benchmark_markdown(found, language),

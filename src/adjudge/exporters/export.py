@@ -65,7 +65,7 @@ def _on_this_machine(target: Path | ObjectFile) -> Iterator[Path]:
         target.replace_by(file)
 
 
-def export_format(target: Path | ObjectFile, to: str | None = None) -> str:
+def export_format(target: Path | ObjectFile, to: str | None) -> str:
     """The one that was named, or that the name ends in. A SetupError where there is none such."""
     format_ = (to or target.suffix.lstrip(".")).lower()
     format_ = "junit" if format_ == "xml" else format_
@@ -78,7 +78,7 @@ def export_format(target: Path | ObjectFile, to: str | None = None) -> str:
     return format_
 
 
-def check_export(target: Path | ObjectFile, to: str | None = None) -> str:
+def check_export(target: Path | ObjectFile, to: str | None) -> str:
     """The format that ``target`` would be written in.
 
     A SetupError says why it could not be, before anything is paid for.

@@ -49,7 +49,7 @@ def pages_of(
 
 
 def envelope(
-    kind: str, summary: JsonObject, results: Sequence[JsonObject], more: JsonObject | None = None
+    kind: str, summary: JsonObject, results: Sequence[JsonObject], more: JsonObject
 ) -> JsonObject:
     """What ``--json`` prints, as one value."""
     return {
@@ -57,6 +57,6 @@ def envelope(
         "kind": kind,
         "summary": summary,
         **dict.fromkeys(("criteria", "gates", "notes"), ()),
-        **(more or {}),
+        **more,
         "results": list(results),
     }

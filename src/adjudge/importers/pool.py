@@ -142,10 +142,7 @@ def _vote(
 ) -> Vote:
     own = _own_score(said, criteria)
     beside = {"recorded_score": said.score} if own != said.score else {}
-    prompt, prompt_hash = {}, None
-    if said.prompt:
-        prompt = {"prompt": said.prompt}
-        prompt_hash = hashlib.sha256(said.prompt.encode("utf-8", "surrogatepass")).hexdigest()
+    prompt = said.prompt.encode("utf-8", "surrogatepass")
     kind = _kind(said, question, criteria, instance)
     return Vote(
         ballot=Ballot(criteria, instance, kind, TEMPLATE, said.model, sample=said.sample),
@@ -155,8 +152,8 @@ def _vote(
         text=said.text or None,
         usage=said.usage,
         distribution=FrozenDict(said.distribution) if said.distribution else None,
-        prompt_hash=prompt_hash,
-        metadata=FrozenDict({**prompt, **beside, **said.more}),
+        prompt_hash=hashlib.sha256(prompt).hexdigest() if prompt else None,
+        metadata=FrozenDict({**nonempty(prompt=said.prompt), **beside, **said.more}),
     )
 
 

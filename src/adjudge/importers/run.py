@@ -256,24 +256,25 @@ def _files(
 
 def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
     """A file by its name, or those of a folder that hold rows."""
-    _refuse_missing(path)
-    paths = (
-        [one for one in _inside(path) if one.name.lower().endswith(ROW_FILES)]
-        if path.is_dir()
-        else [path]
-    )
-    if not paths:
+    files = [
+        one
+        for one in _files_at(path, options)
+        if path.is_file() or one.name.lower().endswith(ROW_FILES)
+    ]
+    if not files:
         raise RunError(
             "{path} holds no table: the names of such files end in {endings}",
             path=path,
             endings=", ".join(ROW_FILES),
         )
-    return [ForeignFile(one, options.encoding, options.skip_bad_rows) for one in paths]
+    return files
 
 
-def _refuse_missing(path: Path) -> None:
+def _files_at(path: Path, options: ImportOptions) -> Iterator[ForeignFile]:
     if not path.exists():
         raise RunError("{path} does not exist", path=path)
+    for one in [path] if path.is_file() else _inside(path):
+        yield ForeignFile(one, options.encoding, options.skip_bad_rows)
 
 
 def _found_in(
@@ -282,13 +283,8 @@ def _found_in(
     """The files of a path, each with its format: a file that was named is of the wanted one,
     whatever it looks like.
     """
-    _refuse_missing(path)
     alone = path.is_file()
-    files = [
-        ForeignFile(one, options.encoding, options.skip_bad_rows)
-        for one in ([path] if alone else _inside(path))
-    ]
-    found = [(file, _detected(file, wanted, alone=alone)) for file in files]
+    found = [(file, _detected(file, wanted, alone=alone)) for file in _files_at(path, options)]
     if wanted and alone:
         return [(file, wanted) for file, _ in found]
     if alone and found[0][1] is None:
@@ -347,7 +343,7 @@ def _trace_in(file: ForeignFile) -> str | None:
     return None
 
 
-def _inside(folder: Path) -> Iterator[Path]:
+def _inside(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
     if len(found) > _MOST_FILES:
         raise RunError(
@@ -356,7 +352,7 @@ def _inside(folder: Path) -> Iterator[Path]:
             count=len(found),
             most=_MOST_FILES,
         )
-    return iter(found)
+    return found
 
 
 def _read_all(

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 
 from adjudge.domain.criteria import CriteriaOption
+from adjudge.domain.frozen import nonempty
 from adjudge.importers.format import Format
 from adjudge.importers.record import ImportLog, Mark, RecordedQuestion, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, ForeignRecord
@@ -46,8 +47,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
 
 def _rows(record: ForeignRecord, system: str, log: ImportLog) -> Iterator[RecordedRow]:
     judges = {match[1]: name for name in record if (match := _JUDGE.fullmatch(name))}
-    of = {"model": system} if system else {}
-    of["safe"] = text("contrast" not in record.text("type"))
+    safe = text("contrast" not in record.text("type"))
     prompt, completion = record.texts("prompt", "completion")
     rest = record.rest(
         "prompt", "completion", *_PEOPLE, _FINAL, "agreement", "id", *judges.values()
@@ -57,7 +57,7 @@ def _rows(record: ForeignRecord, system: str, log: ImportLog) -> Iterator[Record
         fields={"prompt": prompt, "response": completion},
         id=" ".join(filter(None, (system, record.text("id")))) or None,
         marks=tuple(_marks(record, log)),
-        more={**of, **rest},
+        more={**nonempty(model=system), "safe": safe, **rest},
     )
     return row.judged_by({one: (_vote(one, record.text(name)),) for one, name in judges.items()})
 

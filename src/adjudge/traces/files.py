@@ -57,7 +57,7 @@ def read_traces(
 
 def placed_traces(
     path: Path | str,
-    format: str | None = None,
+    format: str | None,
     *,
     on_bad_row: Callable[[BadRow], None] | None = None,
 ) -> Iterator[tuple[str, TraceRow]]:

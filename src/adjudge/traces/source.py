@@ -79,9 +79,9 @@ def _is_trace(path: Path) -> bool:
 
 def trace_instances(
     path: Path,
-    format: str | None = None,
-    needed: Sequence[str] = (),
-    on_bad_row: Callable[[BadRow], None] | None = None,
+    format: str | None,
+    needed: Sequence[str],
+    on_bad_row: Callable[[BadRow], None] | None,
 ) -> Iterator[Instance]:
     """One instance a trajectory. ``needed``: the fields that each must have."""
     from adjudge.traces.files import placed_traces

@@ -106,7 +106,7 @@ def arithmetics(precision: Precision, layers: int) -> list[Arithmetic]:
     return ["fp32" if layer < exact else "int8" for layer in range(layers)]
 
 
-def layer_graph(shape: Shape, arithmetic: Arithmetic, matrices: Element = Element.INT8) -> bytes:
+def layer_graph(shape: Shape, arithmetic: Arithmetic, matrices: Element) -> bytes:
     """The layer's bytes. ``matrices`` is how eight-bit ones are kept: INT8, or UINT8 with 128 for
     0.
     """
