@@ -15,31 +15,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.aio.files import locked
 from adjudge.domain.frozen import json_text
 from adjudge.domain.label import Label
 from adjudge.errors import RunError, SetupError
+from adjudge.labels.database import LabelDatabase
 from adjudge.labels.queue import FIRST, QUEUES, Queue, is_drawn
-from adjudge.labels.store import LabelStore, reported
-from adjudge.ledger.file import (
-    LABEL_FILES,
-    LABELS_LOCK,
-    PEOPLE,
-    connect,
-    execute_file,
-    refuse_links,
-    refuse_strange_schema,
-)
+from adjudge.labels.store import LabelStore
+from adjudge.ledger.file import LABEL_FILES, PEOPLE, execute_file, refuse_links
+from adjudge.ledger.rows import columns_in
 from adjudge.messages import Message
 
 KEPT_FOR = 600.0
 """Seconds after which a row that was left lying goes to somebody else, and by which the clock may
 be set back.
 """
-_DAMAGED = Message(
-    "it is damaged: put it aside and assign the rows again; no label is kept in this file"
-)
-_VERSION = 1
 _LONGEST_NAME = 100
 _MOST_PEOPLE = 1_000
 _MOST_ROWS = 1_000_000_000
@@ -111,12 +100,16 @@ class PersonProgress(NamedTuple):
     total: int
 
 
-class People:
-    """Of one run folder. The file is made when it is first needed."""
+class People(LabelDatabase):
+    """Of one run folder."""
 
-    def __init__(self, folder: str | Path) -> None:
-        self._folder = Path(folder)
-        self._path = self._folder / PEOPLE
+    FILE = PEOPLE
+    TABLES = ("held", "assignments", "assigned")
+    VERSION = 1
+    DAMAGED = Message(
+        "it is damaged: put it aside and assign the rows again; no label is kept in this file"
+    )
+    LASTING = False
 
     def take(self, criteria: str, annotator: str, rows: Iterable[str], count: int = 1) -> list[str]:
         """Hold ``count`` rows: those that the annotator has already, if they are among ``rows``,
@@ -141,7 +134,7 @@ class People:
 
     def release(self, criteria: str, annotator: str) -> None:
         """The annotator has gone: what they had before them is free."""
-        if self._path.exists():
+        if self.path.exists():
             with self._writing() as connection:
                 _release(connection, criteria, annotator)
 
@@ -154,7 +147,7 @@ class People:
                 f"SELECT {_TEXT} FROM assignments WHERE criteria = ?",  # noqa: S608 - ours
                 (criteria,),
             ).fetchone()
-        return _assignment(found[0], self._path) if found else None
+        return _assignment(found[0], self.path) if found else None
 
     def assign(self, criteria: str, assignment: Assignment, rows: Sequence[str], seed: int) -> None:
         """Replace the criterion's assignment: whoever labelled a row keeps it, the others are dealt
@@ -170,7 +163,7 @@ class People:
 
     def unassign(self, criteria: str) -> None:
         """Remove the assignment. Labels stay."""
-        if self._path.exists():
+        if self.path.exists():
             with self._writing() as connection:
                 connection.execute("DELETE FROM assigned WHERE criteria = ?", (criteria,))
                 connection.execute("DELETE FROM assignments WHERE criteria = ?", (criteria,))
@@ -203,7 +196,7 @@ class People:
             known = [
                 (criteria, who)
                 for criteria, text in connection.execute(query)
-                for who in _assignment(text, self._path).people
+                for who in _assignment(text, self.path).people
             ]
             done = {(one.criteria, one.annotator, one.row) for one in self._labels()}
             totals, labelled = dict.fromkeys(known, 0), Counter[tuple[str, str]]()
@@ -253,47 +246,22 @@ class People:
         """What people are done with, of rows that were drawn."""
         return (
             one
-            for one in LabelStore(self._folder).current(criteria)
+            for one in LabelStore(self.folder).current(criteria)
             if one.is_done and one.is_random and one.kind != "model"
         )
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        refuse_links(self._folder, LABEL_FILES)
-        if not self._path.exists():
+        refuse_links(self.folder, LABEL_FILES)
+        if not self.path.exists():
             yield None
             return
-        with reported(self._path, _DAMAGED), connect(self._path, writable=False) as connection:
-            yield connection if self._is_made(connection) else None
+        with self._connected(writable=False) as connection:
+            yield connection if columns_in(connection, "held") else None
 
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        refuse_links(self._folder, LABEL_FILES)
-        with (
-            reported(self._path, _DAMAGED),
-            locked(self._folder / LABELS_LOCK),
-            connect(self._path, lasting=False) as connection,
-        ):
-            if not self._is_made(connection):
-                self._make(connection)
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            connection.execute("COMMIT")
-
-    def _make(self, connection: sqlite3.Connection) -> None:
-        connection.execute("BEGIN IMMEDIATE")
+    # there is no version before the first
+    def _make(self, connection: sqlite3.Connection, version: int) -> None:  # noqa: ARG002
         execute_file(connection, "people.sql")
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-        connection.execute("COMMIT")
-
-    def _is_made(self, connection: sqlite3.Connection) -> bool:
-        refuse_strange_schema(connection, self._path, ("held", "assignments", "assigned"))
-        (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version > _VERSION:
-            raise RunError(
-                "{path} was written by a newer adjudge: install that one", path=self._path
-            )
-        return bool(version)
 
 
 def _release(connection: sqlite3.Connection, criteria: str, annotator: str) -> None:

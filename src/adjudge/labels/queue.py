@@ -226,10 +226,8 @@ def row_index(
     """The rows of a run, with what ``queue`` asks of them; ``by``: the column that they are drawn
     apart by.
     """
-    with (
-        closing(sqlite3.connect("")) as table,
-        reading(folder) as ledger,
-    ):  # a file that is gone with the process
+    # the table is a file that is gone with the process
+    with closing(sqlite3.connect("")) as table, reading(folder) as ledger:
         table.execute("PRAGMA cache_size = -65536")
         table.execute(_TABLE)
         for judge in judged.judges:

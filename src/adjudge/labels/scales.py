@@ -172,9 +172,8 @@ def _of_sentences(judge: JudgeConfiguration) -> Iterator[LabelScale]:
     settings = judge.settings
     if judge.kind != "EvidenceJudge" or settings.get("method") in ("rules", "flags"):
         return
-    from adjudge.judges.evidence_pool import (
-        text_criteria,
-    )  # not loaded by those who have no such run
+    # not loaded by those who have no such run
+    from adjudge.judges.evidence_pool import text_criteria
 
     named = (
         str(settings.get(name, known))

@@ -10,28 +10,16 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from itertools import groupby
-from pathlib import Path
 
-from adjudge.aio.files import locked
 from adjudge.domain.label import DESIGNS, Label
-from adjudge.errors import RunError, SetupError
-from adjudge.ledger.file import (
-    LABEL_FILES,
-    LABELS,
-    LABELS_LOCK,
-    PATIENCE,
-    connect,
-    execute_file,
-    refuse_links,
-    refuse_strange_schema,
-)
+from adjudge.errors import SetupError
+from adjudge.labels.database import LabelDatabase
+from adjudge.ledger.file import LABELS, execute_file
 from adjudge.ledger.rows import checksum, columns_in
-from adjudge.messages import Message, reason_of
+from adjudge.messages import Message
 
-_VERSION = 2
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
 _REALS = ("score", "at", "drawn_at", "chance")
@@ -53,9 +41,6 @@ _SAID = (
     "said.row = labels.row AND said.annotator = labels.annotator AND said.at = labels.at)"
 )
 """The place of a label among all, or of the one that it repeats."""
-
-
-_DAMAGED = Message("it is damaged: put it aside and import the labels from an export")
 
 
 @dataclass(frozen=True)
@@ -90,12 +75,13 @@ class Conflict:
         )
 
 
-class LabelStore:
-    """The labels of one run folder. The file is made when the first label is added."""
+class LabelStore(LabelDatabase):
+    """The labels of one run folder."""
 
-    def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
-        self.path = self.folder / LABELS
+    FILE = LABELS
+    TABLES = ("labels", "draws")
+    VERSION = 2
+    DAMAGED = Message("it is damaged: put it aside and import the labels from an export")
 
     def add(self, *labels: Label) -> None:
         """Append labels, all or none; they are on the disk when this returns."""
@@ -269,54 +255,14 @@ class LabelStore:
             for row in connection.execute(query, {"criteria": criteria, "annotator": annotator}):
                 yield _label(row)
 
-    @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A transaction that is committed at the end.
-
-        The lock is between processes that would make the file at once.
-        """
-        if not self.folder.is_dir():
-            raise RunError("{folder} is not a folder", folder=self.folder)
-        refuse_links(self.folder, LABEL_FILES)
-        with (
-            reported(self.path),
-            locked(self.folder / LABELS_LOCK),
-            self._connected() as connection,
-        ):
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            connection.execute("COMMIT")
-
-    @contextmanager
-    def _connected(self, *, writable: bool = True) -> Iterator[sqlite3.Connection]:
-        refuse_links(self.folder, LABEL_FILES)
-        with reported(self.path), connect(self.path, writable=writable) as connection:
-            refuse_strange_schema(connection, self.path, ("labels", "draws"))
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version > _VERSION:
-                raise RunError(
-                    "{path} was written by a newer adjudge (version {version} of the "
-                    "labels): install that one",
-                    path=self.path,
-                    version=version,
-                )
-            if version < _VERSION and writable:
-                _make(connection, version)
-            yield connection
-
-
-def _make(connection: sqlite3.Connection, version: int) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    if version:
-        for table, columns in _TO_SECOND.items():
+    def _make(self, connection: sqlite3.Connection, version: int) -> None:
+        if not version:
+            execute_file(connection, "labels.sql")
+        for table, columns in _TO_SECOND.items() if version else ():
             known = columns_in(connection, table)
             for column in columns:
                 if column.split()[0] not in known:
                     connection.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-    else:
-        execute_file(connection, "labels.sql")
-    connection.execute(f"PRAGMA user_version = {_VERSION}")
-    connection.execute("COMMIT")
 
 
 def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
@@ -400,35 +346,3 @@ def _label(row: Sequence[object]) -> Label:
     found["winner"] = int(winner) if isinstance(winner, str) and winner.isdecimal() else winner
     found["judge_visible"] = bool(found["judge_visible"])
     return Label(**found)  # type: ignore[arg-type]  # checked: they are what was written
-
-
-@contextmanager
-def reported(path: Path, damaged: Message = _DAMAGED) -> Iterator[None]:
-    """What happened to a file of labels, and what to do; ``damaged``: where it cannot be read."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
-        if code == sqlite3.SQLITE_FULL:
-            advice = Message("the disk is full: make room; every label until now is kept")
-        elif code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-            advice = Message(
-                "locked by another program for {seconds:.0f} s: close that, then go on",
-                seconds=PATIENCE,
-            )
-        elif code in (
-            sqlite3.SQLITE_CANTOPEN,
-            sqlite3.SQLITE_READONLY,
-            sqlite3.SQLITE_PERM,
-            sqlite3.SQLITE_IOERR,
-        ):
-            advice = Message("see that the file and its folder can be read and written")
-        else:
-            advice = damaged
-        raise RunError(
-            "the labels {path}: {error}; {advice}", path=path, error=error, advice=advice
-        ) from error
-    except OSError as error:
-        raise RunError(
-            "the labels {path} cannot be used: {reason}", path=path, reason=reason_of(error)
-        ) from error

@@ -33,7 +33,7 @@ class Blame:
         return BlameRecord(who=self.who, because=dict(self.because))
 
 
-def blame(measured: Mapping[str, Measured], grounded: float | None = None) -> Blame:
+def blame(measured: Mapping[str, Measured], grounded: float | None) -> Blame:
     """By one rule. ``grounded``: the dimension groundedness, from 0 to 1, where it was scored.
 
     The retriever's figures: context recall, and recall and hit rate by ids; where none of them is

@@ -110,7 +110,7 @@ def needed_fields(
     return [name for name in dict.fromkeys(read) if name != "history"]
 
 
-def must_have(dimensions: Sequence[Dimension], measures: Sequence[RagMeasure] = ()) -> list[str]:
+def must_have(dimensions: Sequence[Dimension], measures: Sequence[RagMeasure]) -> list[str]:
     """The fields that every row must have; without one a measure has no number, and the row is
     judged all the same.
     """
@@ -128,7 +128,7 @@ def fields_by_name(
     measures: Sequence[str],
     config: Path | None,
     language: str,
-    sources: Sequence[str] = (),
+    sources: Sequence[str],
 ) -> RagFields:
     """The same of dimensions and measures that are named, as eval files do."""
     known = read_dimensions(config, language) if config else rag_dimensions(language)

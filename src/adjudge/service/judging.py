@@ -17,7 +17,6 @@ from adjudge.domain.results import Result
 from adjudge.engine.run import check_prices
 from adjudge.errors import ModelUnusable, SetupError
 from adjudge.gateway.layers.budget import Budget, OpenBudget, calling
-from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.reading.values import Place
 from adjudge.runs.build import judges, open_entry
@@ -149,8 +148,9 @@ class JudgingService:
             models=self._models,
             rows=(row,),
         )
-        run = EvalRun(file, tuple(judges(file, self._model)), None, prices=self.open_budget.prices)
         open_budget = self.open_budget
+        asked = tuple(judges(file, self._opened.__getitem__))
+        run = EvalRun(file, asked, None, prices=open_budget.prices)
         try:
             with calling(open_budget), run.execute() as events:
                 (result,) = [event.result for event in events if isinstance(event, JudgmentDone)]
@@ -158,9 +158,6 @@ class JudgingService:
             self._begin_again(open_budget)
             raise
         return result
-
-    def _model(self, entry: ModelEntry) -> OpenModel:
-        return self._opened[entry]
 
     def _begin_again(self, halted: OpenBudget) -> None:
         """A model that could not be reached may be back for the next one who asks; what was spent

@@ -141,7 +141,7 @@ def _mean_distance(
 
 
 def mean_share_interval(
-    parts: Sequence[tuple[Sequence[bool], Clusters]], *, level: float = 0.95
+    parts: Sequence[tuple[Sequence[bool], Clusters]], *, level: float
 ) -> Interval:
     """The limits of the plain mean of shares of different rows: balanced accuracy, macro precision
     and recall. Each part has its rows' hits and their clusters; of a part without rows nothing is
@@ -161,9 +161,7 @@ def mean_share_interval(
     return Interval(max(0.0, limits.lower), min(1.0, limits.upper + unknown), level)
 
 
-def f1_interval(
-    hits: Sequence[bool], *, level: float = 0.95, clusters: Clusters = None
-) -> Interval:
+def f1_interval(hits: Sequence[bool], *, level: float, clusters: Clusters) -> Interval:
     """The limits of F1, from the share of rows where both said an option among those where either
     did.
     """
@@ -172,7 +170,7 @@ def f1_interval(
     return Interval(lower, upper, level)
 
 
-def mean_of_intervals(each: Sequence[Interval], *, level: float = 0.95) -> Interval:
+def mean_of_intervals(each: Sequence[Interval], *, level: float) -> Interval:
     """The limits of the plain mean of figures that may all err together."""
     return Interval(
         math.fsum(limits.lower for limits in each) / len(each),

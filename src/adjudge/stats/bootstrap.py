@@ -39,9 +39,7 @@ one step.
 _MANY_HITS = 10
 
 
-def redrawn(
-    rows: Sequence[Row], clusters: Clusters = None, draws: Draws = DRAWS
-) -> Iterator[Counter[Row]]:
+def redrawn(rows: Sequence[Row], clusters: Clusters, draws: Draws) -> Iterator[Counter[Row]]:
     """As many rows (or whole clusters) as there are, drawn with replacement, counted; once per
     draw.
     """
@@ -132,7 +130,7 @@ def bootstrap(
     statistics: Mapping[str, Statistic[Row]],
     *,
     clusters: Clusters = None,
-    draws: Draws = DRAWS,
+    draws: Draws,
     level: float = 0.95,
 ) -> dict[str, Estimate]:
     """Each statistic of the rows with its percentile interval; all of them over the same draws."""
@@ -172,7 +170,7 @@ def _estimate(
     return Estimate(figure.value, limits.lower, limits.upper, rows, method, level)
 
 
-def percentile_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+def percentile_interval(values: Sequence[float], level: float) -> Interval:
     """The middle of the values, ``level`` of them."""
     ordered = sorted(values)
     return Interval(

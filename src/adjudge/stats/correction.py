@@ -370,7 +370,7 @@ def labels_only(
 
 
 def estimate_mean(
-    values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters = None
+    values: Sequence[float], method: str, reason: str, level: float, clusters: Clusters
 ) -> Estimate:
     """The mean of values from 0 to 1 with its limits; without values, the reason."""
     if not values:
@@ -380,7 +380,7 @@ def estimate_mean(
 
 
 def expected_limits(
-    shares: Sequence[tuple[float, float]], labels: float, rows: int, *, level: float = 0.95
+    shares: Sequence[tuple[float, float]], labels: float, rows: int, *, level: float
 ) -> Interval:
     """The limits to expect of ``labels`` labels spread like the verdicts (share of the rows, mean
     label).

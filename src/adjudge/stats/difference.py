@@ -88,24 +88,25 @@ class PairedScores:
         count, total = 0, 0.0
         for one, two in unit:
             difference = one - two
-            count, total = count + 1, total + difference
-            self.first, self.second, self.squares = (
-                self.first + one,
-                self.second + two,
-                self.squares + difference * difference,
-            )
+            count += 1
+            total += difference
+            self.first += one
+            self.second += two
+            self.squares += difference * difference
             self.least, self.most = min(self.least, difference), max(self.most, difference)
-            self.gains, self.losses = self.gains + (difference > 0), self.losses + (difference < 0)
+            self.gains += difference > 0
+            self.losses += difference < 0
             self.binary = self.binary and one in (0, 1) and two in (0, 1)
-        self.rows, self.units = self.rows + count, self.units + (count > 0)
-        self.rises += max(0.0, total / count) if count else 0.0
-        self.falls += max(0.0, -total / count) if count else 0.0
-        self.sizes, self.sums, self.products = (
-            self.sizes + count * count,
-            self.sums + total * total,
-            self.products + count * total,
-        )
-        self.between += total * total / count if count else 0.0
+        if not count:
+            return
+        self.rows += count
+        self.units += 1
+        self.rises += max(0.0, total / count)
+        self.falls += max(0.0, -total / count)
+        self.sizes += count * count
+        self.sums += total * total
+        self.products += count * total
+        self.between += total * total / count
 
     @property
     def mean(self) -> float | None:
@@ -149,7 +150,7 @@ class PairedScores:
         return Difference(estimate, outcome, p_value, smallest, units, freedom)
 
     def looked_at_often(
-        self, *, level: float = 0.95, margin: float = 0.0, reach: float = 1.0
+        self, *, level: float, margin: float = 0.0, reach: float = 1.0
     ) -> Difference:
         """The same with limits that hold at every look while rows are added, of any number of them;
         there is no p-value.
@@ -160,12 +161,10 @@ class PairedScores:
         found = sequential_difference(
             self.rises / reach, self.falls / reach, self.units, level=level
         )
-        limits = Interval(
-            min(mean, reach * found.lower), max(mean, reach * found.upper), level
-        )  # units of several rows weigh more in the mean
-        estimate = Estimate(
-            mean, limits.lower, limits.upper, self.rows, Message("paired, sequential"), level
-        )
+        # units of several rows weigh more in the mean
+        limits = Interval(min(mean, reach * found.lower), max(mean, reach * found.upper), level)
+        method = Message("paired, sequential")
+        estimate = Estimate(mean, limits.lower, limits.upper, self.rows, method, level)
         return Difference(estimate, three_valued(limits, margin), None, None, self.units)
 
     def _design_effect(self, mean: float, *, clustered: bool) -> float:
@@ -228,7 +227,7 @@ def compare(
     return scores.compared(clustered=clusters is not None, level=level, margin=margin)
 
 
-def three_valued(interval: Interval, margin: float = 0.0) -> ComparisonOutcome:
+def three_valued(interval: Interval, margin: float) -> ComparisonOutcome:
     """Better or worse where the whole interval lies beyond the margin."""
     if interval.lower > margin:
         return ComparisonOutcome.BETTER

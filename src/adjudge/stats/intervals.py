@@ -179,7 +179,7 @@ def interval_with_both_ends(
 
 
 def mean_with_ends(
-    values: Sequence[float], ends: tuple[float, float], clusters: Clusters = None
+    values: Sequence[float], ends: tuple[float, float], clusters: Clusters
 ) -> tuple[float, float, int]:
     """The mean of the values and one more at each end, its standard error, and the degrees of
     freedom.
@@ -207,7 +207,7 @@ def rows_interval(
     return interval(values, level=level, clusters=clusters)
 
 
-def agresti_coull(share: float, of: float, critical: float, level: float = 0.95) -> Interval:
+def agresti_coull(share: float, of: float, critical: float, level: float) -> Interval:
     """Wilson's middle with the width of its own share: never narrower than Wilson's, and without
     his dips near 0 and 1.
     """

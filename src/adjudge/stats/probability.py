@@ -43,7 +43,7 @@ def brier(rows: Stated) -> Figure:
     )
 
 
-def auc_interval(rows: Stated, level: float = 0.95) -> Interval | None:
+def auc_interval(rows: Stated, level: float) -> Interval | None:
     """The limits of the area: as sure as a share of the rarer kind of rows at the least, since its
     variance is never larger than that.
     """

@@ -82,10 +82,8 @@ def _accepting(confidence: float, held: tuple[int, int], rows: int, doubt: float
 
 
 def _never(errors: int, count: int, rows: int, risk: float, doubt: float) -> Threshold:
-    wrong, limit = (
-        plural("{count} is wrong", "{count} are wrong", errors),
-        upper_limit(errors, count, risk=doubt),
-    )
+    wrong = plural("{count} is wrong", "{count} are wrong", errors)
+    limit = upper_limit(errors, count, risk=doubt)
     reason = Message(
         "never accept: of the {count} most confident rows {wrong}, so up to {limit:.1%} may "
         "be; {risk:.1%} is allowed",

@@ -108,7 +108,7 @@ def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> In
     return _profile(streams, Stream.log_capital, math.log(1 / (1 - level)), level)
 
 
-def likelihood_interval(streams: Sequence[Stream], *, level: float = 0.95) -> Interval:
+def likelihood_interval(streams: Sequence[Stream], *, level: float) -> Interval:
     """The weighted sums of means at which the labels are not too unlikely, whatever the means are
     (the profile likelihood). Streams that all lie at one end count together, as one would.
     """

@@ -51,10 +51,8 @@ async def aimprove(
             "the judge gives no feedback to improve by: make it with generate_feedback=True"
         )
     asked = as_criteria(criteria, judge.kind, judge.language)
-    versions, results = (
-        [judge.case(judge.instance_of(instance), asked).instance],
-        await judge.aevaluate([instance], asked),
-    )
+    versions = [judge.case(judge.instance_of(instance), asked).instance]
+    results = await judge.aevaluate([instance], asked)
     while len(versions) <= rounds and results[-1].feedback:
         text = await judge.aimprove(versions[-1], results[-1])
         *_, judged = shown_fields(asked, versions[-1])

@@ -188,9 +188,8 @@ class Runtime:
         _check_task(task)
         if inputs is not None:
             check_inputs(agent, inputs)
-        sandbox = (
-            await self._sandbox()
-        )  # before anything is written: without one nothing could be run
+        # before anything is written: without a sandbox nothing could be run
+        sandbox = await self._sandbox()
         asked = self._asked(agent, task)
         search = Search(self._work(asked, inputs or {}))
         settings = self._configuration(asked, inputs or {}) if run or budget else {}

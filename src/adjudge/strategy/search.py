@@ -73,9 +73,8 @@ class Search:
                 if self._decided():
                     return
         except HALTS:
-            await asyncio.gather(
-                *lines, return_exceptions=True
-            )  # what was sent is paid for: it is waited for, and kept
+            # what was sent is paid for: it is waited for, and kept
+            await asyncio.gather(*lines, return_exceptions=True)
             raise
         finally:
             for line in lines:
@@ -162,9 +161,8 @@ class Search:
         """Whether no candidate under way has to be waited for."""
         strategy = self._strategy
         valid = self._valid()
-        if (
-            not strategy.costings
-        ):  # equals: the earliest wins, whatever the later ones turn out to be
+        if not strategy.costings:
+            # equals: the earliest wins, whatever the later ones turn out to be
             return bool(valid) and not any(place < valid[0] for place in self._running)
         costs = [self.last(place).cost for place in valid]
         if any(strategy.reaches(cost, strategy.accept_cost_threshold) for cost in costs):

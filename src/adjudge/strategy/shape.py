@@ -99,9 +99,8 @@ def conform(value: object, schema: object) -> object:
 def _json_schema_of(model: Validating) -> object:
     try:
         return model.model_json_schema()
-    except (
-        Exception
-    ) as error:  # a class of somebody's own: whatever it raises, there is nothing to check by
+    # a class of somebody's own: whatever it raises, there is nothing to check by
+    except Exception as error:
         raise SetupError(
             "output_schema {name} cannot be described as a JSON schema ({error_name}: "
             "{error}): give a pydantic model with fields of its own, a dataclass or a JSON "
@@ -233,9 +232,8 @@ def _required(schema: type) -> list[str]:
             for one in dataclasses.fields(schema)
             if one.default is one.default_factory is dataclasses.MISSING
         ]
-    hints = get_type_hints(
-        schema, include_extras=True
-    )  # written as text, NotRequired is not seen by __required_keys__
+    # written as text, NotRequired is not seen by __required_keys__
+    hints = get_type_hints(schema, include_extras=True)
     return [
         name
         for name in hints

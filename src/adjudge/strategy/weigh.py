@@ -123,9 +123,8 @@ async def _all(
     try:
         return await asyncio.gather(*asking)
     except HALTS:
-        await asyncio.gather(
-            *asking, return_exceptions=True
-        )  # what was sent is paid for: it is waited for, and kept
+        # what was sent is paid for: it is waited for, and kept
+        await asyncio.gather(*asking, return_exceptions=True)
         raise
 
 

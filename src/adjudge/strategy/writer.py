@@ -45,10 +45,9 @@ class Conversations:
         """Who is asked for it, and what."""
         model = self.models[place % len(self.models)]
         prompt = self.start
-        for one in (
-            one for one in tries if one.text and one.feedback
-        ):  # what others failed at is not a part of it
-            prompt = render_retry(prompt, one.text, one.feedback, self.language)
+        for one in tries:
+            if one.text and one.feedback:  # what others failed at is not a part of it
+                prompt = render_retry(prompt, one.text, one.feedback, self.language)
         temperature = temperature_for(model, self.temperature, self.candidates)
         return model, Request(
             prompt, temperature=temperature, seed=model.seed_for(place, self.seed), sample=place

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -26,7 +26,7 @@ from adjudge.stats.alt_test import EPSILON, AltTest, alt_test, closeness, share_
 from adjudge.stats.bootstrap import DRAWS, Draws, bootstrap
 from adjudge.stats.correlation import correlation_of, kendall, pearson, spearman
 from adjudge.stats.estimate import Estimate, Figure
-from adjudge.stats.intervals import clusters_at, count_units
+from adjudge.stats.intervals import Clusters, clusters_at, count_units
 from adjudge.stats.probability import probability_figures
 from adjudge.stats.raters import Metric, Ratings, gwet_ac1, krippendorff_alpha, rating_places
 from adjudge.trust.both_orders import OrderAgreement, order_agreement
@@ -152,7 +152,7 @@ def _options(
     rows: Sequence[LabelledRow],
     measure: Measure,
     settings: AgreementSettings,
-    clusters: Sequence[Hashable] | None,
+    clusters: Clusters,
     level: float,
 ) -> AgreementReport:
     truth = [str(one.truth) for one in rows]
@@ -177,7 +177,7 @@ def _options(
 
 
 def _wrong_steps(
-    rows: Sequence[LabelledRow], clusters: Sequence[Hashable] | None, level: float
+    rows: Sequence[LabelledRow], clusters: Clusters, level: float
 ) -> dict[str, Estimate]:
     """How often the judge names the step that people name, and one at most one away from it: over
     rows with a verdict where people name one, of a judge that is asked for a step.
@@ -213,7 +213,7 @@ def _further(
     truth: Sequence[str],
     measure: Measure,
     settings: AgreementSettings,
-    clusters: Sequence[Hashable] | None,
+    clusters: Clusters,
     level: float,
 ) -> dict[str, Estimate]:
     """Chance-corrected figures of rows with a verdict, correlations of options that stand in an
@@ -247,7 +247,7 @@ def _alpha(
     pairs: Sequence[tuple[Option, Option]],
     metric: Metric,
     order: Sequence[Option] | None,
-    clusters: Sequence[Hashable] | None,
+    clusters: Clusters,
     level: float,
 ) -> Estimate:
     figure = krippendorff_alpha(Counter(pairs), metric, order)
@@ -281,7 +281,7 @@ def _tied(rows: Sequence[LabelledRow]) -> bool:
 
 def _correlations(
     pairs: Sequence[tuple[float, float]],
-    clusters: Sequence[Hashable] | None,
+    clusters: Clusters,
     draws: Draws,
     level: float,
 ) -> dict[str, Estimate]:
@@ -321,7 +321,7 @@ def _numbers(
     rows: Sequence[LabelledRow],
     measure: Measure,
     settings: AgreementSettings,
-    clusters: Sequence[Hashable] | None,
+    clusters: Clusters,
     level: float,
 ) -> AgreementReport:
     judged = [place for place, one in enumerate(rows) if one.number is not None]

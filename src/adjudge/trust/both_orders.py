@@ -97,8 +97,5 @@ def _most(said: Sequence[_Said]) -> _Said:
 
 
 def _mostly_right(truth: Answer | None, said: Sequence[_Said]) -> bool:
-    right, wrong = (
-        sum(one == truth for one in said),
-        sum(one not in (truth, None, TIE) for one in said),
-    )
-    return right > wrong
+    wrong = sum(one not in (truth, None, TIE) for one in said)
+    return sum(one == truth for one in said) > wrong

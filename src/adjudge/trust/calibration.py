@@ -46,7 +46,7 @@ from adjudge.trust.contestants import Contestants
 from adjudge.trust.distance import Distance, distance_of
 from adjudge.trust.estimators import corrected_score, needed_for_score, well_known
 from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelled_judges
-from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
+from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used, nonzero
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
 from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row
@@ -192,10 +192,8 @@ def calibrate(
         since=max(settings.changes.values(), default=None),
         older=settings.labels_before_change,
     )
-    found, scale = (
-        [one.record("", place, votes=True) for place, one in enumerate(made)],
-        _scale(made[0]),
-    )
+    found = [one.record("", place, votes=True) for place, one in enumerate(made)]
+    scale = _scale(made[0])
     compared = Contestants.of_records(found) if scale.compares else Contestants()
     rows = Rows(
         scale,
@@ -260,9 +258,8 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
     """One, or one for each of several targets whose answers were judged."""
     used = one.used(settings)
     with reading(one.folder) as ledger:
-        wanted = (
-            settings.agreement is not None and not one.configuration.steps
-        )  # the steps of a cascade are no panel
+        # the steps of a cascade are no panel
+        wanted = settings.agreement is not None and not one.configuration.steps
 
         def votes(record: JudgmentRecord) -> Votes:
             return votes_of(ledger, one.judge, record.index) if wanted else ()
@@ -304,25 +301,19 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
         )
         for system, rows in (by_system or {"": new_rows()}).items()
     }
-    return [
-        replace(
-            found,
-            system=name if len(made) > 1 else "",
-            notes=(*found.notes, *_taken_for_sure(beside)),
-        )
-        for name, found in made.items()
-    ]
-
-
-def _taken_for_sure(count: int) -> Iterator[Message]:
-    if count:
-        yield plural(
+    left_out = nonzero(
+        plural(
             "{count} row of the traffic was taken for sure and is left out: the number is that of "
             "all events alike",
             "{count} rows of the traffic were taken for sure and are left out: the number is that "
             "of all events alike",
-            count,
+            beside,
         )
+    )
+    return [
+        replace(found, system=name if len(made) > 1 else "", notes=(*found.notes, *left_out))
+        for name, found in made.items()
+    ]
 
 
 def calibration(
@@ -581,31 +572,27 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
     for merged in estimates.corrected.merged:
         yield Message("verdicts with few labels were taken together: {merged}", merged=merged)
     known = {one.identity for one in rows.labelled}
-    foreign = sum(one.row not in known for one in used.labels) - rows.unfit
-    if foreign > 0:
-        yield plural(
+    yield from nonzero(
+        plural(
             "{count} label is about a row that this judge has not judged",
             "{count} labels are about rows that this judge has not judged",
-            foreign,
-        )
-    if rows.unfit:
-        yield plural(
+            sum(one.row not in known for one in used.labels) - rows.unfit,
+        ),
+        plural(
             "{count} label names no option of this criterion and is left out",
             "{count} labels name no option of this criterion and are left out",
             rows.unfit,
-        )
-    if rows.reworded:
-        yield plural(
+        ),
+        plural(
             "{count} label was given to another wording of this criterion",
             "{count} labels were given to another wording of this criterion",
             rows.reworded,
-        )
-    split = sum(one.truth is None for one in rows.labelled)
-    if split:
-        yield plural(
+        ),
+        plural(
             "annotators are evenly split on {count} row: the mean of what they say counts",
             "annotators are evenly split on {count} rows: the mean of what they say counts",
-            split,
-        )
+            sum(one.truth is None for one in rows.labelled),
+        ),
+    )
     if estimates.corrected.estimate.reason and estimates.corrected.estimate.lower is not None:
         yield estimates.corrected.estimate.reason

@@ -24,7 +24,7 @@ from adjudge.stats.refusal import Refusal
 from adjudge.stats.selective import Stage, cascade_thresholds
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.labelled_judges import LabelledJudge, labelled_judges
-from adjudge.trust.labels_used import LabelSettings, LabelsUsed
+from adjudge.trust.labels_used import LabelSettings, LabelsUsed, nonzero
 from adjudge.trust.learnt_weights import label_date
 from adjudge.trust.rows import LabelledRow, Rows, by_row
 
@@ -192,7 +192,7 @@ def _independent(
     kept = list(
         {(one.cluster if clustered else one.identity): one for one in reversed(decided)}.values()
     )[::-1]
-    notes = (
+    notes = nonzero(
         plural(
             "{count} labelled row was not drawn among all rows, and says nothing of a cascade's "
             "errors",
@@ -211,7 +211,7 @@ def _independent(
             len(decided) - len(kept),
         ),
     )
-    return kept, [note for note in notes if note.values["count"]]
+    return kept, notes
 
 
 def _stage(rows: Sequence[LabelledRow], step: str) -> Stage:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from adjudge.domain.frozen import some_of
@@ -11,7 +11,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
 from adjudge.stats.agreement import share_of
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import clusters_at
+from adjudge.stats.intervals import Clusters, clusters_at
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import LabelledRow
 
@@ -39,7 +39,7 @@ def confusion_of(
     measure: Measure,
     weights: Sequence[float],
     level: float,
-    clusters: Sequence[Hashable] | None = None,
+    clusters: Clusters,
 ) -> Confusion:
     """Of rows with options; numbers have none.
 
@@ -66,7 +66,7 @@ def confusion_of(
 
 
 def _plain_share(
-    rows: Sequence[LabelledRow], option: str, level: float, clusters: Sequence[Hashable] | None
+    rows: Sequence[LabelledRow], option: str, level: float, clusters: Clusters
 ) -> Estimate:
     """Of the rows that people gave ``option``, the share that the judge gave it too."""
     own = _decided(rows, option)

@@ -15,7 +15,7 @@ from adjudge.ledger.file import read_judges, read_meta
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.judge_changes import changed_at
-from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used
+from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used, nonzero
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
@@ -46,7 +46,7 @@ class LabelledJudge:
         )
         return replace(found, notes=(*found.notes, *self._of_an_earlier_run(found.labels)))
 
-    def _of_an_earlier_run(self, labels: Sequence[Label]) -> Iterator[Message]:
+    def _of_an_earlier_run(self, labels: Sequence[Label]) -> list[Message]:
         """A judge need not say the same twice, and rows were drawn by what it said then."""
         with reading(self.folder) as ledger:
             began = read_meta(ledger).get("started")
@@ -57,14 +57,15 @@ class LabelledJudge:
             and one.drawn_at < began
             for one in labels
         )
-        if count:
-            yield plural(
+        return nonzero(
+            plural(
                 "{count} label is of a row that was drawn by the verdicts of an earlier run: it is "
                 "a random one as far as this run says the same",
                 "{count} labels are of rows that were drawn by the verdicts of an earlier run: "
                 "they are a random sample as far as this run says the same",
                 count,
             )
+        )
 
 
 def found_changed(

@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import cast
 
 from adjudge.domain.label import Label
 from adjudge.labels.weighting import Weighting
@@ -201,55 +202,41 @@ def _none_drawn(foreign: int, chosen: int) -> Refusal:
 def _notes(
     known: Sequence[Label], kept: Sequence[Label], chosen: int, foreign: int, models: int
 ) -> list[Message]:
-    unsure = sum(one.state == "unsure" for one in known)
-    seen = sum(one.judge_visible for one in kept)
-    found = []
-    if chosen > 0:
-        found.append(
-            plural(
-                "{count} label of a chosen row: it helps to write better criteria; it does not "
-                "move the corrected number",
-                "{count} labels of chosen rows: they help to write better criteria; they do not "
-                "move the corrected number",
-                chosen,
-            )
-        )
-    if foreign > 0:
-        found.append(
-            plural(
-                "{count} label of a row drawn within the verdicts of another judge: it does not "
-                "move the corrected number",
-                "{count} labels of rows drawn within the verdicts of another judge: they do not "
-                "move the corrected number",
-                foreign,
-            )
-        )
-    if models > 0:
-        found.append(
-            plural(
-                "{count} label made by models, left out",
-                "{count} labels made by models, left out",
-                models,
-            )
-        )
-    if unsure > 0:
-        found.append(
-            plural(
-                "{count} label unsure, left out: the corrected number is about rows that people "
-                "could decide",
-                "{count} labels unsure, left out: the corrected number is about rows that people "
-                "could decide",
-                unsure,
-            )
-        )
-    if seen > 0:
-        found.append(
-            plural(
-                "{count} label given with the judge's verdict in sight, which draws people towards "
-                "it",
-                "{count} labels given with the judge's verdict in sight, which draws people "
-                "towards it",
-                seen,
-            )
-        )
-    return found
+    return nonzero(
+        plural(
+            "{count} label of a chosen row: it helps to write better criteria; it does not "
+            "move the corrected number",
+            "{count} labels of chosen rows: they help to write better criteria; they do not "
+            "move the corrected number",
+            chosen,
+        ),
+        plural(
+            "{count} label of a row drawn within the verdicts of another judge: it does not "
+            "move the corrected number",
+            "{count} labels of rows drawn within the verdicts of another judge: they do not "
+            "move the corrected number",
+            foreign,
+        ),
+        plural(
+            "{count} label made by models, left out",
+            "{count} labels made by models, left out",
+            models,
+        ),
+        plural(
+            "{count} label unsure, left out: the corrected number is about rows that people "
+            "could decide",
+            "{count} labels unsure, left out: the corrected number is about rows that people "
+            "could decide",
+            sum(one.state == "unsure" for one in known),
+        ),
+        plural(
+            "{count} label given with the judge's verdict in sight, which draws people towards it",
+            "{count} labels given with the judge's verdict in sight, which draws people towards it",
+            sum(one.judge_visible for one in kept),
+        ),
+    )
+
+
+def nonzero(*notes: Message) -> list[Message]:
+    """Those that count anything."""
+    return [one for one in notes if cast("int", one.values["count"]) > 0]

@@ -98,57 +98,44 @@ class Leaderboard(JudgeCriterion):
     @property
     def notes(self) -> list[str]:
         """What stands against believing it."""
-        found: list[str] = [
-            Message("they beat each other in a circle: {systems}", systems=", ".join(one))
-            for one in self.ranking.cycles
-        ]
+        return list(self._notes())
+
+    def _notes(self) -> Iterator[Message]:
+        for one in self.ranking.cycles:
+            yield Message("they beat each other in a circle: {systems}", systems=", ".join(one))
         if self.ranking.padded:
-            found.append(
-                Message(
-                    "no chain of wins leads from everybody to everybody: a tenth of a win each "
-                    "way was added to every pair, and ratings of those who always won or always "
-                    "lost are only as large as that lets them be"
-                )
+            yield Message(
+                "no chain of wins leads from everybody to everybody: a tenth of a win each "
+                "way was added to every pair, and ratings of those who always won or always "
+                "lost are only as large as that lets them be"
             )
         if self.ranking.prompts < LEAST_PROMPTS:
-            found.append(
-                plural(
-                    "no limits: all contests are about {count} prompt; {least} are the fewest",
-                    "no limits: all contests are about {count} prompts; {least} are the fewest",
-                    self.ranking.prompts,
-                    least=LEAST_PROMPTS,
-                )
+            yield plural(
+                "no limits: all contests are about {count} prompt; {least} are the fewest",
+                "no limits: all contests are about {count} prompts; {least} are the fewest",
+                self.ranking.prompts,
+                least=LEAST_PROMPTS,
             )
         else:
-            found += self._unbounded()
+            yield from self._unbounded()
         if self.failed:
-            found.append(
-                plural(
-                    "{count} contest has no outcome and is left out",
-                    "{count} contests have no outcome and are left out",
-                    self.failed,
-                )
+            yield plural(
+                "{count} contest has no outcome and is left out",
+                "{count} contests have no outcome and are left out",
+                self.failed,
             )
+        lower, upper = self.first.lower, self.first.upper
         if self.always_first:
-            found.append(
-                Message(
-                    "always listed first, and asked in one order: {systems}; a leaning towards "
-                    "the first place cannot be told from strength",
-                    systems=", ".join(self.always_first),
-                )
+            yield Message(
+                "always listed first, and asked in one order: {systems}; a leaning towards "
+                "the first place cannot be told from strength",
+                systems=", ".join(self.always_first),
             )
-        elif (
-            self.first.lower is not None
-            and self.first.upper is not None
-            and not self.first.lower <= 0.5 <= self.first.upper
-        ):
-            found.append(
-                Message(
-                    "the response listed first wins {value:.0%} of the contests: see to the order",
-                    value=self.first.value or 0.0,
-                )
+        elif lower is not None and upper is not None and not lower <= 0.5 <= upper:
+            yield Message(
+                "the response listed first wins {value:.0%} of the contests: see to the order",
+                value=self.first.value or 0.0,
             )
-        return found
 
 
 @dataclass

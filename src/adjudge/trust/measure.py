@@ -60,9 +60,8 @@ class Measure:
 
 def measure_of(scale: LabelScale, systems: Sequence[str] = ()) -> Measure:
     """Of the criteria that people and judge were asked by; ``systems``: what is compared."""
-    if scale.range or not (
-        scale.compares or scale.criteria.options
-    ):  # nobody said anything that would tell
+    # without options nobody said anything that would tell
+    if scale.range or not (scale.compares or scale.criteria.options):
         return Measure("score", (), {}, scale.range or _UNIT)
     if scale.compares:
         return _comparison(systems)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,28 +71,27 @@ class Plan:
 
     def sentences(self) -> list[Message]:
         """What it takes, and how sure that is."""
-        made = [self._taken()] if self.size.count is not None else [self._out_of_reach()]
+        return list(self._sentences())
+
+    def _sentences(self) -> Iterator[Message]:
+        yield self._taken() if self.size.count is not None else self._out_of_reach()
         if self.usd is not None:
-            made.append(
-                Message(
-                    "The judge costs about {usd} for that.",
-                    usd=dollars(self.usd or 0.0),
-                )
-            )
+            yield Message("The judge costs about {usd} for that.", usd=dollars(self.usd))
         if self.alone and self.alone.count is not None:
-            made.append(
-                Message("Without the judge it would take {count} labels.", count=self.alone.count)
-            )
+            yield Message("Without the judge it would take {count} labels.", count=self.alone.count)
         if self.judge:
-            made.append(self._assumed(self.judge))
+            yield Message(
+                "The judge is taken to pass {sensitivity:.3f} of what people pass, and to fail "
+                "{specificity:.3f} of what they fail.",
+                **some_of(self.judge.quality, "sensitivity", "specificity"),
+            )
         if self.size.count is not None:
-            found = {"reached": self.size.reached, "error": self.size.error}
-            made.append(
+            found = some_of(self.size, "reached", "error")
+            yield (
                 Message("Simulated: median width {reached:.3f} ± {error:.3f}.", **found)
                 if self.what == "rate"
                 else Message("Simulated: decided in {reached:.3f} ± {error:.3f} of draws.", **found)
             )
-        return made
 
     def _taken(self) -> Message:
         wanted, level = self.settings, f"{100 * self.settings.level:g}"
@@ -140,24 +140,14 @@ class Plan:
             reached=self.size.reached,
         )
 
-    def _assumed(self, judge: PlannedJudge) -> Message:
-        return Message(
-            "The judge is taken to pass {sensitivity:.3f} of what people pass, and to fail "
-            "{specificity:.3f} of what they fail.",
-            sensitivity=judge.quality.sensitivity,
-            specificity=judge.quality.specificity,
-        )
-
     def to_dict(self) -> JsonDict:
-        wanted = self.settings
         named = ("rate", "width", "difference", "bar", "power", "level", "sequential", "seed")
         return {
             "what": self.what,
-            **some_of(wanted, *named),
+            **some_of(self.settings, *named),
             **some_of(self, "rows", "labels", "usd"),
             "labels_alone": self.alone.count if self.alone else None,
-            "reached": self.size.reached,
-            "error": self.size.error,
+            **some_of(self.size, "reached", "error"),
             "sensitivity": self.judge.quality.sensitivity if self.judge else None,
             "specificity": self.judge.quality.specificity if self.judge else None,
             "sentences": [str(one) for one in self.sentences()],

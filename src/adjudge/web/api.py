@@ -225,35 +225,32 @@ def _entry(one: CatalogEntry) -> JsonDict:
 # -- runs ----------------------------------------------------------------------------
 
 
-async def _runs(request: Request) -> Response:
-    return _json({"runs": await run_in_threadpool(_api(request).index.runs)})
+def _runs(request: Request) -> Response:
+    return _json({"runs": _api(request).index.runs()})
 
 
-async def _run(request: Request) -> Response:
-    return _json(await run_in_threadpool(_api(request).index.run, request.path_params["name"]))
+def _run(request: Request) -> Response:
+    return _json(_api(request).index.run(request.path_params["name"]))
 
 
-async def _rows(request: Request) -> Response:
-    asked, index, name = request.query_params, _api(request).index, request.path_params["name"]
-    limit = _whole(asked.get("limit", 20), _PLACE.at("limit"))
-    page = await run_in_threadpool(
-        lambda: index.rows(
-            name,
-            judge=asked.get("judge"),
-            status=asked.get("status"),
-            verdict=asked.get("verdict"),
-            words=asked.get("words", ""),
-            sort=asked.get("sort", "worst"),
-            limit=limit,
-            after=asked.get("after", ""),
-        )
+def _rows(request: Request) -> Response:
+    asked = request.query_params
+    page = _api(request).index.rows(
+        request.path_params["name"],
+        judge=asked.get("judge"),
+        status=asked.get("status"),
+        verdict=asked.get("verdict"),
+        words=asked.get("words", ""),
+        sort=asked.get("sort", "worst"),
+        limit=_whole(asked.get("limit", 20), _PLACE.at("limit")),
+        after=asked.get("after", ""),
     )
     return _json(page.to_dict())
 
 
-async def _calibration(request: Request) -> Response:
-    index, name = _api(request).index, request.path_params["name"]
-    return _json({"calibrations": await run_in_threadpool(index.calibration, name)})
+def _calibration(request: Request) -> Response:
+    found = _api(request).index.calibration(request.path_params["name"])
+    return _json({"calibrations": found})
 
 
 # -- the rest ------------------------------------------------------------------------

@@ -95,12 +95,10 @@ def _found(home: Path, endings: Sequence[str]) -> dict[str, FoundFile]:
     found = []
     for one in wanted:
         with suppress(FileNotFoundError):  # it was deleted just now
-            found.append(_file(home, Path(one.path), one.stat()))
+            path, stat = Path(one.path), one.stat()
+            name = path.relative_to(home).as_posix()
+            found.append(FoundFile(name, path, stat.st_size, stat.st_mtime_ns))
     return {one.name: one for one in sorted(found)[:_MOST_FILES]}
-
-
-def _file(home: Path, path: Path, stat: os.stat_result) -> FoundFile:
-    return FoundFile(path.relative_to(home).as_posix(), path, stat.st_size, stat.st_mtime_ns)
 
 
 def _entries(folder: Path, depth: int) -> Iterator[os.DirEntry[str]]:

@@ -169,9 +169,8 @@ def _tell(server: uvicorn.Server, ready: Callable[[], None]) -> None:
 
 def _listening(port: int, host: str) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(
-        family, socket.SOCK_STREAM, socket.IPPROTO_TCP
-    )  # named, so that asyncio sends without delay
+    # the protocol is named so that asyncio sends without delay
+    made = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((host, port))

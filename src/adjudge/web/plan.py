@@ -22,6 +22,7 @@ from adjudge.catalog.entry import KINDS, CatalogEntry, Kind
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.errors import AdjudgeError, SetupError
+from adjudge.judges.settings import one_of
 from adjudge.messages import term
 from adjudge.web.forms import whole
 from adjudge.web.home import FoundFile, chosen, data_files, yaml_files
@@ -116,11 +117,8 @@ class JobPlan:
 def plan_of(site: Site, asked: QueryParams) -> JobPlan:
     """What a form asks for. What may not be asked for is refused in words."""
     models, criteria = tuple(asked.getlist("model")), tuple(asked.getlist("criteria"))
-    question, kind, own = (
-        asked.get("question", "").strip(),
-        asked.get("kind") or "direct",
-        own_criteria(site.home),
-    )
+    question, kind = asked.get("question", "").strip(), asked.get("kind") or "direct"
+    own = own_criteria(site.home)
     if not criteria and not question:
         raise SetupError("say what to judge by: choose criteria, or write a question")
     if len(question) > _LONGEST_QUESTION:
@@ -128,10 +126,7 @@ def plan_of(site: Site, asked: QueryParams) -> JobPlan:
             "a question has at most {most} characters: write it as criteria in a file",
             most=_LONGEST_QUESTION,
         )
-    if kind not in KINDS:
-        raise SetupError(
-            "kind must be one of {kinds}, not {kind!r}", kinds=", ".join(KINDS), kind=kind
-        )
+    one_of("kind", kind, KINDS)
     if not models:
         raise SetupError("say who judges: choose a model")
     if unknown := [name for name in models if name not in site.known_models()]:

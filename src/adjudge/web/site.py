@@ -142,9 +142,8 @@ class Site:
         the embedded one.
         """
         named = [*self.models, *([self.project.model] if self.project.model else [])]
-        with suppress(
-            SetupError
-        ):  # the embedded one is not installed: those that were named do without
+        # where the embedded one is not installed, those that were named do without
+        with suppress(SetupError):
             named.append(default_model())
         return list(dict.fromkeys(named))
 

@@ -15,6 +15,7 @@ from adjudge.bench.published import published_results
 from adjudge.domain.frozen import plain, some_of
 from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.errors import RunError, SetupError
+from adjudge.judges.settings import one_of
 from adjudge.ledger.file import holds_labels, read_meta
 from adjudge.messages import Message, join
 from adjudge.runs.folder import reading
@@ -42,10 +43,7 @@ def show_all(request: Request) -> Response:
     """Every benchmark, or those lines of them that are asked for."""
     site, asked = site_of(request), request.query_params
     group = asked.get("group") or GROUPS[0]
-    if group not in GROUPS:
-        raise SetupError(
-            "group must be one of {groups}, not {group!r}", groups=", ".join(GROUPS), group=group
-        )
+    one_of("group", group, GROUPS)
     places = [place for place in site.library.scan() if _is_benchmark(site, place)]
     wanted = [place for place in places if asked.get("run") in (None, "", place.id)]
     if any(site.must_wait(request, place, "benchmark") for place in wanted):

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from adjudge.domain.frozen import plain, some_of
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.errors import SetupError
+from adjudge.judges.settings import one_of
 from adjudge.labels.store import LabelStore
 from adjudge.results.compared import comparison_lines
 from adjudge.runs.diff import JudgedRow, Pair, RunDiff, run_diff
@@ -56,8 +57,7 @@ def show(request: Request) -> Response:
         raise SetupError("choose the runs to compare in the list of runs: two or more")
     one, two = site.library.find(asked["a"]), site.library.find(asked["b"])
     tab = asked.get("tab") or "changed"
-    if tab not in TABS:
-        raise SetupError("tab must be one of {tabs}, not {tab!r}", tabs=", ".join(TABS), tab=tab)
+    one_of("tab", tab, TABS)
     what = f"compare {two.id} {site.library.version(two)}"
     if site.must_wait(request, one, what):
         return site.answer_first(request, {"title": f"A: {one.name} → B: {two.name}"})

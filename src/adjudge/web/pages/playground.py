@@ -131,8 +131,7 @@ def show(request: Request) -> Response:
     refuse_reading_only(request)
     site = site_of(request)
     draft = _open_draft(request, site)
-    data = {**form_data(site, draft), **_around(request, site, draft)}
-    data |= {"draft": asdict(draft)} if wants_json(request) else {}
+    data = {**_form_data(request, draft), **_around(request, site, draft)}
     return site.answer(request, "playground.html.jinja", data)
 
 
@@ -208,20 +207,16 @@ def _worth(models: Sequence[str]) -> str:
 
 
 def form_answer(request: Request, draft: Draft, problem: str = "") -> Response:
+    data = _form_data(request, draft, problem)
+    return site_of(request).answer(request, "playground_form.html.jinja", data)
+
+
+def _form_data(request: Request, draft: Draft, problem: str = "") -> dict[str, object]:
     site = site_of(request)
-    data = form_data(site, draft, problem)
-    return site.answer(
-        request,
-        "playground_form.html.jinja",
-        {**data, **({"draft": asdict(draft)} if wants_json(request) else {})},
-    )
-
-
-def form_data(site: Site, draft: Draft, problem: str = "") -> dict[str, object]:
     trial, models = site.trials.get(draft.trial), site.known_models()
     asked = [name for name in models if name in draft.models] or models[-1:]
     return {
-        "draft": draft,
+        "draft": asdict(draft) if wants_json(request) else draft,
         "labels": draft.labels(),
         "choices": draft.choices(),
         "models": models,
@@ -233,25 +228,27 @@ def form_data(site: Site, draft: Draft, problem: str = "") -> dict[str, object]:
 
 
 def edit(request: Request, form: Form) -> Response:
-    """A button of the form: the form as it is after it. What cannot be done is said, and nothing
-    typed is lost.
-    """
-    draft = Draft.of_form(form)
-    problem = ""
-    try:
-        draft = edited(draft, request.query_params.get("do", ""), dict(form))
-    except AdjudgeError as error:
-        problem = str(error)
-    return form_answer(request, draft, problem)
+    """A button of the form: the form as it is after it."""
+    do = request.query_params.get("do", "")
+    return _changed_form(request, form, lambda draft: edited(draft, do, dict(form)))
 
 
 def judge_beside(request: Request, form: Form) -> Response:
     """The form with one more criterion that its instances are judged by."""
-    site, draft = site_of(request), Draft.of_form(form)
-    name, problem = dict(form).get("beside_name", "").strip(), ""
-    language = draft.settings.get("language") or site.language_of(request)
+    site, name = site_of(request), dict(form).get("beside_name", "").strip()
+
+    def change(draft: Draft) -> Draft:
+        language = draft.settings.get("language") or site.language_of(request)
+        return with_beside(draft, find_entry(site.home, name, language, draft.case))
+
+    return _changed_form(request, form, change)
+
+
+def _changed_form(request: Request, form: Form, change: Callable[[Draft], Draft]) -> Response:
+    """What cannot be done is said, and nothing typed is lost."""
+    draft, problem = Draft.of_form(form), ""
     try:
-        draft = with_beside(draft, find_entry(site.home, name, language, draft.case))
+        draft = change(draft)
     except AdjudgeError as error:
         problem = str(error)
     return form_answer(request, draft, problem)

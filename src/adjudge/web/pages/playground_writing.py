@@ -4,7 +4,6 @@ other words.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -28,9 +27,9 @@ from adjudge.web.playground.writing import (
     improved_text,
     made_rows,
     rewritten,
-    word_difference,
 )
 from adjudge.web.site import Site, site_of
+from adjudge.web.text_differences import line_difference, word_difference
 
 _LONGEST_WAIT = 120
 """Seconds for which written instances are waited for to be judged."""
@@ -42,17 +41,11 @@ def improve_criteria(request: Request, form: Form) -> Response:
     case = Draft.of_form(form).case_of()
     trial = trial_of(request)
     proposal = improved_criteria(_desk(site, form, case), trial, case)
-    before, after = (
-        dumped(as_file(case.entry)),
-        dumped(as_file(replace(case.entry, criteria=proposal.criteria))),
-    )
-    lines = list(
-        difflib.unified_diff(before.splitlines(), after.splitlines(), "", "", lineterm="", n=2)
-    )[2:]
+    after = dumped(as_file(replace(case.entry, criteria=proposal.criteria)))
     data = {
         "explanation": proposal.explanation,
         "proposed": after,
-        "diff": lines,
+        "diff": line_difference(dumped(as_file(case.entry)), after),
         "differing": len(trial.differing()),
     }
     return site.answer(request, "playground_proposal.html.jinja", data)

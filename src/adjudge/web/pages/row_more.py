@@ -22,8 +22,8 @@ from adjudge.ledger.records import records
 from adjudge.runs.folder import reading
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import begins, row_record
-from adjudge.web.playground.writing import Part, word_difference
 from adjudge.web.site import place_of, site_of
+from adjudge.web.text_differences import Part, word_difference
 
 _LONGEST = 12_000
 """Characters of a text whose words are compared."""

@@ -20,6 +20,7 @@ from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.record import FLAGS, Flag
 from adjudge.engine.identity import judge_identity
 from adjudge.errors import SetupError
+from adjudge.judges.settings import one_of
 from adjudge.ledger.browse import (
     PATIENCE,
     SORTS,
@@ -484,14 +485,11 @@ def _in_good_order(filters: Filters, *, is_large: bool) -> Filters:
     """Where there are many rows, what no index holds is looked for as they lie: else each would be
     a jump on the disk.
     """
-    looked_for = (
-        filters.verdict is not None
-        or filters.flag is not None
-        or filters.criteria is not None
-        or filters.dimension is not None
-        or filters.rule is not None
-        or filters.words
-        or filters.where is not None
+    looked_for = any(
+        (
+            *(filters.verdict, filters.flag, filters.criteria, filters.dimension),
+            *(filters.rule, filters.words, filters.where),
+        )
     )
     return replace(filters, sort="row", key=None) if is_large and looked_for else filters
 
@@ -503,11 +501,9 @@ def filters_of(
     known: KnownColumns,
 ) -> Filters:
     """What an address asks for."""
-    stand = asked.get("people") or None
-    if stand not in (None, *STANDS):
-        raise SetupError(
-            "people must be one of {known}, not {stand!r}", known=", ".join(STANDS), stand=stand
-        )
+    stand = asked.get("people")
+    if stand:
+        one_of("people", stand, STANDS)
     where, sort = asked.get("where", "").strip(), asked.get("sort") or "worst"
     rows = rows_in(asked.getlist("tick") or asked.getlist("rows"))
     if stand:

@@ -359,23 +359,16 @@ class Draft:
         return found
 
     def _example(self, one: TextsDraft) -> JsonDict:
-        values = {
-            name: one.value(name, several=_is_list(name, self.judged, compares=self.compares))
-            for name in one.texts
-        }
         fields = {
             name: value if isinstance(value, str) else list(value)
-            for name, value in values.items()
+            for name, value in _values(one, self.judged, compares=self.compares).items()
             if value
         }
         return {"fields": fields, "option": one.answer, "explanation": one.about}
 
     def _row(self, one: TextsDraft, entry: CatalogEntry) -> ExpectedRow:
         judged, compares = entry.criteria.to_evaluate_field, entry.kind == "pairwise"
-        values = {
-            name: one.value(name, several=_is_list(name, judged, compares=compares))
-            for name in one.texts
-        }
+        values = _values(one, judged, compares=compares)
         fields = {name: value for name, value in values.items() if value or name == judged}
         return ExpectedRow(fields=fields, expected=one.answer, id=one.id.strip(), note=one.about)
 
@@ -444,10 +437,10 @@ def _texts(group: Mapping[str, list[str]], answer: str, about: str) -> TextsDraf
     return TextsDraft(_first(group, answer), texts, _first(group, about), _first(group, "id"))
 
 
-def _is_list(name: str, judged: str, *, compares: bool) -> bool:
-    """Whether a field holds several texts: compared responses, an agent's steps or tools."""
-    of_agent = judged == "steps" and name in ("steps", "tools")
-    return of_agent or (compares and name == judged)
+def _values(one: TextsDraft, judged: str, *, compares: bool) -> dict[str, str | tuple[str, ...]]:
+    """The fields by name; several texts of compared responses, and of an agent's steps or tools."""
+    lists = ("steps", "tools") if judged == "steps" else (judged,) if compares else ()
+    return {name: one.value(name, several=name in lists) for name in one.texts}
 
 
 def _typed(fields: Mapping[str, str | Sequence[str]]) -> dict[str, tuple[str, ...]]:

@@ -7,7 +7,6 @@ from an address.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,6 +18,7 @@ from adjudge.aio.files import write_new
 from adjudge.errors import RunError, SetupError
 from adjudge.messages import Message, reason_of
 from adjudge.runs.case_file import CaseAgreement, TestCase, parse_case
+from adjudge.web.text_differences import line_difference
 
 FOLDER = "test-cases"
 CRITERIA_FOLDER = "criteria"
@@ -110,11 +110,8 @@ class CaseStore:
 
     def difference(self, name: str, one: int, other: int) -> list[str]:
         """What changed from one version to another, as lines of a unified diff without its head."""
-        before, after = (
-            self._version(name, number)[1].read_text("utf-8", "replace").splitlines()
-            for number in (one, other)
-        )
-        return list(difflib.unified_diff(before, after, lineterm="", n=2))[2:]
+        paths = (self._version(name, number)[1] for number in (one, other))
+        return line_difference(*(path.read_text("utf-8", "replace") for path in paths))
 
     def _version(self, name: str, version: int | None) -> tuple[int, Path]:
         files = dict(self._files(self._find(name)))

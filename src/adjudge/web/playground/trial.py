@@ -143,11 +143,10 @@ class CriterionTrial:
     def _hear(self, event: Event) -> None:
         if isinstance(event, JudgmentDone):
             self.results[event.row] = event.result
-        elif (
-            isinstance(event, VoteCast) and event.vote.ballot.instance.id
-        ):  # a persona is about no row
-            self.cast += 1
-            self.votes.setdefault(int(event.vote.ballot.instance.id) - 1, []).append(event.vote)
+        elif isinstance(event, VoteCast):
+            if id := event.vote.ballot.instance.id:  # a persona is about no row
+                self.cast += 1
+                self.votes.setdefault(int(id) - 1, []).append(event.vote)
         elif isinstance(event, BadRow):
             self.bad[int(event.where.rpartition(" ")[2]) - 1] = event.reason
 
@@ -302,7 +301,7 @@ def changed_by(
     after: Mapping[int, float],
     before: Mapping[int, float],
     copies: Sequence[Sequence[int]],
-    times: int = 1,
+    times: int,
 ) -> str:
     """Whether agreement is better on the rows that both hold, as a sentence with the numbers
     behind it; empty where there are none. ``copies``: the rows of each text. ``times``: how many

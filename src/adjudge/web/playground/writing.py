@@ -4,10 +4,7 @@ over by itself.
 
 from __future__ import annotations
 
-import difflib
 import random
-import re
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -50,14 +47,7 @@ _MOST_USD = 0.25
 """What one proposal may cost, where so much is left."""
 _TRIES = 3
 _MOST_CASES = 12
-_WORDS = re.compile(r"\s+|[^\s]+")
-_MOST_PAIRS = 2_000_000
-"""Equal words of two texts that are compared each with each: of texts that say one thing again and
-again only rare words are.
-"""
 T = TypeVar("T")
-Part = tuple[str, str]
-"""(``same``, ``gone`` or ``new``, text)."""
 
 
 @dataclass(frozen=True)
@@ -114,9 +104,7 @@ class WritingDesk:
         )
 
 
-def rewritten(
-    desk: WritingDesk, action: TextAction, text: str, case: TestCase, wish: str = ""
-) -> str:
+def rewritten(desk: WritingDesk, action: TextAction, text: str, case: TestCase, wish: str) -> str:
     """A piece of text after an action."""
     prompt = render_text_action(action, text, case.criteria, desk.language, wish)
     return desk.asked(prompt, _some_text, temperature=1.0 if action == "regenerate" else 0.0)
@@ -243,19 +231,3 @@ def _some_text(text: str) -> str:
     if not text.strip():
         raise ValueError(Message("the reply is empty"))
     return text.strip()
-
-
-def word_difference(before: str, after: str) -> list[Part]:
-    """What became of each word."""
-    one, other = _WORDS.findall(before), _WORDS.findall(after)
-    parts: list[Part] = []
-    counts = Counter(other)
-    is_long = sum(count * counts[word] for word, count in Counter(one).items()) > _MOST_PAIRS
-    found = difflib.SequenceMatcher(None, one, other, autojunk=is_long)
-    for tag, a, b, c, d in found.get_opcodes():
-        if tag == "equal":
-            parts.append(("same", "".join(one[a:b])))
-            continue
-        parts += [("gone", "".join(one[a:b]))] if b > a else []
-        parts += [("new", "".join(other[c:d]))] if d > c else []
-    return parts
