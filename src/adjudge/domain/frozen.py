@@ -91,9 +91,9 @@ def _with_finite_numbers(value: object) -> object:
 def _canonical(value: object) -> object:
     """1.0 as 1: what is equal says the same."""
     if isinstance(value, dict):
-        return {key: _canonical(item) for key, item in value.items()}
+        return {key: item if type(item) is str else _canonical(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_canonical(item) for item in value]
+        return [item if type(item) is str else _canonical(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 

@@ -367,7 +367,8 @@ async def recorded(
     )
     ended = None
     with calling(open_budget):
-        for name, fact in {**run.facts, _ENDED: ended}.items():
+        changed = {} if ledger.is_new else {**run.facts, _ENDED: ended}
+        for name, fact in changed.items():
             ledger.note_soon(name, fact)  # on the disk with what is spent, before that is sent
         try:
             with event_loop.stoppable(lambda: open_budget.stop(stopped)):

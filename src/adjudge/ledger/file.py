@@ -442,25 +442,20 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
     Pipes are refused as well.
     """
     for path in (folder / name for name in names):
-        kind = _kind_of(path)
+        try:
+            kind = stat.S_IFMT(path.lstat().st_mode)  # asked once: SQLite removes its files
+        except OSError:
+            continue
         if kind == stat.S_IFLNK:
             raise RunError(
                 "{path} is a symbolic link, which adjudge never makes: copy what it points "
                 "to, or delete it",
                 path=path,
             )
-        if kind not in (None, stat.S_IFREG):  # whoever opens a pipe waits for its other end
+        if kind != stat.S_IFREG:  # whoever opens a pipe waits for its other end
             raise RunError(
                 "{path} is not a plain file, and adjudge makes no others: delete it", path=path
             )
-
-
-def _kind_of(path: Path) -> int | None:
-    """What there is, asked once: SQLite removes its files when it likes."""
-    try:
-        return stat.S_IFMT(path.lstat().st_mode)
-    except OSError:
-        return None
 
 
 def refuse_strange_schema(
