@@ -380,7 +380,7 @@ async def recorded(
         finally:
             ledger.note_soon(_SPENDING, open_budget.closed())
             if ended:
-                await ledger.note(_ENDED, ended)
+                await ledger.note_all({_ENDED: ended})  # in one commit with the last judgments
 
 
 def _account(ledger: Ledger) -> Account:
