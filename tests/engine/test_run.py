@@ -39,7 +39,8 @@ from adjudge.errors import BudgetSpent, RunStopped, Unavailable
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.layers.reply_store import ReplyStore
 from adjudge.gateway.open import open_model
-from adjudge.ledger.file import FILE
+from adjudge.ledger.file import FILE, connect, read_meta
+from adjudge.ledger.ledger import Ledger
 from adjudge.runs.folder import run_info
 from support.asking import critic, marked, open_at, truth, wait_until
 from support.exported import judgments
@@ -61,6 +62,24 @@ def test_a_finished_run_asks_nothing_again(tmp_path: Path) -> None:
     again = AspectCritic("c", model, strictness=3).evaluate(TEXTS, run=tmp_path)
     assert len(model.requests) == 60
     assert same(first, again)
+
+
+def test_a_run_that_is_said_to_be_complete_has_all_its_judgments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Judgments are held back for a moment: who is killed before the folder is closed has them."""
+    seen = []
+
+    def look(ledger: Ledger) -> None:
+        with connect(ledger.path, writable=False) as reader:
+            (count,) = reader.execute("SELECT count(*) FROM judgments").fetchone()
+            seen.append((read_meta(reader)["ended"], count))
+        close(ledger)
+
+    close = Ledger.close
+    monkeypatch.setattr(Ledger, "close", look)
+    AspectCritic("c", ScriptedModel()).evaluate(TEXTS, run=tmp_path)
+    assert seen == [("complete", len(TEXTS))]
 
 
 @pytest.mark.parametrize("fork_of", [None, "old"])

@@ -17,7 +17,7 @@ from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
@@ -450,6 +450,25 @@ def test_what_was_handed_over_is_written_also_when_its_event_loop_is_gone(tmp_pa
         other.execute("ROLLBACK")
         writer.close()
         assert other.execute("SELECT number FROM rows ORDER BY number").fetchall() == [(1,), (2,)]
+
+
+def test_a_row_that_cannot_be_made_is_told_to_all_who_wait_and_loses_nothing_before_it(
+    tmp_path: Path,
+) -> None:
+    async def go() -> None:
+        with opened(tmp_path) as ledger:
+            await ledger.keep(key_of(ballot(0)), vote(0))
+            broken = vote(1, usage=cast(Usage, None))
+            kept = await asyncio.gather(
+                *(ledger.keep(key_of(one.ballot), one) for one in (broken, vote(2))),
+                return_exceptions=True,
+            )
+            assert [type(one) for one in kept] == [RunError, RunError]
+            with pytest.raises(RunError, match="ledger"):
+                await ledger.keep(key_of(ballot(3)), vote(3))
+
+    asyncio.run(go())
+    assert recall(tmp_path, ballot(0), ballot(2)) == [vote(0), None]
 
 
 def test_a_program_that_locks_the_ledger_is_named_as_the_cause(

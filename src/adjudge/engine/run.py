@@ -369,7 +369,8 @@ async def recorded(
     )
     ended = None
     with calling(open_budget):
-        for name, fact in {**run.facts, _ENDED: ended}.items():
+        changed = {} if ledger.is_new else {**run.facts, _ENDED: ended}
+        for name, fact in changed.items():
             ledger.note_soon(name, fact)  # on the disk with what is spent, before that is sent
         try:
             with event_loop.stoppable(lambda: open_budget.stop(stopped)):
@@ -381,7 +382,7 @@ async def recorded(
         finally:
             ledger.note_soon(_SPENDING, open_budget.closed())
             if ended:
-                await ledger.note(_ENDED, ended)
+                await ledger.note_all({_ENDED: ended})  # in one commit with the last judgments
 
 
 def _account(ledger: Ledger) -> Account:

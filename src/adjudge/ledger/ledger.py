@@ -141,6 +141,7 @@ class Ledger:
         with ExitStack() as held:
             _check_fork(folder, configuration, fork_of)
             held.enter_context(under_lock(folder))
+            self.is_new = not self.path.exists()
             written, self.wordings = held.enter_context(
                 open_checked(folder, configuration, fork_of, facts, lasting=lasting)
             )

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, is_object, object_in
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.json_writer import json_writer
 from adjudge.domain.judge_configuration import judges_of
 from adjudge.messages import Message, StoredMessage, pack
@@ -168,7 +168,7 @@ def message_parts(kept: JsonObject) -> JsonDict:
                 found.append([[*path, name], cast(JsonValue, pack(part))])
             elif isinstance(part, (list, tuple)):
                 left.append(([*path, name], enumerate(part)))
-            elif is_object(part):
+            elif isinstance(part, Mapping):
                 left.append(([*path, name], part.items()))
     return {_MESSAGES: found} if found else {}
 
