@@ -140,6 +140,7 @@ def test_a_report_counts_in_good_russian_and_says_what_comes_next(
     assert "Через поле 'response' строку сдвинула 21 атака из 21." in told
     assert "<0,001" in told
     assert "ложный вердикт 1: {text}" in told
+    assert "| ложный вердикт | forged\\_verdict |" in Path("a.md").read_text(encoding="utf-8")
     assert told.endswith("Отчёт a.md Прогон runs/attack-rows Дальше adjudge view runs/attack-rows")
 
 

@@ -128,6 +128,13 @@ def test_options_of_batches_need_batches(adjudge: Adjudge) -> None:
     assert "add --batch" in said
 
 
+def test_a_command_that_is_not_installed_is_refused_at_once(adjudge: Adjudge) -> None:
+    words = ("--batch-command", "no-such-program -i {input} -o {output}")
+    code, _, said = adjudge("run", "eval.yaml", *QUICK, *words)
+    assert code == 1
+    assert "the batch command 'no-such-program' was not found" in said
+
+
 def test_a_command_that_somebody_else_put_there_is_shown(adjudge: Adjudge, tmp_path: Path) -> None:
     command = f"{sys.executable} -c pass {{input}} {{output}}"
     adjudge("run", "eval.yaml", *QUICK, "--batch-command", command)

@@ -14,8 +14,10 @@ import pytest
 
 from adjudge import AspectCritic, Request, ScriptedModel
 from adjudge.domain.message import Usage
-from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.prices import PriceTable, dollars
+from adjudge.rag import RagEvaluator
 from adjudge.results.cost import cost_message
+from adjudge.results.numbers import p_value
 from adjudge.results.report import report_of
 from adjudge.view.ending import RunEnding, show_ending
 from adjudge.view.terminal import Screen
@@ -23,6 +25,7 @@ from support.asking import marked, truth
 from support.commands import adjudge
 from support.fake_provider import KEY, FakeProvider
 from support.fake_provider import Status as Code
+from support.rag import ROW, gives
 
 COLOURED = re.compile(r"\x1b\[[\d;]*m")
 WHY = "The response says nothing about the date, although that was asked for in so many words."
@@ -210,6 +213,28 @@ def test_a_model_that_took_nothing_needs_no_price() -> None:
     prices = PriceTable.shipped()
     assert cost_message({"somebody/nobody-knows": Usage()}, prices) == "$0"
     assert "no price" in cost_message({"somebody/nobody-knows": Usage(1, 10, 10)}, prices)
+
+
+def test_what_is_not_nothing_is_never_written_as_zero() -> None:
+    assert dollars(0.00001) == "<$0.0001"
+    assert dollars(0.00006) == "$0.0001"
+    assert p_value(1e-9) == "<0.001"
+    assert p_value(0.0006) == "0.001"
+
+
+def test_names_to_be_copied_are_whole_in_a_narrow_terminal(rows: Path) -> None:
+    shown = in_terminal("models", cwd=rows)
+    assert "…" not in shown
+    assert re.search(r"-Turbo\b", shown)
+
+
+def test_a_rag_row_without_a_score_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    judge = RagEvaluator(gives(groundedness="-", clarity=1), max_repairs=0)
+    report = report_of(judge, judge.evaluate([{**ROW, "id": "r1"}, {**ROW, "id": "r2"}]))
+    show_ending(RunEnding(report=report), Screen(width=120), Screen(stderr=True))
+    shown = capsys.readouterr().out
+    assert re.search(r"– no score +no verdict", shown)
+    assert "Clarity 1/4" not in shown
 
 
 def test_runs_are_listed_on_a_line_each(rows: Path) -> None:

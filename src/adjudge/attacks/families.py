@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
+from adjudge.messages import Message
 
 _TEXT, _BEST = "{text}", "{best}"
 
@@ -54,7 +55,7 @@ class Family:
         return self.texts[language][number]
 
 
-class FamilyTitle(str):
+class FamilyTitle(Message):
     """What reports call a family: in English, and as its file says in another language."""
 
     __slots__ = ("titles",)
@@ -62,12 +63,15 @@ class FamilyTitle(str):
     titles: Mapping[str, str]
 
     def __new__(cls, titles: Mapping[str, str]) -> Self:
-        title = super().__new__(cls, titles["en"])
+        title = cls.make(titles["en"], "", "", {})
         title.titles = titles
         return title
 
     def render(self, language: str) -> str:
-        return self.titles.get(language, str(self))
+        return self.titles.get(language, self)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (FamilyTitle, (self.titles,))
 
 
 CHANGES: Mapping[str, Callable[[str], str]] = {

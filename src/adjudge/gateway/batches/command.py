@@ -13,6 +13,7 @@ import subprocess
 import sys
 from hashlib import sha256
 from pathlib import Path
+from shutil import which
 from typing import ClassVar
 
 from adjudge.errors import SetupError
@@ -37,6 +38,11 @@ class CommandBatches(OpenAIBatches):
             raise SetupError(
                 "the batch command must name its two files: write it like 'vllm run-batch "
                 "-i {input} -o {output} --model MODEL'"
+            )
+        if which(self._words[0]) is None:
+            raise SetupError(
+                "the batch command {program!r} was not found: install it, or give its path",
+                program=self._words[0],
             )
 
     @property
