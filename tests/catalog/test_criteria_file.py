@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from adjudge.catalog.criteria import criteria, read_criteria, source
+from adjudge.catalog.criteria import criteria, criteria_names, read_criteria, source
 from adjudge.catalog.criteria_file import read_entries
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.errors import SetupError
-from support.catalogue import criteria_names
 
 TONE: dict[str, Any] = {
     "name": "tone",

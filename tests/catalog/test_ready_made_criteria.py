@@ -11,6 +11,7 @@ import yaml
 from adjudge.catalog.criteria import (
     all_names,
     criteria,
+    criteria_names,
     entry,
     languages,
     languages_of,
@@ -24,7 +25,6 @@ from adjudge.domain.question import Choice
 from adjudge.errors import SetupError
 from adjudge.prompts.render import LANGUAGES
 from adjudge.verdicts.read import read as read_reply
-from support.catalogue import criteria_names
 from support.criteria_table import expected, written
 from support.every import for_every
 

@@ -29,11 +29,11 @@ OPTIONS = ["no", "yes"]
 
 def panel(
     choice: random.Random, skills: dict[str, float], rows: int
-) -> tuple[dict[str, list[str | None]], list[str | None]]:
-    truth: list[str | None] = [choice.choice(OPTIONS) for _ in range(rows)]
+) -> tuple[dict[str, list[str | None]], list[str]]:
+    truth = [choice.choice(OPTIONS) for _ in range(rows)]
     other = {"no": "yes", "yes": "no"}
     votes: dict[str, list[str | None]] = {
-        name: [true if choice.random() < skill else other[str(true)] for true in truth]
+        name: [true if choice.random() < skill else other[true] for true in truth]
         for name, skill in skills.items()
     }
     return votes, truth
@@ -66,7 +66,7 @@ def test_the_effective_number_lies_between_one_and_all(seed: int, members: int) 
 
 def test_weights_are_equal_without_labels_and_partly_with_few() -> None:
     votes: Votes = {"good": ["yes"] * 18 + ["no"] * 12, "bad": ["yes"] * 30}
-    truth: list[str | None] = [*["yes"] * 18, *["no"] * 12]
+    truth: list[str] = [*["yes"] * 18, *["no"] * 12]
     none = weights_from_labels(votes, [None] * 30, OPTIONS)
     assert none.shrunk == 1 and len({*none.by_member.values()}) == 1
     some = weights_from_labels(votes, [*truth[:5], *[None] * 20, *truth[25:]], OPTIONS)
@@ -74,7 +74,7 @@ def test_weights_are_equal_without_labels_and_partly_with_few() -> None:
 
 
 def accuracies(
-    votes: dict[str, list[str | None]], truth: list[str | None], labelled: int
+    votes: dict[str, list[str | None]], truth: list[str], labelled: int
 ) -> dict[str, float]:
     """Of two ways to pool, and the best member, on the rows after the labelled ones."""
     known = [*truth[:labelled], *[None] * (len(truth) - labelled)]

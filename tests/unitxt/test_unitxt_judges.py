@@ -35,13 +35,13 @@ from adjudge import (
     open_model,
 )
 from adjudge.catalog.criteria import criteria as ready_made
+from adjudge.catalog.criteria import criteria_names
 from adjudge.errors import BudgetSpent, Refused, Unavailable
 from adjudge.gateway.layers.budget import Budget
 from adjudge.judges import unitxt as wrappers
 from adjudge.judges import unitxt_criteria
 from adjudge.judges.unitxt import from_unitxt, to_unitxt
 from adjudge.judges.unitxt_engine import EngineModel
-from support.catalogue import criteria_names
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

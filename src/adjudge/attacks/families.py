@@ -63,11 +63,11 @@ class FamilyTitle(Message):
     titles: Mapping[str, str]
 
     def __new__(cls, titles: Mapping[str, str]) -> Self:
-        title = cls.make(titles["en"], "", "", {})
+        title = super().__new__(cls, titles["en"])
         title.titles = titles
         return title
 
-    def render(self, language: str) -> str:
+    def localize(self, language: str) -> str:
         return self.titles.get(language, self)
 
     def __reduce__(self) -> tuple[object, ...]:

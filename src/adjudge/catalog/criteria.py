@@ -87,6 +87,11 @@ def is_risk(name: str) -> bool:
     return name in all_names() and not entry(name).criteria.higher_is_better
 
 
+def criteria_names(kind: Kind = "direct", language: str = "en") -> list[str]:
+    """What there is of a kind, by the alphabet."""
+    return [name for name in all_names(language) if entry(name, language).kind == kind]
+
+
 def read_criteria(path: str | Path, kind: Kind = "direct") -> list[Criteria]:
     """The criteria in a YAML or JSON file: one, or a list of them. Only for ``kind="pairwise"`` may
     options be left out.
