@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from json import JSONEncoder
-from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
+from json import JSONEncoder, encoder
+from typing import Any
 
 _refused = JSONEncoder().default
 
@@ -16,12 +16,12 @@ def json_writer(
     separators: tuple[str, str] = (", ", ": "),
 ) -> Callable[[object], str]:
     """As ``json.dumps`` with these settings, of what holds no circles: settings are read once."""
-    if c_make_encoder is None:  # a Python without it
+    escape, (comma, colon) = encoder.encode_basestring_ascii, separators
+    make: Any = getattr(encoder, "c_make_encoder", None)
+    try:  # past the class that makes one for each value; nobody promises its arguments
+        parts = make(None, default, escape, None, colon, comma, False, False, allow_nan)
+    except TypeError:
         return JSONEncoder(
             check_circular=False, allow_nan=allow_nan, separators=separators, default=default
         ).encode
-    between, behind_key = separators
-    parts = c_make_encoder(
-        None, default, encode_basestring_ascii, None, behind_key, between, False, False, allow_nan
-    )
     return lambda value: "".join(parts(value, 0))

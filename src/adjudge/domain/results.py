@@ -171,7 +171,7 @@ class Result(HtmlRepr):
     @property
     def votes_valid(self) -> int:
         """How many of them carry a verdict."""
-        return sum([vote.verdict is not None for vote in self.votes])
+        return sum(vote.verdict is not None for vote in self.votes)
 
     @property
     def reason(self) -> str | None:
@@ -241,7 +241,7 @@ class Result(HtmlRepr):
             votes_valid=self.votes_valid,
             notes=tuple(self.notes),
             excluded_models=self._excluded(),
-            steps=tuple([one.record() for one in self.steps]),
+            steps=tuple(one.record() for one in self.steps),
             detail=self.detail(),
             votes=tuple(vote.record() for vote in self.votes) if votes else None,
             used=used_by((*self.made_by, *self.votes)),

@@ -72,14 +72,6 @@ _REQUIRED: Mapping[type[Detail], frozenset[str]] = {
 }
 _IN_COLUMNS = COLUMNS["votes"][2:-2]
 """What a vote says in columns of its own: between its place and key, and when it was cast."""
-_NAMED = frozenset({"answered_by", "answered_before", "fingerprint"})
-_ONLY_IF_SO = frozenset({"repairs", "low_confidence", "metadata", "unfinished"})
-_BESIDE = (
-    *("feedback", "score", "ranking", "number", "evidence", "each", "cited", "place"),
-    *("repairs", "distribution", "persona", "order", "low_confidence", "metadata", "unfinished"),
-    *("answered_by", "answered_before", "fingerprint"),
-)
-"""What a vote says in no column of its own; of ``_ONLY_IF_SO`` nothing where it is not so."""
 _NOT_SHOWN = frozenset({"prompt", "cached_tokens"})
 """Columns of a vote that an export leaves out."""
 _NOT_EXPORTED: Mapping[str, float] = {
@@ -278,23 +270,25 @@ def _columns(vote: VoteRecord) -> tuple[JsonValue, ...]:
 
 def _beside(vote: VoteRecord) -> JsonDict:
     """The rest, as far as there is any."""
-    usage, known = vote.usage, vars(vote)
+    usage = vote.usage
     found: JsonDict = {
-        name: value
-        for name in _BESIDE
-        if (value := known[name]) is not None and (value or name not in _ONLY_IF_SO)
+        **vote.details,  # type: ignore[dict-item]
+        "repairs": vote.repairs or None,
+        "distribution": None if vote.distribution is None else dict(vote.distribution),
+        "persona": vote.persona,
+        "order": vote.order,
+        "low_confidence": vote.low_confidence or None,
+        "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
+        "unfinished": vote.unfinished or None,
+        "answered_by": storable(vote.answered_by),
+        "answered_before": storable(vote.answered_before),
+        "fingerprint": storable(vote.fingerprint),
+        "estimated": usage.estimated or None,
+        IN_BATCH: [usage.batch_prompt_tokens, usage.batch_completion_tokens]
+        if usage.batch_prompt_tokens
+        else None,
     }
-    if vote.distribution is not None:
-        found["distribution"] = dict(vote.distribution)
-    if vote.metadata:
-        found["metadata"] = _storable_metadata(vote.metadata)
-    for name in _NAMED & found.keys():
-        found[name] = storable(known[name])
-    if usage.estimated:
-        found["estimated"] = usage.estimated
-    if usage.batch_prompt_tokens:
-        found[IN_BATCH] = [usage.batch_prompt_tokens, usage.batch_completion_tokens]
-    return found
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _count(number: float) -> float:

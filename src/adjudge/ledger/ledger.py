@@ -146,10 +146,10 @@ class Ledger:
                 open_checked(folder, configuration, fork_of, facts, lasting=lasting)
             )
             self._reader = held.enter_context(connect(self.path, writable=False))
-            ((self._rows_at_start,),) = self._all(
-                "SELECT coalesce(max(number) + 1, 0) FROM judgments", ()
+            ((self._rows_at_start,),) = self.rows(
+                "SELECT coalesce(max(number) + 1, 0) FROM judgments"
             )
-            ((newest,),) = self._all("SELECT coalesce(max(number), 0) FROM votes", ())
+            ((newest,),) = self.rows("SELECT coalesce(max(number), 0) FROM votes")
             self._numbers = count(newest + 1)
             self._maybe_known = self._known_so_far()
             self._writer = CommitThread(written, lambda error: str(ledger_error(self.path, error)))
@@ -168,7 +168,7 @@ class Ledger:
         likely = [key for key in keys if key in self._maybe_known]
         if not likely:
             return [None] * len(ballots)
-        rows = self._all(_RECALL.format(",".join("?" * len(likely))), likely)
+        rows = self.rows(_RECALL.format(",".join("?" * len(likely))), likely)
         known = {row[1]: row for row in rows}
         return [
             self._vote(ballot, known[key]) if key in known else None
@@ -203,7 +203,7 @@ class Ledger:
                 storable(result.instance.id),
                 result.votes_valid,
             )  # a vote that is asked again was not valid before
-            if self._all(_KNOWN, (storable(judge), number)) == [now]:
+            if self.rows(_KNOWN, (storable(judge), number)) == [now]:
                 return
         repaired = any(vote.repairs for vote in result.votes)
         self._writer.hold(
@@ -237,7 +237,7 @@ class Ledger:
 
     def fact(self, name: str) -> Any:
         """A fact about the run, or None."""
-        rows = self._all(f"{select('meta')} WHERE name = ?", (name,))
+        rows = self.rows(f"{select('meta')} WHERE name = ?", (name,))
         return self._read(lambda: read_fact(checked("meta", rows[0])[1])) if rows else None
 
     async def flush(self) -> None:
@@ -250,9 +250,6 @@ class Ledger:
             return used_in(self._reader)
         except sqlite3.Error as error:
             raise ledger_error(self.path, error) from error
-
-    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
-        return self._all(sql, values)
 
     async def write_all(self, rows: Sequence[tuple[str, Sequence[object]]]) -> None:
         """Carry out several statements, all in one commit; they are on the disk
@@ -287,7 +284,7 @@ class Ledger:
             raise ledger_error(self.path, error) from error
         return found
 
-    def _all(self, sql: str, values: Sequence[object]) -> list[tuple[Any, ...]]:
+    def rows(self, sql: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:

@@ -239,12 +239,9 @@ class Paused(Layer):
         return self._ask(request) if self._circuit.answered else self._ask_carefully(request)
 
     async def _ask_carefully(self, request: Request) -> Reply:
-        await self._circuit.gate.enter()
-        try:
+        async with self._circuit.gate:
             raise_if_halted()
             return await self._ask(request)
-        finally:
-            self._circuit.gate.leave()
 
     async def _ask(self, request: Request) -> Reply:
         if self._circuit.open:
