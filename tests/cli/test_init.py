@@ -52,6 +52,7 @@ def test_it_says_what_it_wrote_and_kept_in_russian(tmp_path: Path) -> None:
     assert ran.returncode == 0, ran.stderr
     assert "# Оценка RAG" in (tmp_path / "report.md").read_text(encoding="utf-8")
     assert "eval.yaml оставлен без изменений: он уже есть" in again
+    assert '\nadjudge.toml оставлен без изменений: там уже есть language = "ru"\n' in again
 
 
 def test_who_begins_in_russian_is_spoken_to_in_russian(tmp_path: Path) -> None:

@@ -396,7 +396,7 @@ def test_paths_are_relative_to_the_file(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"none\.yaml cannot be read: No such file"):
+    with pytest.raises(SetupError, match=r"none\.yaml does not exist: 'adjudge init'"):
         load_eval(tmp_path / "none.yaml")
     (tmp_path / "a.yaml").write_bytes(b"data: \xff\n")
     with pytest.raises(SetupError, match="is not UTF-8"):

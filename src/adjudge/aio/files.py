@@ -133,6 +133,12 @@ def write_new(path: Path, text: str, otherwise: str) -> None:
         ) from error
 
 
+def from_here(path: Path) -> Path:
+    """Below the working folder without it, whoever made the path absolute."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
 def sha256(path: Path) -> str:
     """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 
 import click
 
+from adjudge.aio.files import from_here
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.output import echo, language, typed_language
 from adjudge.errors import RunError
@@ -112,10 +113,10 @@ def _keep_language(folder: Path, language: str) -> Message:
     if project.path is None:
         return _write(folder / FILE, (_STARTERS / language / FILE).read_bytes(), force=False)
     if project.language == language:
-        return Message("kept {file}: it says {line}", file=project.path, line=line)
+        return Message("kept {file}: it says {line}", file=from_here(project.path), line=line)
     return Message(
         "kept {file}: add {line} to it, and every command here speaks that language",
-        file=project.path,
+        file=from_here(project.path),
         line=line,
     )
 

@@ -595,6 +595,10 @@ def load_eval(
     names none.
     """
     path = Path(path)
+    if not path.exists():
+        raise SetupError(
+            "{path} does not exist: 'adjudge init' writes an eval file to begin with", path=path
+        )
     if path.is_file() and path.suffix.lower() in ROW_FILES and path.suffix.lower() != ".json":
         raise _holds_rows(Place(str(path)))
     return parse_eval(text_in(path), path, project, data)

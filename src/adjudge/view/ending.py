@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from adjudge.aio.files import from_here
 from adjudge.domain.light import light_dataclass
 from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message, join, plural, term
@@ -146,7 +147,7 @@ def show_next(
     command: str, screen: Screen, folder: Path | None = None, files: Sequence[Path] = ()
 ) -> None:
     """What was written, where the run is, and what may come next, each on a line of its own."""
-    facts: list[tuple[str, str]] = [(Message("Report"), _from_here(path)) for path in files]
+    facts: list[tuple[str, str]] = [(Message("Report"), str(from_here(path))) for path in files]
     facts += [(Message("Run"), str(folder))] if folder is not None else []
     _show_facts([*facts, (Message("Next"), command)], screen)
 
@@ -165,13 +166,6 @@ def _show_facts(facts: Sequence[tuple[str, str]], screen: Screen) -> None:
         last = title
 
 
-def _from_here(file: Path | ObjectFile) -> str:
-    """Below the working folder without it, whoever made the path absolute."""
-    if isinstance(file, Path) and file.is_relative_to(Path.cwd()):
-        file = file.relative_to(Path.cwd())
-    return str(file)
-
-
 def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
     report, folder = ending.report, ending.folder
     if report.usage.calls or not ending.imported:
@@ -185,7 +179,8 @@ def _facts(ending: RunEnding) -> Iterator[tuple[str, str]]:
         and _was_asked(report)
     ):
         yield Message("Cost"), Message("nothing was asked: every answer was in the run already")
-    yield from ((Message("Report"), _from_here(path)) for path in ending.files)
+    for file in ending.files:
+        yield Message("Report"), str(from_here(file) if isinstance(file, Path) else file)
     if folder is not None:
         yield Message("Run"), str(folder)
     elif report.total > 1 and not ending.files:
