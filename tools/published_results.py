@@ -4,9 +4,9 @@ sets, from the verdicts that were published with them, and the embedded judge on
     python tools/published_results.py ../shared/data [--check]
 
 Every figure is what ``adjudge bench`` says of the file. With ``--check`` nothing is written; what
-differs from the file is printed. With ``--embedded`` the embedded judge is asked about some rows of
-each set, drawn with a seed (ten minutes on two cores; ``--runs FOLDER`` keeps its answers, so that
-the same command goes on where it was stopped); else its figures are kept as they are.
+differs from the file is printed. With ``--embedded`` the embedded judge is asked about all of them
+(an hour on two cores that others use as well; ``--runs FOLDER`` keeps its answers, so that the same
+command goes on where it was stopped); else its figures are kept as they are.
 """
 
 from __future__ import annotations
@@ -32,8 +32,6 @@ from adjudge.reading.typed_json import read_as
 
 OUT = Path(__file__).parents[1] / "src" / "adjudge" / "bench" / "data" / "published.json"
 EMBEDDED = "local/smollm2-135m"
-DRAW = ("--sample", "40", "--seed", "0")
-"""The rows that the embedded judge is asked about."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +105,7 @@ SETS = (
         "prometheus-eval (BIG-bench HHH)",
         "Apache-2.0",
         "2023",
-        note="40 of 221 labelled rows, drawn at random; no verdicts were published with the set.",
+        note="No verdicts were published with the set.",
     ),
     PublicSet(
         "halueval400",
@@ -116,7 +114,7 @@ SETS = (
         "MIT",
         "2023",
         asked=("--criterion", "Does the answer contain anything that is made up or wrong?"),
-        note="40 of 400 labelled rows, drawn at random; no verdicts were published with the set.",
+        note="No verdicts were published with the set.",
     ),
     PublicSet(
         "qags_cnn",
@@ -165,8 +163,8 @@ def measured(
     found = [bench(path, runs / one.file, *one.options)]
     if ask and not one.unasked:
         rows = one.asked_in or one.file
-        embedded = (*DRAW, *one.asked, "-m", EMBEDDED)
-        found.append(bench(data / f"{rows}.jsonl", runs / f"emb-{rows}", *embedded))
+        own = runs / f"emb-{rows}"
+        found.append(bench(data / f"{rows}.jsonl", own, *one.asked, "-m", EMBEDDED))
     rankings = [ranking for ranking in found if ranking]
     judges = [judge_of(judge) for ranking in rankings for judge in ranking["judges"]]
     if not ask and before:

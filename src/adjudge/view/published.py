@@ -53,12 +53,6 @@ def beside_set(one: PublishedSet) -> Iterator[Message]:
         yield Message("The commonest answer alone reaches {share:.3f}.", share=one.majority)
     if any(judge.figure == "Spearman" for judge in one.judges):
         yield Message("People gave numbers: agreement is Spearman's correlation with them.")
-    for judge in one.judges:
-        if judge.embedded and judge.rows < one.labels:
-            yield Message(
-                "The embedded judge was asked about {rows} of them, drawn at random.",
-                rows=judge.rows,
-            )
     if one.note:
         yield Message(one.note)
 
