@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from adjudge.domain.rag_record import RagDetail
 from adjudge.domain.record import JudgmentRecord
-from adjudge.rag.composite import MISSING
 
 
 def rag_detail(one: JudgmentRecord) -> RagDetail | None:
@@ -15,7 +14,7 @@ def rag_detail(one: JudgmentRecord) -> RagDetail | None:
 def rule_of(one: JudgmentRecord) -> str:
     """The rule that made the composite; of scores by chance none did."""
     rag = rag_detail(one)
-    return rag.composite.rule if rag and not one.fallback else MISSING
+    return rag.composite.rule if rag and not one.fallback else "missing"
 
 
 def score_of(one: JudgmentRecord, dimension: str, *, made_up: bool = True) -> int | None:
