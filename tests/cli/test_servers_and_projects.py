@@ -128,6 +128,21 @@ def test_a_run_of_an_eval_file_can_be_sent_elsewhere(
     assert len(provider.requests) == 6
 
 
+def test_how_models_sample_can_be_typed_for_a_whole_eval_file(
+    provider: FakeProvider, company: str, folder: Path
+) -> None:
+    (folder / "eval.yaml").write_text(EVAL.replace("Y.}", "Y., temperature: 0.9, strictness: 2}"))
+    typed = ["run", "-c", "eval.yaml", "--seed", "7", "--temperature", "0.25", "--limit", "1"]
+    done = run(folder, *typed, "--base-url", company, *GATEWAY)
+    assert done.returncode == 0, done.stderr
+    assert sorted((one["seed"], one["temperature"]) for one in provider.bodies) == [
+        (7, 0.25),
+        (8, 0.25),
+    ]
+    twice = run(folder, "run", "eval.yaml", "-c", "eval.yaml")
+    assert (twice.returncode, "one eval file" in twice.stderr) == (2, True)
+
+
 @pytest.mark.parametrize("name", ["check", "judge"])
 def test_a_wrong_key_of_a_gateway_costs_three_requests_and_one_line(
     provider: FakeProvider, company: str, folder: Path, name: str

@@ -208,6 +208,8 @@ def test_a_bad_row_counts_for_no_limit(write: Callable[..., Path]) -> None:
     ("name", "content"),
     [
         ("a.csv", "question,Answer A,Answer B\nq,x,y\n"),
+        ("a.csv", "вопрос,Ответ А,Ответ Б\nq,x,y\n"),
+        ("a.csv", "вопрос,модель_1,модель_2\nq,x,y\n"),
         ("a.json", '[{"question": "q", "responses": ["x", "y"]}]'),
         ("a.jsonl", '{"question": "q", "response": ["x", "y"]}\n'),
     ],

@@ -35,8 +35,10 @@ def test_the_shipped_table_says_when_it_was_looked_up() -> None:
         ("http://localhost:8000/v1#m", True),
         ("http://127.0.0.1:8000/v1#m", True),
         ("http://[::1]:8000/v1#m", True),
-        ("http://192.168.1.7/v1#m", True),
-        ("https://llm.internal/v1#m", True),
+        ("http://models.localhost:8000/v1#m", True),
+        ("http://192.168.1.7/v1#m", False),  # a gateway there may pass on to models that cost money
+        ("https://llm.internal/v1#m", False),
+        ("https://notlocalhost/v1#m", False),
         ("https://localhost.example.com/v1#m", False),
         ("https://8.8.8.8/v1#m", False),
         ("https://example.com/v1#http://localhost", False),

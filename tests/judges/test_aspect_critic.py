@@ -508,7 +508,8 @@ def test_a_broken_answer_that_can_be_mended_takes_no_further_call() -> None:
 
 
 def test_a_repair_is_asked_in_the_language_of_the_prompt() -> None:
-    assert "не удалось прочитать" in repaired(["?", answer("P")], language="ru")[1][1].prompt.text
+    asked = repaired(["?", answer("P")], language="ru")[1][1].prompt.text
+    assert "не удалось прочитать: в ответе нет вердикта" in asked
 
 
 # -- on_failure ----------------------------------------------------------------------

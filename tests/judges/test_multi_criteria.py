@@ -313,3 +313,24 @@ def test_a_score_at_the_threshold_is_not_above_it_however_it_is_rounded() -> Non
         0.0,
         1.0,
     ]
+
+
+# -- what every result has ---------------------------------------------------------
+
+
+def test_an_aggregate_says_what_its_votes_came_to() -> None:
+    whole = judged([GRADE, TONE], votes=2)
+    assert (len(whole.votes), whole.votes_requested, whole.votes_valid) == (4, 4, 4)
+    assert (whole.agreement, whole.tie, whole.fallback) == (1.0, False, None)
+    part = judged([TONE, "Is it broken?"], on_failure="random")
+    assert (part.votes_requested, part.votes_valid) == (2, 1)
+    assert (part.agreement, part.fallback, part.status) == (None, "random", Status.FAILED)
+
+
+@pytest.mark.parametrize(("said", "status"), [("A", Status.SCORED), ("E", Status.FAILED)])
+def test_so_does_one_of_comparisons(said: str, status: Status) -> None:
+    (found,) = PairwiseJudge(always(said), max_repairs=0).evaluate_multi_criteria(
+        [["x", "y"]], ["Which is longer?", "Which is kinder?"]
+    )
+    valid = 2 if status is Status.SCORED else 0
+    assert (found.status, found.votes_requested, found.votes_valid) == (status, 2, valid)

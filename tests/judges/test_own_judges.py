@@ -555,3 +555,27 @@ def test_a_run_of_an_older_version_which_kept_no_attributes_is_resumed() -> None
             {"judges": {"j": {"settings": {"seed": None, "attributes": {}}}}}, now
         )
     ]
+
+
+class Scoring(BaseDirectJudge):
+    """Says Kind and how kind."""
+
+    score: float = 0.25
+
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> list[Any]:
+        return [DirectInstanceResult(option="Kind", score=self.score) for _ in instances]
+
+
+@pytest.mark.parametrize(
+    ("own", "aggregated", "bounds"),
+    [(0.25, 0.25, (0.25, 0.25)), (7.0, None, (0.0, 1.0))],  # 7 is no score that the options allow
+)
+def test_a_score_of_ones_own_is_the_one_that_is_weighted(
+    own: float, aggregated: float | None, bounds: tuple[float, float]
+) -> None:
+    judge = Scoring()
+    judge.score = own
+    (found,) = judge.evaluate_multi_criteria(["Thank you."], [TONE, replace(TONE, name="other")])
+    assert found.aggregated_score == aggregated
+    assert set(found.per_criterion_score.values()) == {aggregated}
+    assert (found.lower_bound, found.upper_bound) == bounds

@@ -64,6 +64,7 @@ def test_a_made_up_score_counts_nowhere() -> None:
     assert (clarity.scored, clarity.missing) == (1, 1)
     assert (summary.overall.scored, summary.overall.mean) == (1, 1.0)
     assert (summary.overall.lower, summary.overall.upper) == (0.5, 1.0)
+    assert (summary.rules["mean"], summary.rules["missing"]) == (1, 1)
 
 
 def test_dimension_statistics_raw_and_normalised() -> None:

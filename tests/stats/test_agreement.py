@@ -361,6 +361,11 @@ def test_intervals_that_cannot_be_had_say_why() -> None:
     assert baselines([], ["a"], None, 0.95) == {}
 
 
+def test_a_guess_may_fall_on_an_option_that_nobody_gave() -> None:
+    found = agreement(["a", "a"], ["a", "a"], offered=["a", "b"])
+    assert (found.baselines["random"].value, list(found.classes)) == (0.5, ["a"])
+
+
 @pytest.mark.parametrize(
     ("tries", "share"), [(100_000, 0.3), (5000, 0.97), (5000, 0.001), (40, 0.5), (7, 0.0), (7, 1.0)]
 )

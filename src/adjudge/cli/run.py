@@ -59,7 +59,7 @@ from adjudge.reading.objects import ObjectFile
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.continued import EARLIER, ContinuedRun, data_fact, find_place
-from adjudge.runs.eval_file import EvalFile, M, load_eval, schema, with_models
+from adjudge.runs.eval_file import EvalFile, JudgeEntry, M, load_eval, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import kept_prices, prices_of, reading
 from adjudge.runs.other_models import at_server, by_models
@@ -81,6 +81,9 @@ gates: {fail_under: 0.8}
 class RunOptions(RowFlags):
     """What the command line says of a run."""
 
+    config: Path | None = option(
+        "-c", "--config", type=PATH, help="The eval file, instead of the argument."
+    )
     folder: Path | None = option(
         "--run", type=PATH, help="The run's folder, instead of the one the file names."
     )
@@ -105,6 +108,16 @@ class RunOptions(RowFlags):
             "Who answers the rows, instead of the file's target: a model, a command, an address "
             "or file.py:function; repeatable."
         ),
+    )
+    temperature: float | None = option(
+        "--temperature",
+        type=click.FloatRange(min=0),
+        help="For every judge, whatever the file says.",
+    )
+    seed: int | None = option(
+        "--seed",
+        type=int,
+        help="For every judge, whatever the file says; sample i is asked with seed + i.",
     )
     yes: bool = option(
         "--yes",
@@ -197,6 +210,7 @@ class RunOptions(RowFlags):
         elif self.at.says_anything:
             file = at_server(file, self.at)
         file = self._at_once(file) if self.max_concurrency else file
+        file = replace(file, judges=tuple(map(self._sampled, file.judges)))
         return self._gated(self._reading(file))
 
     def _at_once(self, file: EvalFile) -> EvalFile:
@@ -205,6 +219,11 @@ class RunOptions(RowFlags):
 
         judges = tuple(with_models(one, change) for one in file.judges)
         return replace(file, models=tuple(map(change, file.models)), judges=judges)
+
+    def _sampled(self, judge: JudgeEntry) -> JudgeEntry:
+        if self.temperature is not None:
+            judge = replace(judge, temperature=self.temperature)
+        return judge if self.seed is None else replace(judge, seed=self.seed)
 
     def reused(self) -> Path | None:
         """The run whose answers are taken where they apply: the one named, or the one whose rows
@@ -261,6 +280,9 @@ def run(file: Path | EvalFile | None, options: RunOptions, batch: BatchFlags | N
     if options.show_schema:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))
         return ExitCode.OK
+    if file and options.config:
+        raise UsageError(Message("name one eval file: as the argument or with -c"))
+    file = file or options.config
     if file is None:
         echo(
             Message(

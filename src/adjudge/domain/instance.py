@@ -17,11 +17,11 @@ from adjudge.errors import SetupError
 from adjudge.lazy import lazy_pattern
 
 NUMBERED = lazy_pattern(
-    r"(response|answer|output|completion|model|system)(?:[\s_-]*(\d+)|(?:[\s_-]+"
-    r"|(?-i:(?=[A-Z])))([a-z]))",
+    r"(response|answer|output|completion|model|system|ответ|модель|система)"
+    r"(?:[\s_-]*(\d+)|(?:[\s_-]+|(?-i:(?=[A-ZА-Я])))([a-zа-я]))",
     re.IGNORECASE,
 )
-"""How tools name the responses they compare: response_1, Answer A, …"""
+"""How tools, and people, name the responses they compare: response_1, Answer A, Ответ Б, …"""
 FieldValue = str | tuple[str, ...]
 GivenFields = Mapping[str, str | Sequence[str]]
 """Texts by their names: a text, or a list of texts."""

@@ -87,11 +87,13 @@ class MultiCriteria:
         """Texts become yes/no criteria, criteria become items of equal weight."""
         return criteria if isinstance(criteria, MultiCriteria) else cls(criteria)
 
-    def score(self, item: MultiCriteriaItem, option: str) -> float:
-        """What the item contributes, before its weight."""
+    def score(self, item: MultiCriteriaItem, option: str, own: float | None = None) -> float:
+        """What the item contributes, before its weight. ``own``: what the judge scores it, instead
+        of what the option does.
+        """
         if item.target_option is not None:
             return 1.0 if option == item.target_option else 0.0
-        value = self._value(item, option)
+        value = self._value(item, option, own)
         if item.score_threshold is not None:
             return 1.0 if above(value, item.score_threshold) else 0.0
         return value
@@ -118,7 +120,7 @@ class MultiCriteria:
                 threshold=threshold,
             )
 
-    def _value(self, item: MultiCriteriaItem, option: str) -> float:
+    def _value(self, item: MultiCriteriaItem, option: str, own: float | None) -> float:
         scores = {one.name: one.points for one in item.criterion.options}
         missing = [name for name, score in scores.items() if score is None]
         if missing:
@@ -133,15 +135,16 @@ class MultiCriteria:
             raise SetupError(
                 "criterion {name!r} has scores that are not numbers", name=item.criterion.name
             )
+        value = values[option] if own is None else own
         if not self.normalize_scores:
-            return values[option]
+            return value
         low, high = min(values.values()), max(values.values())
         if low == high:
             raise SetupError(
                 "all options of criterion {name!r} have the same score: nothing can be normalised",
                 name=item.criterion.name,
             )
-        return (values[option] - low) / (high - low)
+        return (value - low) / (high - low)
 
 
 def _item(one: ItemLike) -> MultiCriteriaItem:

@@ -10,6 +10,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.domain.results import PairwiseInstanceResult, Result, Status
 from adjudge.domain.verdict import Selection
+from adjudge.domain.vote import Vote
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +24,52 @@ class MultiCriteriaItemResult:
     weighted_score: float | None
 
 
+class _Together:
+    """What every result has, of the results by each criterion."""
+
+    @property
+    def by_criterion(self) -> tuple[Result, ...]:
+        """One result for each criterion."""
+        raise NotImplementedError
+
+    @property
+    def votes(self) -> tuple[Vote, ...]:
+        """Those of all criteria."""
+        return tuple(vote for one in self.by_criterion for vote in one.votes)
+
+    @property
+    def votes_requested(self) -> int:
+        """How many votes were asked for."""
+        return sum(one.votes_requested for one in self.by_criterion)
+
+    @property
+    def votes_valid(self) -> int:
+        """How many of them carry a verdict."""
+        return sum(one.votes_valid for one in self.by_criterion)
+
+    @property
+    def agreement(self) -> float | None:
+        """Share of the valid votes that agree with what their criterion came to; None while one has
+        no verdict.
+        """
+        shares = [(one.agreement, one.votes_valid) for one in self.by_criterion]
+        agreeing = [share * valid for share, valid in shares if share is not None]
+        return sum(agreeing) / self.votes_valid if len(agreeing) == len(shares) else None
+
+    @property
+    def fallback(self) -> str | None:
+        """The stand-in for a missing verdict by one of the criteria, where one was used."""
+        return next((one.fallback for one in self.by_criterion if one.fallback), None)
+
+    def _status(self, *, complete: bool) -> Status:
+        if complete:
+            return Status.SCORED
+        missing = {one.status for one in self.by_criterion} - {Status.SCORED}
+        return Status.ABSTAINED if missing == {Status.ABSTAINED} else Status.FAILED
+
+
 @dataclass(frozen=True, repr=False)
-class MultiCriteriaDirectInstanceResult(HtmlRepr):
+class MultiCriteriaDirectInstanceResult(_Together, HtmlRepr):
     """One text judged by several criteria."""
 
     instance: Instance
@@ -38,14 +83,17 @@ class MultiCriteriaDirectInstanceResult(HtmlRepr):
     @property
     def status(self) -> Status:
         """Scored when every item is."""
-        if self.aggregated_score is not None:
-            return Status.SCORED
-        missing = [entry.result.status for entry in self.item_results if entry.score is None]
-        return (
-            Status.ABSTAINED
-            if all(status is Status.ABSTAINED for status in missing)
-            else Status.FAILED
-        )
+        return self._status(complete=self.aggregated_score is not None)
+
+    @property
+    def by_criterion(self) -> tuple[Result, ...]:
+        """One result for each item."""
+        return tuple(entry.result for entry in self.item_results)
+
+    @property
+    def tie(self) -> bool:
+        """Whether a tie was broken by one of the criteria."""
+        return any(one.tie for one in self.by_criterion)
 
     def __str__(self) -> str:
         """A line for the aggregate, and one for each criteria."""
@@ -99,7 +147,7 @@ class MultiCriteriaDirectInstanceResult(HtmlRepr):
 
 
 @dataclass(frozen=True, repr=False)
-class MultiCriteriaPairwiseInstanceResult:
+class MultiCriteriaPairwiseInstanceResult(_Together):
     """Responses compared by several criteria."""
 
     instance: Instance
@@ -112,6 +160,16 @@ class MultiCriteriaPairwiseInstanceResult:
     """Whether several responses have the highest win rate, also where the first of them was
     selected.
     """
+
+    @property
+    def status(self) -> Status:
+        """Scored when all criteria have a verdict."""
+        return self._status(complete=self.selected_option is not None)
+
+    @property
+    def by_criterion(self) -> tuple[Result, ...]:
+        """The results, one for each criterion."""
+        return self.results
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.cells()}>"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from fnmatch import fnmatchcase
 from functools import cache
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from math import inf
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -117,7 +117,7 @@ class PriceTable:
                 self.prices[best]
                 if fitting
                 else Price(0.0, 0.0)
-                if name.startswith(_FREE) or is_own_server(name)
+                if name.startswith(_FREE) or is_on_this_machine(name)
                 else None
             )
         return self._found[model]
@@ -139,17 +139,32 @@ def is_own_server(name: str) -> bool:
     """Whether a model is named by the address of a server on this machine or in a private
     network.
     """
+    host = _host(name)
+    if isinstance(host, str):
+        return host.endswith(_OWN_HOSTS)
+    return host.is_private or host.is_loopback or host.is_link_local
+
+
+def is_on_this_machine(name: str) -> bool:
+    """Whether it is the address of a server on this machine. One in a private network may be a
+    gateway to models that cost money.
+    """
+    host = _host(name)
+    return f".{host}".endswith(".localhost") if isinstance(host, str) else host.is_loopback
+
+
+def _host(name: str) -> str | IPv4Address | IPv6Address:
+    """Of a model that is named by an address; empty for others."""
     if not name.startswith(("http://", "https://")):
-        return False
+        return ""
     try:
         host = urlsplit(name).hostname or ""
     except ValueError:
-        return False
+        return ""
     try:
-        address = ip_address(host)
+        return ip_address(host)
     except ValueError:
-        return host.endswith(_OWN_HOSTS)
-    return address.is_private or address.is_loopback or address.is_link_local
+        return host
 
 
 @cache

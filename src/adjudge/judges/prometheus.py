@@ -199,7 +199,8 @@ class MPrometheusDirectJudge(ModelSettings, _Grades, Direct):
         name, points = item.criteria.name, [option.points for option in item.criteria.options]
         if len(points) != _GRADES:
             raise SetupError(
-                "criterion {name!r} has {count} options: Prometheus grades by five",
+                "criterion {name!r} has {count} options: Prometheus grades by five; give it five, "
+                "such as the grades 1 to 5, or use DirectJudge",
                 name=name,
                 count=len(points),
             )

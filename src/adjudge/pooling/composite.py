@@ -30,9 +30,13 @@ def composite(
 def _entry(
     item: MultiCriteriaItem, result: DirectInstanceResult, multi: MultiCriteria
 ) -> MultiCriteriaItemResult:
+    """What a judge of one's own scores counts as well, unless it is none that the options allow."""
+    nothing = MultiCriteriaItemResult(item, result, None, None)
     if result.status is not Status.SCORED or result.option is None:
-        return MultiCriteriaItemResult(item, result, None, None)
-    score = multi.score(item, result.option)
+        return nothing
+    score = multi.score(item, result.option, result.score)
+    if not multi.minimum(item) <= score <= multi.maximum(item):
+        return nothing
     return MultiCriteriaItemResult(item, result, score, score * (item.weight or 0.0))
 
 

@@ -23,6 +23,7 @@ from adjudge.domain.verdict import TIE
 from adjudge.domain.vote import Ballot
 from adjudge.errors import SetupError
 from adjudge.lazy import lazy_pattern
+from adjudge.messages import render as localized
 from adjudge.prompts.fence import fence, fence_steps, neutral, unfenced
 
 LIKELIHOOD = "likelihood"
@@ -227,7 +228,12 @@ def render_repair(ballot: Ballot, prompt: Prompt, reply: str, reason: str) -> Pr
     }
     template = load("repair_number" if bounds else question.repair, ballot.language)
     (turn,) = template.messages(
-        {"reason": neutral(reason), "bounds": bounds, "lists": _lists(question), **asked}
+        {
+            "reason": neutral(localized(reason, ballot.language)),
+            "bounds": bounds,
+            "lists": _lists(question),
+            **asked,
+        }
     )
     return prompt.followed_by(ChatMessage("assistant", neutral(reply).strip() or "…"), turn)
 
@@ -449,7 +455,7 @@ def render_retry(prompt: Prompt, written: str, reasons: Sequence[str], language:
     """
     shown = [
         neutral(reason if len(reason) <= _LONGEST_REASON else reason[:_LONGEST_REASON] + "…")
-        for reason in reasons
+        for reason in (localized(one, language) for one in reasons)
     ]
     (turn,) = load("retry", language).messages({"reasons": shown})
     return prompt.followed_by(ChatMessage("assistant", neutral(written).strip() or "…"), turn)

@@ -12,9 +12,9 @@ def rag_detail(one: JudgmentRecord) -> RagDetail | None:
 
 
 def rule_of(one: JudgmentRecord) -> str:
-    """The rule that made the composite."""
+    """The rule that made the composite; of scores by chance none did."""
     rag = rag_detail(one)
-    return rag.composite.rule if rag else "missing"
+    return rag.composite.rule if rag and not one.fallback else "missing"
 
 
 def score_of(one: JudgmentRecord, dimension: str, *, made_up: bool = True) -> int | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -206,6 +206,7 @@ def agreement(
     missing: Missing = "drop",
     tie: Option | None = None,
     order: Sequence[Option] | None = None,
+    offered: Sequence[Option] = (),
     longest: Sequence[Option] | None = None,
     clusters: Clusters = None,
     level: float = 0.95,
@@ -213,8 +214,9 @@ def agreement(
     """Accuracy, balanced accuracy, kappas, macro and per-class figures, each with its interval, and
     the baselines.
 
-    ``order`` are the options from worst to best; with it the kappas are weighted too. ``longest``
-    is what a judge would say that always takes the longest response.
+    ``order`` are the options from worst to best; with it the kappas are weighted too. ``offered``
+    are those that a guess may fall on, beside the ones that were seen. ``longest`` is what a judge
+    would say that always takes the longest response.
     """
     rows = rows_with_missing(judge, truth, missing, tie)
     kept = [place for place, said in enumerate(judge) if said is not None or missing != "drop"]
@@ -228,7 +230,7 @@ def agreement(
         len(truth) - len(rows),
         figures,
         classes,
-        baselines([true for _, true in rows], options, guesses, level),
+        baselines([true for _, true in rows], {*options, *offered}, guesses, level),
     )
 
 
@@ -324,7 +326,7 @@ def share_of(
 
 def baselines(
     truth: Sequence[Option],
-    options: Sequence[Option],
+    options: Collection[Option],
     longest: Sequence[Option] | None,
     level: float,
 ) -> dict[str, Estimate]:

@@ -164,6 +164,7 @@ def _options(
         missing=settings.missing,
         tie=TIE if TIE in measure.options else None,
         order=order,
+        offered=() if TIE in measure.options else measure.options,
         longest=[str(one) for one in longest] if all(longest) and longest else None,
         clusters=clusters,
         level=level,
