@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import cast
@@ -17,7 +18,7 @@ import pytest
 from adjudge import AspectCritic, ScriptedModel
 from adjudge.domain.instance import Instance
 from support.commands import adjudge
-from support.fake_provider import KEY, FakeProvider, Status, always
+from support.fake_provider import HANGS, KEY, FakeProvider, Status, always
 
 pytest.importorskip("mcp", reason="the extra mcp is not installed: make test-neighbours tries it")
 from mcp import Client, StdioServerParameters
@@ -154,6 +155,42 @@ def test_ctrl_c_ends_it_while_it_waits_for_a_question(tmp_path: Path) -> None:
         assert json.loads(process.stdout.readline())["id"] == 1
         process.send_signal(signal.SIGINT)
         assert process.wait(20) == -signal.SIGINT
+
+
+def test_calls_that_wait_for_a_model_keep_neither_others_nor_the_end_waiting(
+    tmp_path: Path, provider: FakeProvider
+) -> None:
+    """Seen: six that were cancelled kept all others for minutes, and the server after its end."""
+    provider.faults = always(HANGS)
+    words = ["-m", "openai/gpt-4o-mini", "--base-url", provider.base_url("openai")]
+    with subprocess.Popen(
+        [sys.executable, "-m", "adjudge", "mcp", tmp_path, *words, "--allow-spend", "1"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env={**os.environ, "OPENAI_API_KEY": KEY},
+        text=True,
+    ) as process:
+        assert process.stdin and process.stdout
+        print(
+            HELLO,
+            '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+            sep="\n",
+            file=process.stdin,
+            flush=True,
+        )
+        judge = {"name": "judge_text", "arguments": {"criteria": "Is it so?", "response": "x"}}
+        calls = [*[judge] * (min(32, (os.cpu_count() or 1) + 4) + 1), {"name": "list_runs"}]
+        for number, call in enumerate(calls):
+            order = {"jsonrpc": "2.0", "id": number + 2, "method": "tools/call", "params": call}
+            print(json.dumps(order), file=process.stdin, flush=True)
+        assert json.loads(process.stdout.readline())["id"] == 1
+        watchdog = threading.Timer(20, process.kill)
+        watchdog.start()
+        assert json.loads(process.stdout.readline())["id"] == len(calls) + 1
+        process.stdin.close()
+        assert process.wait() == 0
+        watchdog.cancel()
 
 
 def test_what_a_row_is_called_and_why_there_is_no_verdict_are_data(

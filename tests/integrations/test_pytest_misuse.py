@@ -50,6 +50,22 @@ MARKS = {
 }
 
 
+def test_a_project_file_that_cannot_be_read_fails_what_judges_and_not_pytest(
+    pytester: pytest.Pytester,
+) -> None:
+    pytester.makefile(".toml", adjudge="model = {}")
+    pytester.makepyfile(
+        test_it="import pytest\n@pytest.mark.judged(criteria='Names a date.', at_least=0.5)\n"
+        "def test_group(judged):\n    judged('On Monday.')\n"
+        "def test_text(judge):\n    judge('Names a date.', 'On Monday.')\n"
+    )
+    done = pytester.runpytest_inprocess(*NAMED, *BARE)
+    done.assert_outcomes(passed=1, failed=2)
+    said = done.stdout.str()
+    assert said.count("adjudge.toml, line 1, model: must be a text") >= 2
+    assert "INTERNALERROR" not in said
+
+
 def test_a_mark_that_makes_no_sense_is_refused_before_anything_is_asked(suite: Suite) -> None:
     tests = (
         f"@pytest.mark.judged({mark})\ndef test_{n}(judged):\n    judged('REC-00001-Y')\n"

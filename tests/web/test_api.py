@@ -12,13 +12,16 @@ import socket
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
+from time import sleep
 
 import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
 from adjudge import AspectCritic, ScriptedModel
+from adjudge.aio.threads import started
 from adjudge.cli.serve_api import KEY_VARIABLE
+from adjudge.errors import BudgetSpent, ModelUnusable
 from adjudge.exporters.json_schema import results_schema
 from adjudge.gateway.layers.budget import Budget
 from adjudge.runs.project import ModelEntry
@@ -27,8 +30,9 @@ from adjudge.service.run_index import RunIndex
 from adjudge.web.api import LARGEST, api_application
 from adjudge.web.api_guard import ApiAccess
 from support.api import OPENAPI, Served, command, serving, validate
+from support.asking import wait_until
 from support.commands import adjudge
-from support.fake_provider import KEY, FakeProvider
+from support.fake_provider import HANGS, KEY, FakeProvider, Status, always
 
 OPERATIONS = [(path, method) for path, methods in OPENAPI["paths"].items() for method in methods]
 
@@ -257,6 +261,39 @@ def test_all_requests_share_one_budget(
         assert [served.ask("/v1/judge", one).status for one in asked] == [200, 200, 402]
         assert served.checked("/v1/status")["spent"]["calls"] == 2
     assert len(provider.requests) == 2
+
+
+def test_a_question_for_which_the_rest_does_not_suffice_leaves_it_to_smaller_ones(
+    tmp_path: Path, provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    for served in serving(paid(provider, Budget(max_usd=0.002)), tmp_path):
+        asked = [
+            {"criteria": "Does it end in Y?", "response": text}
+            for text in ("word " * 30_000, "REC-00001-Y")
+        ]
+        assert [served.ask("/v1/judge", one).status for one in asked] == [402, 200]
+    assert len(provider.requests) == 1
+
+
+def test_what_is_under_way_stays_set_aside_when_a_model_was_unusable_for_somebody(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    service = paid(provider, Budget(max_calls=2))
+    provider.faults = always(Status(401))
+    with pytest.raises(ModelUnusable):
+        service.judge("Does it end in Y?", "REC-00002-Y")
+    provider.faults = lambda record, _: HANGS if record == 1 else None
+    waiting = started(lambda: service.judge("Does it end in Y?", "REC-00001-Y"), "waits")
+    assert wait_until(lambda: len(provider.requests) == 2)
+    service.open_budget.halt(ModelUnusable("gone"))
+    with pytest.raises(ModelUnusable):
+        service.judge("Does it end in Y?", "REC-00003-Y")
+    asked = started(lambda: service.judge("Does it end in Y?", "REC-00004-Y"), "asks")
+    sleep(0.3)
+    assert (len(provider.requests), waiting.done()) == (2, False)
+    assert not asked.done() or isinstance(asked.exception(), BudgetSpent)
 
 
 def test_who_asks_for_too_much_at_once_is_told_to_wait(tmp_path: Path) -> None:

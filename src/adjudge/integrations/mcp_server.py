@@ -16,6 +16,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp.types import ToolAnnotations
 from pydantic import BaseModel, Field, JsonValue
 
+from adjudge.aio.threads import started
 from adjudge.catalog import criteria as catalog
 from adjudge.catalog.lint import lint
 from adjudge.domain.json_types import JsonDict
@@ -245,11 +246,11 @@ def _add_runs(made: MCPServer, root: Path) -> None:
 
 
 async def _told(ask: Callable[[], T]) -> T:
-    """What was asked for, from a thread of its own; what was wrong with the
-    question, in our words.
+    """What was asked for, from a thread of its own: one that waits for a model keeps neither other
+    calls nor the end of the server waiting. What was wrong with the question, in our words.
     """
     try:
-        return await asyncio.to_thread(ask)
+        return await asyncio.wrap_future(started(ask, "adjudge mcp"))
     except HALTS:
         raise
     except AdjudgeError as error:

@@ -77,7 +77,10 @@ class JudgingSession:
     @cached_property
     def language(self) -> str:
         """What the project asks and speaks in."""
-        return find_project(self.root).language or "en"
+        try:
+            return find_project(self.root).language or "en"
+        except SetupError:  # whoever judges is told of it, in this language
+            return "en"
 
     def render(self, text: object) -> str:
         """A sentence of ours in that language; no runner of a job takes what is judged for a

@@ -4,7 +4,6 @@ under one budget.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from adjudge.catalog.criteria import criteria_of, ready_made
@@ -63,9 +62,9 @@ class JudgingService:
         self.language = language
         self._opened = {entry: open_entry(entry, cache=cache, prices=prices) for entry in models}
         self._models = tuple(models)
-        self._lock = threading.Lock()
         self.open_budget = OpenBudget(budget, prices)
         """What all may spend together, and have spent."""
+        self.open_budget.puts_off = True  # a smaller question may fit
         check_prices(
             budget,
             self.open_budget.prices,
@@ -155,17 +154,9 @@ class JudgingService:
             with calling(open_budget), run.execute() as events:
                 (result,) = [event.result for event in events if isinstance(event, JudgmentDone)]
         except ModelUnusable:
-            self._begin_again(open_budget)
+            open_budget.go_on()
             raise
         return result
-
-    def _begin_again(self, halted: OpenBudget) -> None:
-        """A model that could not be reached may be back for the next one who asks; what was spent
-        stays spent.
-        """
-        with self._lock:
-            if self.open_budget is halted:
-                self.open_budget = OpenBudget(halted.budget, halted.prices, halted.account)
 
 
 def paid_for(models: Sequence[ModelEntry], prices: PriceTable) -> list[str]:

@@ -34,6 +34,7 @@ from adjudge.errors import (
     Unavailable,
     Unreachable,
 )
+from adjudge.gateway import transfer
 from adjudge.gateway.batches import command
 from adjudge.gateway.batches.api import Phase
 from adjudge.gateway.batches.find import batch_api
@@ -49,7 +50,7 @@ from adjudge.results.run_report import report_of_run
 from adjudge.runs.folder import run_info, spent_in
 from support.asking import marked, truth
 from support.batching import MODELS, QUICK, eval_run, exported, judged, news, results
-from support.fake_batches import BatchProvider, CutsAfterCreating
+from support.fake_batches import BatchProvider, CutsAfterCreating, FakeBatch
 from support.fake_provider import KEY, Status
 
 ROWS = int(os.environ.get("ADJUDGE_BATCH_ROWS", "6"))
@@ -856,6 +857,14 @@ def two_that_may_be_it(folder: Path, provider: BatchProvider) -> None:
     as_killed_before_the_answer(folder / "run")
 
 
+def make_theirs(batch: FakeBatch) -> None:
+    """Have its requests be those of somebody else."""
+    batch.lines[:] = [
+        {**line, "custom_id": f"theirs-{number}"} for number, line in enumerate(batch.lines)
+    ]
+    batch.attempts = dict.fromkeys(batch.ids, 0)
+
+
 def test_where_two_may_be_it_the_user_is_asked(tmp_path: Path, batches: BatchProvider) -> None:
     two_that_may_be_it(tmp_path, batches)
     with pytest.raises(
@@ -867,11 +876,7 @@ def test_where_two_may_be_it_the_user_is_asked(tmp_path: Path, batches: BatchPro
 
 def test_adopting_takes_the_one_whose_results_fit(tmp_path: Path, batches: BatchProvider) -> None:
     two_that_may_be_it(tmp_path, batches)
-    for batch in batches.batches[1:]:
-        batch.lines[:] = [
-            {**line, "custom_id": f"theirs-{number}"} for number, line in enumerate(batch.lines)
-        ]
-        batch.attempts = dict.fromkeys(batch.ids, 0)
+    make_theirs(batches.batches[1])
     seen = judged(eval_run(tmp_path, batches, "anthropic"), replace(QUICK, orphans="adopt"))
     assert len(batches.batches) == 2
     assert "twice" not in news(seen)
@@ -879,16 +884,29 @@ def test_adopting_takes_the_one_whose_results_fit(tmp_path: Path, batches: Batch
     assert run_info(tmp_path / "run").batches[0].remote_id == batches.batches[0].id
 
 
+def test_what_was_fetched_of_ours_is_not_taken_for_the_beginning_of_theirs(
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen: theirs was fetched on behind half of ours, taken for it, and never found whole."""
+    judged(eval_run(tmp_path / "other", batches, "anthropic"))
+    detached(tmp_path, batches, "anthropic")
+    as_killed_before_the_answer(tmp_path / "run")
+    make_theirs(batches.batches[0])
+    batches.looks_until_end, batches.cut_at = 0, [1200, *[0] * 5]
+    monkeypatch.setattr(transfer, "_WAIT", 0)
+    judged(eval_run(tmp_path, batches, "anthropic"), replace(QUICK, orphans="adopt"))
+    assert run_info(tmp_path / "run").batches[0].remote_id == batches.batches[1].id
+    assert sizes(batches) == [6, 6]
+    assert not batches.requests
+    assert is_right(tmp_path / "run")
+
+
 def test_what_only_looked_like_ours_is_sent_after_all(
     tmp_path: Path, batches: BatchProvider
 ) -> None:
     two_that_may_be_it(tmp_path, batches)
     del batches.batches[0]
-    (theirs,) = batches.batches
-    theirs.lines[:] = [
-        {**line, "custom_id": f"theirs-{number}"} for number, line in enumerate(theirs.lines)
-    ]
-    theirs.attempts = dict.fromkeys(theirs.ids, 0)
+    make_theirs(*batches.batches)
     judged(eval_run(tmp_path, batches, "anthropic"))
     assert sizes(batches) == [6, 6]
     assert is_right(tmp_path / "run")

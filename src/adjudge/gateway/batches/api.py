@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from hashlib import sha256
 from pathlib import Path
 from typing import ClassVar, TypedDict
 
@@ -189,10 +190,12 @@ class BatchApi(ABC):
         """What one record of the results says; KeyError and the like when it is none."""
 
     async def fetch(self, remote: Remote, folder: Path) -> list[Path]:
-        """The files with what came of the requests."""
+        """The files with what came of the requests, named after where they are fetched: of several
+        batches that may be ours, none is fetched on behind half of another.
+        """
         found = []
-        for number, path in enumerate(remote.results):
-            target = folder / f"{number}.results"
+        for path in remote.results:
+            target = folder / f"{sha256(path.encode()).hexdigest()}.results"
             if not target.exists():
                 await fetch(await self.provider.at(path), target)
             found.append(target)

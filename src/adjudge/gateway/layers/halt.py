@@ -26,6 +26,11 @@ class Haltable:
         self._halt = self._halt or reason
         self.wake()
 
+    def go_on(self) -> None:
+        """Send again what comes next: a model that could not be reached may be back."""
+        if isinstance(self._halt, ModelUnusable):
+            self._halt = None
+
     def raise_if_halted(self) -> None:
         """Raise what ended the run, if it has ended."""
         if self._halt is not None:
