@@ -25,9 +25,17 @@ from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.asked import CriteriaLike, MultiCriteriaLike, as_criteria, as_multi_criteria
 from adjudge.judges.attributes import code_of
-from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
+from adjudge.judges.inputs import (
+    CriteriaLike,
+    DataSet,
+    Frame,
+    MultiCriteriaLike,
+    as_criteria,
+    as_multi_criteria,
+    fitted,
+    items_of,
+)
 from adjudge.judges.judge import InstanceLike, Judge, Progress
 from adjudge.judges.settings import at_least, check_votes
 from adjudge.pooling.majority import notes_on
