@@ -33,6 +33,7 @@ from adjudge.judges.batches import Run
 from adjudge.judges.case import CaseJudge, PairwiseLike
 from adjudge.judges.direct import Direct
 from adjudge.judges.judge import InstanceLike
+from adjudge.judges.own import OwnJudge
 from adjudge.judges.pairwise import Pairwise
 
 MakeDirectJudge = Callable[..., Direct]
@@ -336,7 +337,7 @@ def _sabotaged(judge: CaseJudge[R, M]) -> Iterator[None]:
     with ExitStack() as stack:
         for model in judge.panel.values():
             stack.enter_context(_replaced(model, "complete", _breaking_model(model.complete)))
-        if not judge.panel:
+        if isinstance(judge, OwnJudge):
             stack.enter_context(_replaced(judge, "_run", _breaking_run(judge._run)))
         yield
 

@@ -133,11 +133,11 @@ class Choice(_Asked):
         ``certain``: it can be nothing else, so that "2: clear" is the option "2".
         """
         if isinstance(value, str) and self.labels.count(value) == 1:
-            return self.put_back(value)  # as most replies say it
+            return Chosen(value)  # as most replies say it
         option = self._option(value)
         if option is None and certain and self.numeric and isinstance(value, str):
             option = self._option(without_note(value))
-        return None if option is None else self.put_back(option)
+        return None if option is None else Chosen(option)
 
     def put_back(self, label: str) -> Chosen:
         """The verdict that the label stands for: options are named, whatever order they are shown

@@ -296,9 +296,12 @@ async def open_run(
         async with opened(Run.of(run), judges, budget, prices) as under_way:
             yield under_way
         return
-    open_budget = _unkept(budget, prices)
-    if budget and open_budget:
+    open_budget = None
+    if budget is not None:
+        open_budget = OpenBudget(budget, prices)
         check_prices(budget, open_budget.prices, *judges.values())
+    elif caller().budget is None:  # else it belongs to the run around it
+        open_budget = OpenBudget(prices=_NO_PRICES)
     with calling(open_budget):
         yield None
 
@@ -317,16 +320,6 @@ async def everything_in(
             return
         with OpenedSession(replace(session(), run=EnclosingRun(under_way, []))):
             yield under_way
-
-
-def _unkept(budget: Budget | None, prices: PriceTable | None) -> OpenBudget | None:
-    """For a judgment that is kept nowhere.
-
-    Without limits it belongs to the run around it, if there is one.
-    """
-    if budget:
-        return OpenBudget(budget, prices)
-    return OpenBudget(prices=_NO_PRICES) if caller().budget is None else None
 
 
 @asynccontextmanager

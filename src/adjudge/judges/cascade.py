@@ -22,11 +22,10 @@ from adjudge.engine.identity import step_identities
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.asked import CriteriaLike
 from adjudge.judges.aspect import AspectCritic
 from adjudge.judges.case import Case, InstancesLike
 from adjudge.judges.direct import DirectJudge
-from adjudge.judges.inputs import items_of
+from adjudge.judges.inputs import CriteriaLike, items_of
 from adjudge.judges.judge import I, Judge, Progress, R
 from adjudge.judges.learnt import CascadeThresholds, Learnt
 from adjudge.judges.settings import (

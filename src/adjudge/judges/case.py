@@ -5,15 +5,14 @@ several criteria at once.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
 from adjudge.aio.event_loop import same_as, sync_edge
 from adjudge.catalog.entry import Kind
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import NOTHING, content_hash
+from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.instance import Instance, Metadata
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Prompt
@@ -26,16 +25,19 @@ from adjudge.engine.backends.ray.place import On
 from adjudge.engine.run import RunLike
 from adjudge.errors import SetupError
 from adjudge.gateway.layers.budget import Budget
-from adjudge.judges.asked import CriteriaLike, MultiCriteriaLike, as_criteria, as_multi_criteria
-from adjudge.judges.attributes import attributes_at_start, code_of
-from adjudge.judges.configured import NAMES_OF_MODELS
-from adjudge.judges.inputs import DataSet, Frame, fitted, items_of
-from adjudge.judges.judge import InstanceLike, Judge, Progress, StreamWanted
-from adjudge.judges.own import in_batches, run_own_judge
-from adjudge.judges.settings import OwnSettings, at_least, check_votes, plain_settings
-from adjudge.ledger.changes import ATTRIBUTES
-from adjudge.ledger.key import key_of
-from adjudge.messages import Message
+from adjudge.judges.attributes import code_of
+from adjudge.judges.inputs import (
+    CriteriaLike,
+    DataSet,
+    Frame,
+    MultiCriteriaLike,
+    as_criteria,
+    as_multi_criteria,
+    fitted,
+    items_of,
+)
+from adjudge.judges.judge import InstanceLike, Judge, Progress
+from adjudge.judges.settings import at_least, check_votes
 from adjudge.pooling.majority import notes_on
 
 
@@ -60,7 +62,6 @@ PairwiseLike = Sequence[str] | Mapping[str, object] | Instance
 InstancesLike = Instance | Iterable[InstanceLike | PairwiseLike] | Frame | DataSet
 """One or many; a data frame or a data set is its rows."""
 _DEFAULT_CONSISTENCY = 3
-_BATCHES_AT_ONCE = 8
 
 
 class CaseJudge(Judge[Case, R], Generic[R, M]):
@@ -101,11 +102,6 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         if isinstance(self.self_consistency, bool):
             return _DEFAULT_CONSISTENCY if self.self_consistency else 1
         return self.self_consistency
-
-    @property
-    def max_in_flight(self) -> int:
-        """Cases under way at once."""
-        return super().max_in_flight or _BATCHES_AT_ONCE * self.batch_size
 
     @abstractmethod
     def instance_of(self, item: InstanceLike | PairwiseLike) -> Instance:
@@ -196,9 +192,17 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
         reader = "read_comparisons" if self.kind == "pairwise" else "read_instances"
         return [self.instance_of(item) for item in items_of(instances, reader)]
 
-    def metadata(self, votes: Sequence[Vote]) -> Metadata:
-        """The prompt of the first vote, where a model was asked."""
-        return prompt_of(votes) if self.panel else NOTHING
+    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
+        """What the first of the votes was asked."""
+        return PromptOf(votes[0].ballot) if votes else NOTHING
+
+    def metadata(self, votes: Sequence[Vote], option: object) -> Metadata:
+        """The prompt, and what a vote brought along: one for ``option``, else the first."""
+        prompt, own = self.prompt_of(votes), [vote for vote in votes if vote.metadata]
+        if not own:
+            return prompt
+        agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
+        return FrozenDict({**prompt, **(agreeing or own)[0].metadata})
 
     # judges of one's own may need it
     def notes(self, item: Case, votes: Sequence[Vote]) -> tuple[str, ...]:  # noqa: ARG002
@@ -225,61 +229,9 @@ class CaseJudge(Judge[Case, R], Generic[R, M]):
             for instance, one in zip(found, criteria, strict=True)
         ]
 
-    # -- judges of one's own -------------------------------------------------
-
-    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> object:
-        """Judge each instance by the criteria at the same place; sync or async.
-
-        Judges of one's own write this.
-        """
-        raise NotImplementedError(
-            Message("{name} has to write _run(instances, criteria)", name=type(self).__name__)
-        )
-
     def recorded_settings(self) -> dict[str, object]:
-        """A judge of one's own has no panel: the models that it names are
-        settings like any other.
-        """
-        named = {} if self.panel else {name: getattr(self, name, None) for name in NAMES_OF_MODELS}
-        found = super().recorded_settings() | {
-            name: value for name, value in named.items() if isinstance(value, str)
-        }
-        found |= code_of(self)
-        return found if self.panel else found | {ATTRIBUTES: attributes_at_start(self)}
-
-    def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
-        """A judge of one's own with other settings is another judge: a fork must not take the one's
-        word for the other's.
-        """
-        if self.panel:
-            return super().vote_keys()
-        common = [
-            ATTRIBUTES,
-            *(
-                entry.name
-                for entry in fields(OwnSettings)
-                if entry.name != "seed" or self.seed is None
-            ),
-        ]
-        own = plain_settings(
-            {name: value for name, value in self.recorded_settings().items() if name not in common}
-        )
-        if not own:
-            return super().vote_keys()
-        identity = content_hash(type(self).__name__, own)
-        return lambda ballot, wordings: key_of(ballot, identity, wordings)
-
-    def ask(self, ballot: Ballot) -> Coroutine[object, object, Vote]:
-        """One vote: of the model that the ballot names, or of ``_run``."""
-        if self.panel:
-            return super().ask(ballot)
-        return run_own_judge(self, self._run, ballot, *self.shown(ballot))
-
-    async def _stream(self, items: Iterable[Case], wanted: StreamWanted[R]) -> None:
-        if not self.panel:
-            attributes_at_start(self)
-        async with nullcontext() if self.panel else in_batches(self, self._run, self.batch_size):
-            await super()._stream(items, wanted)
+        """With the code that it was made of, where an eval file names it."""
+        return super().recorded_settings() | code_of(self)
 
 
 _NAME = "prompt"
@@ -288,11 +240,11 @@ Render = Callable[[Ballot], Prompt]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class _PromptOf(Mapping[str, object]):
+class PromptOf(Mapping[str, object]):
     """``{"prompt": text}``. Rendering a ballot gives the same text every time."""
 
     ballot: Ballot
-    render: Render
+    render: Render = prompt_for
 
     def __getitem__(self, name: str) -> object:
         if name != _NAME:
@@ -307,8 +259,3 @@ class _PromptOf(Mapping[str, object]):
 
     def __repr__(self) -> str:
         return repr(dict(self))
-
-
-def prompt_of(votes: Sequence[Vote], render: Render = prompt_for) -> Metadata:
-    """What the first of the votes was asked, for the metadata of a result."""
-    return _PromptOf(votes[0].ballot, render) if votes else NOTHING

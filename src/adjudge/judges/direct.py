@@ -23,7 +23,7 @@ from adjudge.errors import ModelError, Refused, SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import as_instance
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.own import with_own_metadata
+from adjudge.judges.own import OwnJudge
 from adjudge.judges.settings import ModelSettings, OnFailure, OwnSettings, alias, check_mode
 from adjudge.messages import Message
 from adjudge.pooling.composite import composite
@@ -148,7 +148,7 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
             feedback=self._feedback(case, won.option, advice) if won and advice else None,
             agreement=won.agreement if won else None,
             tie=won.tie if won else False,
-            metadata=with_own_metadata(self.metadata(votes), votes, won.option if won else None),
+            metadata=self.metadata(votes, won.option if won else None),
             notes=self.notes(case, votes),
         )
 
@@ -192,7 +192,9 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
 
 
 @dataclass(kw_only=True, eq=False)
-class BaseDirectJudge(OwnSettings, Direct):
+class BaseDirectJudge(
+    OwnSettings, OwnJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult], Direct
+):
     """Judges texts one by one. A judge of one's own writes ``_run(instances, criteria)``, which
     returns for each case a DirectInstanceResult or the name of an option; repetition, order and
     pooling are done here.

@@ -1,5 +1,5 @@
-"""What callers hand to a judge, as instances: texts, mappings, and the rows of data frames and data
-sets.
+"""What callers hand to a judge: texts, mappings, and the rows of data frames and data sets, as
+instances; questions and ready-made names, as criteria.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from adjudge.catalog.criteria import criteria_of
+from adjudge.catalog.entry import Kind
 from adjudge.data.columns import (
     ALIASES,
     CHATS,
@@ -26,11 +28,14 @@ from adjudge.data.dataset import check_responses, comparison_of
 from adjudge.data.sources.open import is_data_file, is_table, refuse_document, table_rows
 from adjudge.data.sources.row import Cells, Row
 from adjudge.data.sources.traces import refusal_of, trace_of
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.instance import Instance, PairwiseInstance, answer_text
+from adjudge.domain.multi_criteria import MultiCriteria, MultiCriteriaItem
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
+CriteriaLike = str | Criteria
+MultiCriteriaLike = MultiCriteria | Iterable[MultiCriteriaItem | Criteria | str]
 Fields = dict[str, str | Sequence[str]]
 _READS = ("collect", "read_all", "to_table")
 """What makes a table of a lazy frame of polars, a reader and a data set of Arrow."""
@@ -312,4 +317,34 @@ def _refuse_files(items: Sequence[object], reader: str) -> None:
         "To judge this very text, give it as an Instance",
         name=name,
         reader=reader,
+    )
+
+
+def as_criteria(given: CriteriaLike, kind: Kind, language: str) -> Criteria:
+    """A text that names ready-made criteria means those; any other is a question with the options
+    Yes and No.
+    """
+    if isinstance(given, Criteria):
+        return given
+    if isinstance(given, str):
+        return criteria_of(given, kind, language)
+    raise SetupError("criteria are a question or a Criteria, not {name}", name=type(given).__name__)
+
+
+def as_multi_criteria(given: MultiCriteriaLike, kind: Kind, language: str) -> MultiCriteria:
+    """Texts as for one criterion, each with the same weight."""
+
+    def ready_made(item: MultiCriteriaItem) -> MultiCriteriaItem:
+        """A MultiCriteria makes questions of texts, since it does not know the catalogue."""
+        asked = item.criterion
+        was_text = asked.name == asked.description and asked == yes_no_criteria(asked.name)
+        return (
+            replace(item, criterion=as_criteria(asked.name, kind, language)) if was_text else item
+        )
+
+    if isinstance(given, MultiCriteria):
+        return replace(given, items=tuple(map(ready_made, given.items)))
+    several = [given] if isinstance(given, str | Criteria | MultiCriteriaItem) else given
+    return MultiCriteria.of(
+        [as_criteria(one, kind, language) if isinstance(one, str) else one for one in several]
     )

@@ -1,16 +1,16 @@
-"""What a judge of one's own says of a case, as a vote: only what was offered counts; what it raises
-is one failed vote.
+"""Judges of one's own: what ``_run`` says of a case is a vote. Only what was offered counts; what
+it raises is one failed vote.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from typing import Generic
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import FrozenDict
+from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
 from adjudge.domain.instance import Instance, Metadata
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
@@ -18,41 +18,96 @@ from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.session import OpenedSession, session
 from adjudge.errors import HALTS, ModelError, Refused
-from adjudge.judges.batches import CaseBatches, Run, answers_of, gathered
+from adjudge.judges.attributes import attributes_at_start
+from adjudge.judges.batches import CaseBatches, answers_of, gathered
+from adjudge.judges.case import Case, CaseJudge, M, R
+from adjudge.judges.configured import NAMES_OF_MODELS
+from adjudge.judges.judge import StreamWanted
+from adjudge.judges.settings import OwnSettings, plain_settings
+from adjudge.ledger.changes import ATTRIBUTES
+from adjudge.ledger.key import key_of
 from adjudge.messages import Message
 
+_BATCHES_AT_ONCE = 8
 _NO_VERDICT = Message("the judge gave no verdict")
 
 
-@asynccontextmanager
-async def in_batches(judge: object, run: Run, size: int) -> AsyncIterator[None]:
-    """Hand the judge's cases to ``run`` many at once for as long as this holds."""
-    async with gathered(run, size) as batches:
-        with OpenedSession(replace(session(), judge=judge, work=batches)):
-            yield
+class OwnJudge(CaseJudge[R, M], Generic[R, M]):
+    """Asks no models: what ``_run`` says are the votes."""
 
-
-async def run_own_judge(
-    judge: object, run: Run, ballot: Ballot, shown: Instance, criteria: Criteria
-) -> Vote:
-    """What ``run`` says of one case, as it is shown."""
-    now = session()
-    try:
-        if now.judge is judge and isinstance(now.work, CaseBatches):
-            said = await now.work.answer(shown, criteria)
-        else:
-            (said,) = await answers_of(run, [shown], [criteria])
-        return _own_vote(ballot, said)
-    except HALTS:
-        raise
-    except ModelError as error:
-        outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
-        return Vote(ballot=ballot, outcome=outcome, reason=str(error))
-    # a judge of somebody's own: its failure is one failed vote
-    except (Exception, SystemExit) as error:  # noqa: BLE001
-        return Vote(
-            ballot=ballot, outcome=Outcome.MODEL_ERROR, reason=f"{type(error).__name__}: {error}"
+    def _run(self, instances: list[Instance], criteria: list[Criteria]) -> object:
+        """Judge each instance by the criteria at the same place; sync or async."""
+        raise NotImplementedError(
+            Message("{name} has to write _run(instances, criteria)", name=type(self).__name__)
         )
+
+    @property
+    def max_in_flight(self) -> int:
+        """Cases under way at once."""
+        return _BATCHES_AT_ONCE * self.batch_size
+
+    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:  # noqa: ARG002 - nobody was asked
+        """None."""
+        return NOTHING
+
+    def recorded_settings(self) -> dict[str, object]:
+        """The models that it names are settings like any other."""
+        named = {name: getattr(self, name, None) for name in NAMES_OF_MODELS}
+        return {
+            **super().recorded_settings(),
+            **{name: value for name, value in named.items() if isinstance(value, str)},
+            ATTRIBUTES: attributes_at_start(self),
+        }
+
+    def vote_keys(self) -> Callable[[Ballot, Mapping[str, str]], bytes]:
+        """With other settings it is another judge: a fork must not take the one's word for the
+        other's.
+        """
+        common = [
+            ATTRIBUTES,
+            *(
+                entry.name
+                for entry in fields(OwnSettings)
+                if entry.name != "seed" or self.seed is None
+            ),
+        ]
+        own = plain_settings(
+            {name: value for name, value in self.recorded_settings().items() if name not in common}
+        )
+        if not own:
+            return super().vote_keys()
+        identity = content_hash(type(self).__name__, own)
+        return lambda ballot, wordings: key_of(ballot, identity, wordings)
+
+    async def ask(self, ballot: Ballot) -> Vote:
+        """What ``_run`` says of one case, as it is shown."""
+        shown, criteria = self.shown(ballot)
+        now = session()
+        try:
+            if now.judge is self and isinstance(now.work, CaseBatches):
+                said = await now.work.answer(shown, criteria)
+            else:
+                (said,) = await answers_of(self._run, [shown], [criteria])
+            return _own_vote(ballot, said)
+        except HALTS:
+            raise
+        except ModelError as error:
+            outcome = Outcome.REFUSED if isinstance(error, Refused) else Outcome.MODEL_ERROR
+            return Vote(ballot=ballot, outcome=outcome, reason=str(error))
+        # a judge of somebody's own: its failure is one failed vote
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            return Vote(
+                ballot=ballot,
+                outcome=Outcome.MODEL_ERROR,
+                reason=f"{type(error).__name__}: {error}",
+            )
+
+    async def _stream(self, items: Iterable[Case], wanted: StreamWanted[R]) -> None:
+        """Its cases are handed to ``_run`` many at once."""
+        attributes_at_start(self)
+        async with gathered(self._run, self.batch_size) as batches:
+            with OpenedSession(replace(session(), judge=self, work=batches)):
+                await super()._stream(items, wanted)
 
 
 def _own_vote(ballot: Ballot, said: object) -> Vote:
@@ -111,12 +166,3 @@ def _own_score(score: float | None) -> float | None:
     if score is not None and not math.isfinite(score):
         raise ValueError(Message("the score {score} is not a number", score=score))
     return score if score is None else float(score)
-
-
-def with_own_metadata(made: Metadata, votes: Sequence[Vote], option: object) -> Metadata:
-    """The metadata ``made`` of a result, and what a judge of one's own returned along with
-    ``option``.
-    """
-    own = [vote for vote in votes if vote.metadata]
-    agreeing = [vote for vote in own if vote.verdict and vote.verdict.option == str(option)]
-    return FrozenDict({**made, **(agreeing or own)[0].metadata}) if own else made

@@ -23,7 +23,7 @@ from adjudge.errors import SetupError
 from adjudge.judges.case import Case, CaseJudge, PairwiseLike
 from adjudge.judges.inputs import comparison_instance, fitted
 from adjudge.judges.judge import InstanceLike
-from adjudge.judges.own import with_own_metadata
+from adjudge.judges.own import OwnJudge
 from adjudge.judges.settings import (
     Contests,
     ModelSettings,
@@ -202,7 +202,7 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
             or any(
                 contest.even for contest in pooled if {contest.first, contest.second} & set(best)
             ),
-            metadata=with_own_metadata(self.metadata(votes), votes, chosen),
+            metadata=self.metadata(votes, chosen),
             notes=self.notes(item, votes),
         )
 
@@ -271,7 +271,9 @@ class Pairwise(CaseJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceRe
 
 
 @dataclass(kw_only=True, eq=False)
-class BasePairwiseJudge(OwnSettings, Pairwise):
+class BasePairwiseJudge(
+    OwnSettings, OwnJudge[PairwiseInstanceResult, MultiCriteriaPairwiseInstanceResult], Pairwise
+):
     """Compares responses. A judge of one's own writes ``_run(instances, criteria)``, which returns
     for each case the index of the better response, "tie", or a PairwiseInstanceResult; repetition,
     order and pooling are done here.

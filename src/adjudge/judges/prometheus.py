@@ -11,6 +11,7 @@ from functools import partial
 from typing import ClassVar, Generic
 
 from adjudge.domain.criteria import Criteria, CriteriaOption
+from adjudge.domain.frozen import NOTHING
 from adjudge.domain.instance import Metadata
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.message import Prompt, Reply
@@ -24,7 +25,7 @@ from adjudge.domain.verdict import Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.engine.ask import ask_with
 from adjudge.errors import SetupError
-from adjudge.judges.case import Case, CaseJudge, M, R, prompt_of
+from adjudge.judges.case import Case, CaseJudge, M, PromptOf, R
 from adjudge.judges.direct import BaseDirectJudge, Direct
 from adjudge.judges.pairwise import BasePairwiseJudge, ContestSettings, Pairwise
 from adjudge.judges.settings import Contests, ModelSettings
@@ -169,9 +170,9 @@ class _Prometheus(CaseJudge[R, M], Generic[R, M]):
             lambda reply: _read(reply, form.question(ballot), partial(form.verdict, ballot)),
         )
 
-    def metadata(self, votes: Sequence[Vote]) -> Metadata:
-        """The prompt of the first vote."""
-        return prompt_of(votes, self.form.prompt)
+    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
+        """What the first of the votes was asked."""
+        return PromptOf(votes[0].ballot, self.form.prompt) if votes else NOTHING
 
 
 _Grades = _Prometheus[DirectInstanceResult, MultiCriteriaDirectInstanceResult]

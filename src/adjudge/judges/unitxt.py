@@ -62,7 +62,7 @@ class _UnitxtSettings(VoteSettings):
     )
     models: EngineLike | Sequence[EngineLike] | None = alias("inference_engine")
 
-    def metadata(self, votes: Sequence[Vote]) -> Metadata:
+    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:
         """The prompt of the first vote that has one."""
         prompts = (vote.prompt for vote in votes if isinstance(vote, UnitxtVote) and vote.prompt)
         return FrozenDict({"prompt": text} if (text := next(prompts, None)) else {})

@@ -269,17 +269,18 @@ def render_likelihood(ballot: Ballot, kind: str, options: Sequence[tuple[str, st
         else {option.name: option.description for option in criteria.options}
     )
     shown = [(label, name, descriptions.get(name, "")) for label, name in options]
+    fields = unfenced(_shown(ballot))
     values = {
         "persona": ballot.persona,
         "definition": criteria.definition.replace(_CUT, ""),
         "options": shown,
-        "fields": unfenced(_shown(ballot)),
+        "fields": fields,
         "cut": _CUT,
     }
     *before, last = load(f"likelihood_{kind}", ballot.language).messages(values)
     shared, _, own = last.content.partition(_CUT)
     if _is_part(ballot):
-        *_, (_, judged) = unfenced(_shown(ballot))
+        *_, (_, judged) = fields
         before_judged = len(own[: own.rindex(judged)].rstrip(" "))
         shared, own = shared + own[:before_judged], own[before_judged:]
     return Prompt((*before, ChatMessage(last.role, shared + own)), shared=len(shared))

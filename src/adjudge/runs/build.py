@@ -247,6 +247,20 @@ def _accompanied(given: GivenFields, instance: Instance) -> Instance:
     return replace(instance, fields={**given, **instance.fields})
 
 
+def with_criteria(file: EvalFile) -> EvalFile:
+    """The file with the criteria that its direct judges name: no pass over the rows looks for them
+    again.
+    """
+
+    def found(entry: JudgeEntry) -> JudgeEntry:
+        if not isinstance(entry, DirectEntry):
+            return entry
+        said = criteria_said(entry.criteria, "direct", file.language, file.beside)
+        return replace(entry, criteria=tuple(map(CriteriaEntry, said)))
+
+    return replace(file, judges=tuple(map(found, file.judges)))
+
+
 def judges(
     file: EvalFile, opened: OpenEntry | None = None, prices: PriceTable | None = None
 ) -> list[ReadyJudge]:

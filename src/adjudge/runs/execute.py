@@ -33,7 +33,7 @@ from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.reading.objects import ObjectFile
-from adjudge.runs.build import instances, judges, open_entry, reads_traces
+from adjudge.runs.build import instances, judges, open_entry, reads_traces, with_criteria
 from adjudge.runs.eval_file import BudgetEntry, EvalFile
 from adjudge.runs.ready_judge import ReadyJudge
 
@@ -167,7 +167,7 @@ class EvalRun:
         of the file's one model. ``prices``: by default those of ``PriceTable.load()``. ``dry_run``:
         it will only be estimated, so keys may be missing.
         """
-        table = prices or PriceTable.load()
+        file, table = with_criteria(file), prices or PriceTable.load()
         opened = partial(open_entry, cache=cache, api_key=api_key, prices=table, dry_run=dry_run)
         made = judges(file, opened, table)
         if file.data.path == STDIN:

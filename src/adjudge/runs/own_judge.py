@@ -11,6 +11,7 @@ from adjudge.gateway.open import ModelLike
 from adjudge.judges.attributes import mark_code
 from adjudge.judges.case import CaseJudge
 from adjudge.judges.judge import Judge
+from adjudge.judges.own import OwnJudge
 from adjudge.reading.user_code import beside, is_reference, load_code
 from adjudge.runs.code_in import code_version
 from adjudge.runs.eval_file import EvalFile, PythonEntry
@@ -53,7 +54,7 @@ def own_judge(
 def _check_kind(entry: PythonEntry, judge: Judge[Any, Any]) -> None:
     """Whether it takes criteria, and whether it compares, is as the file says."""
     takes_criteria = isinstance(judge, CaseJudge)
-    if isinstance(judge, CaseJudge) and not judge.panel and type(judge)._run is CaseJudge._run:
+    if isinstance(judge, OwnJudge) and type(judge)._run is OwnJudge._run:
         raise SetupError("{name} has to write _run(instances, criteria)", name=entry.judge)
     if takes_criteria and not entry.criteria:
         raise SetupError("{judge} judges by criteria: add criteria", judge=entry.judge)

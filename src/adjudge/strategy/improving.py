@@ -10,8 +10,8 @@ from adjudge.aio.event_loop import sync_call
 from adjudge.domain.instance import Instance
 from adjudge.domain.results import DirectInstanceResult
 from adjudge.errors import SetupError
-from adjudge.judges.asked import CriteriaLike, as_criteria
 from adjudge.judges.direct import DirectJudge
+from adjudge.judges.inputs import CriteriaLike, as_criteria
 from adjudge.judges.judge import InstanceLike
 from adjudge.judges.settings import at_least
 from adjudge.prompts.render import shown_fields

@@ -101,60 +101,40 @@ def _strict(text: str) -> list[JsonDict] | None:
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
     """What an object says; None where it holds no verdict, or only shows where one goes."""
-    said = _verdict_value(data, keys_of(question))
-    if said is None:
+    names = keys_of(question)
+    said = _verdict_value(data, names)
+    data, key, value = said or (data, "", None)
+    explained = data.get("explanation")
+    if said is None or (
+        isinstance(explained, str) and len(explained) < 80 and _TO_BE_FILLED.fullmatch(explained)
+    ):
         return None
-    data, key, value = said
-    verdict = None if value is None else _match_under(key, value, question)
-    if verdict is None and value is not None and not isinstance(value, bool | int | float):
+    explanation = explanation_of(data)
+    if value is None:
+        reason = explanation or Message("the model gave no verdict")
+        return Reading(Outcome.ABSTAINED, reason=reason, data=data)
+    verdict = _match_under(key, value, question)
+    if verdict is None:
         from adjudge.verdicts.values import is_placeholder
 
-        if is_placeholder(value, question):
-            return None
-    explained = data.get("explanation")
-    if isinstance(explained, str) and len(explained) < 80 and _TO_BE_FILLED.fullmatch(explained):
-        return None
-    return _judged(key, value, verdict, data, mended, question)
-
-
-def _judged(
-    key: str,
-    said: object,
-    verdict: Verdict | None,
-    data: JsonObject,
-    mended: bool,
-    question: Question,
-) -> Reading:
-    if said is None:
-        return Reading(
-            Outcome.ABSTAINED,
-            reason=explanation_of(data) or Message("the model gave no verdict"),
-            data=data,
-        )
-    if verdict is None:
-        return unmatched(said, question)
-    ranked = (
-        _match_under("ranking", data.get("ranking"), question)
-        if isinstance(question, Comparison)
-        else None
-    )
-    if ranked is not None and ranked.option != verdict.option:
-        return Reading(
-            Outcome.UNREADABLE,
-            reason=Message('"selected_option" is not what stands first in "ranking"'),
-        )
-    if _says_otherwise(verdict, key, said, data, question):
+        return None if is_placeholder(value, question) else unmatched(value, question)
+    if isinstance(question, Comparison):
+        ranked = _match_under("ranking", data.get("ranking"), question)
+        if ranked is not None and ranked.option != verdict.option:
+            return Reading(
+                Outcome.UNREADABLE,
+                reason=Message('"selected_option" is not what stands first in "ranking"'),
+            )
+    if _says_otherwise(verdict, key, value, data, names, question):
         return Reading(
             Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once")
         )
-    outcome = Outcome.REPAIRED if mended else Outcome.OK
-    explanation = explanation_of(data)
-    explained = (
+    verdict = (
         Chosen(verdict.option, explanation, verdict.feedback, verdict.score)
         if type(verdict) is Chosen  # nearly always, and quicker than ``replace``
         else replace(verdict, explanation=explanation)
     )
-    return Reading(outcome, explained, data=data)
+    return Reading(Outcome.REPAIRED if mended else Outcome.OK, verdict, data=data)
 
 
 def keys_of(question: Question) -> tuple[str, ...]:
@@ -182,12 +162,16 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
 
 
 def _says_otherwise(
-    verdict: Verdict, key: str, said: object, data: JsonObject, question: Question
+    verdict: Verdict,
+    key: str,
+    said: object,
+    data: JsonObject,
+    names: Sequence[str],
+    question: Question,
 ) -> bool:
     """Whether another name in the object, an object in it, or the end of its explanation gives
     another verdict.
     """
-    names = keys_of(question)
     for name, value in data.items():
         if isinstance(value, (dict, list)) and value is not said and name not in _WORDS_ONLY:
             inner = _verdict_value({name: value}, names) if isinstance(value, dict) else None
