@@ -138,7 +138,7 @@ class CommitThread:
     def _commit(self, group: _Group) -> None:
         try:
             self._write([(sql, [*map(values_of, rows)]) for sql, rows in group.rows.items()])
-        except sqlite3.Error:
+        except sqlite3.OperationalError:  # the file's fault, not a row's
             raise
         except BaseException:  # a row that cannot be made or written takes no other along
             for _, sql, row in group.waiting:
