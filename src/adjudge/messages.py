@@ -337,7 +337,10 @@ _DECIMAL_COMMA = frozenset({"ru"})
 
 def _said_by(error: BaseException) -> str:
     """An error stands for what it says: it would keep its traceback alive."""
-    return getattr(error, "full_message", None) or getattr(error, "message", None) or str(error)
+    try:
+        return getattr(error, "full_message", None) or getattr(error, "message", None) or str(error)
+    except BaseException:  # noqa: BLE001 - an error of somebody's own
+        return type(error).__name__
 
 
 def _localize(value: object, language: str) -> object:

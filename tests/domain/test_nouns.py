@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
@@ -378,3 +378,7 @@ def test_a_request_is_found_in_caches_that_older_versions_wrote() -> None:
         sample=2,
     )
     assert request.key == "2e262489add08022a24abfe1a5b2d3688c69e37e34673b4d26d051c0ea828164"
+
+
+def test_a_number_that_names_an_instance_is_kept_as_text() -> None:
+    assert Instance({"response": "x"}, id=cast(str, 5)).id == "5"

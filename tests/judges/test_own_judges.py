@@ -193,6 +193,16 @@ def test_what_a_result_explains_and_advises_is_kept() -> None:
     assert (result.explanation, result.feedback, result.score) == ("why", "advice", 0.0)
 
 
+class _Wordless:
+    def __init__(self, error: BaseException | None = None) -> None:
+        self._error = error or RuntimeError("no words")
+
+    def __str__(self) -> str:
+        raise self._error
+
+
+_CIRCLE: list[Any] = []
+_CIRCLE.append(_CIRCLE)
 FAILURES: list[tuple[Any, Outcome, str]] = [
     (["Lukewarm"], Outcome.UNREADABLE, "'Lukewarm' is not one of Kind, Rude"),
     ([7], Outcome.UNREADABLE, "7 is not one of"),
@@ -204,6 +214,16 @@ FAILURES: list[tuple[Any, Outcome, str]] = [
     (KeyError("words"), Outcome.MODEL_ERROR, "KeyError: 'words'"),
     (ModelError("no such model"), Outcome.MODEL_ERROR, "no such model"),
     (Refused("content filter"), Outcome.REFUSED, "content filter"),
+    *(
+        ([DirectInstanceResult(option="Kind", **{name: value})], Outcome.MODEL_ERROR, reason)
+        for name, value, reason in (
+            ("explanation", 7, "explanation is int, not a text"),
+            ("feedback", object(), "feedback is object, not a text"),
+            ("metadata", {"circle": _CIRCLE}, "metadata cannot be written as JSON: max"),
+            ("metadata", {"said": _Wordless()}, "metadata cannot be written as JSON: no words"),
+            ("metadata", {"said": _Wordless(SystemExit())}, "SystemExit"),
+        )
+    ),
 ]
 
 

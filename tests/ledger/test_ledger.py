@@ -452,23 +452,58 @@ def test_what_was_handed_over_is_written_also_when_its_event_loop_is_gone(tmp_pa
         assert other.execute("SELECT number FROM rows ORDER BY number").fetchall() == [(1,), (2,)]
 
 
-def test_a_row_that_cannot_be_made_is_told_to_all_who_wait_and_loses_nothing_before_it(
-    tmp_path: Path,
+class _Leaves(Exception):
+    def __str__(self) -> str:
+        raise SystemExit
+
+
+class _Unwritable:
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def isascii(self) -> bool:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        vote(1, usage=cast(Usage, None)),
+        vote(1, usage=Usage(1, 2**70, 0)),
+        vote(1, text=_Unwritable(SystemExit())),
+        vote(1, text=_Unwritable(_Leaves())),
+    ],
+    ids=["no usage", "too large a number", "leaves", "says nothing"],
+)
+def test_a_row_that_cannot_be_written_is_told_to_all_who_wait_and_takes_no_other_along(
+    tmp_path: Path, broken: Vote
 ) -> None:
     async def go() -> None:
         with opened(tmp_path) as ledger:
-            await ledger.keep(key_of(ballot(0)), vote(0))
-            broken = vote(1, usage=cast(Usage, None))
-            kept = await asyncio.gather(
-                *(ledger.keep(key_of(one.ballot), one) for one in (broken, vote(2))),
-                return_exceptions=True,
-            )
+            ledger.note_soon("ended", "complete")
+            waiting = (ledger.keep(key_of(one.ballot), one) for one in (broken, vote(2)))
+            kept = await asyncio.wait_for(asyncio.gather(*waiting, return_exceptions=True), 60)
             assert [type(one) for one in kept] == [RunError, RunError]
-            with pytest.raises(RunError, match="ledger"):
+            with pytest.raises(RunError, match=r"ledger.sqlite: .*holds what cannot be written"):
                 await ledger.keep(key_of(ballot(3)), vote(3))
 
     asyncio.run(go())
-    assert recall(tmp_path, ballot(0), ballot(2)) == [vote(0), None]
+    assert recall(tmp_path, ballot(1), ballot(2)) == [None, vote(2)]
+    assert "ended" not in run_info(tmp_path).facts
+
+
+def test_a_vote_is_kept_as_it_was_when_it_was_given(tmp_path: Path) -> None:
+    trace = ["one"]
+
+    async def go() -> None:
+        with opened(tmp_path) as ledger:
+            kept = ledger.keep(key_of(ballot()), vote(metadata=FrozenDict(trace=trace)))
+            trace.append("two")
+            await kept
+
+    asyncio.run(go())
+    (found,) = recall(tmp_path, ballot())
+    assert found and found.metadata == {"trace": ["one"]}
 
 
 def test_a_program_that_locks_the_ledger_is_named_as_the_cause(

@@ -61,6 +61,11 @@ def plain(value: object) -> JsonValue:
     return cast(JsonValue, value)
 
 
+def json_copy(value: object) -> JsonValue:
+    """``value`` as JSON gives it back; what JSON does not know, as its text."""
+    return cast(JsonValue, json.loads(json.dumps(plain(value), default=str)))
+
+
 def some_of(value: object, *names: str) -> JsonDict:
     """These attributes of ``value`` by their names, as JSON-ready data; what has a ``to_dict`` is
     written as that says.

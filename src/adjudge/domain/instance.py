@@ -78,6 +78,8 @@ class Instance:
             for name, value in self.fields.items()
         }
         object.__setattr__(self, "fields", FrozenDict(frozen))
+        if self.id is not None:
+            object.__setattr__(self, "id", str(self.id))
         object.__setattr__(self, "metadata", FrozenDict(self.metadata or {}))
 
     @cached_property

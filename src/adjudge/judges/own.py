@@ -10,7 +10,7 @@ from dataclasses import fields, replace
 from typing import Generic
 
 from adjudge.domain.criteria import Criteria
-from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash
+from adjudge.domain.frozen import NOTHING, FrozenDict, content_hash, json_copy
 from adjudge.domain.instance import Instance, Metadata
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.results import DirectInstanceResult, PairwiseInstanceResult, Result, Status
@@ -118,10 +118,27 @@ def _own_vote(ballot: Ballot, said: object) -> Vote:
         return _option_vote(ballot, said)
     chosen = said.selected_option if said.status is Status.SCORED and not said.fallback else None
     vote = _no_verdict(ballot, said) if chosen is None else _option_vote(ballot, chosen)
+    _refuse_unstorable(said)
     verdict = vote.verdict and _with_details(
         replace(vote.verdict, explanation=said.explanation), said, ballot.question
     )
     return replace(vote, verdict=verdict, metadata=FrozenDict(said.metadata), usage=said.usage)
+
+
+def _refuse_unstorable(said: DirectInstanceResult | PairwiseInstanceResult) -> None:
+    """What no ledger could keep fails here, where it is one vote."""
+    texts = {"explanation": said.explanation, "feedback": getattr(said, "feedback", None)}
+    for name, text in texts.items():
+        if not isinstance(text, str | None):
+            raise TypeError(
+                Message("{name} is {type}, not a text", name=name, type=type(text).__name__)
+            )
+    try:
+        json_copy(said.metadata)
+    except Exception as error:
+        raise ValueError(
+            Message("metadata cannot be written as JSON: {error}", error=error)
+        ) from error
 
 
 def _with_details(verdict: Verdict, said: Result, question: Question) -> Verdict:

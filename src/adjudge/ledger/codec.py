@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.check_result import CheckDetail
 from adjudge.domain.evidence_record import EvidenceDetail
-from adjudge.domain.frozen import NOTHING, json_text, plain
+from adjudge.domain.frozen import NOTHING, json_copy, json_text
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -278,7 +278,7 @@ def _beside(vote: VoteRecord) -> JsonDict:
         "persona": vote.persona,
         "order": vote.order,
         "low_confidence": vote.low_confidence or None,
-        "metadata": _storable_metadata(vote.metadata) if vote.metadata else None,
+        "metadata": json_copy(vote.metadata) if vote.metadata else None,
         "unfinished": vote.unfinished or None,
         "answered_by": storable(vote.answered_by),
         "answered_before": storable(vote.answered_before),
@@ -294,12 +294,6 @@ def _beside(vote: VoteRecord) -> JsonDict:
 def _count(number: float) -> float:
     """As SQLite gives it back from a column of whole numbers: servers have counted 12.0 tokens."""
     return int(number) if isinstance(number, float) and number.is_integer() else number
-
-
-def _storable_metadata(metadata: JsonObject) -> JsonValue:
-    """What JSON does not know is kept as its text."""
-    found: JsonValue = json.loads(json.dumps(plain(metadata), default=str))
-    return found
 
 
 def vote_of(row: Sequence[object]) -> VoteRecord:

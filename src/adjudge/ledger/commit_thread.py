@@ -7,6 +7,7 @@ import sqlite3
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from queue import SimpleQueue
 
 from adjudge.errors import RunError
@@ -24,7 +25,7 @@ class _Group:
 
     def __init__(self) -> None:
         self.rows: defaultdict[str, list[Row]] = defaultdict(list)
-        self.waiting: list[asyncio.Future[None]] = []
+        self.waiting: list[tuple[asyncio.Future[None], str, Row]] = []
 
 
 def values_of(row: Row) -> Sequence[object]:
@@ -38,7 +39,7 @@ class CommitThread:
     """
 
     def __init__(
-        self, connection: sqlite3.Connection, complain: Callable[[Exception], str]
+        self, connection: sqlite3.Connection, complain: Callable[[BaseException], str]
     ) -> None:
         self._connection = connection
         self._complain = complain
@@ -68,7 +69,7 @@ class CommitThread:
         """
         group, done = self._next, self._loop.create_future()
         self._add(group, sql, row)
-        group.waiting.append(done)
+        group.waiting.append((done, sql, row))
         if len(group.waiting) == 1 and not self._busy:
             self._loop.call_soon(self._hand_over)  # along with what else comes up just now
         return done
@@ -115,7 +116,7 @@ class CommitThread:
     def _settle(self, group: _Group) -> None:
         self._busy = False
         self.waiting -= sum(map(len, group.rows.values()))
-        for done in group.waiting:
+        for done, *_ in group.waiting:
             if done.done():
                 continue
             if self._failure is None:
@@ -129,19 +130,29 @@ class CommitThread:
             try:
                 if group.rows and self._failure is None:
                     self._commit(group)
-            except Exception as error:  # noqa: BLE001 - whatever it is, nobody may wait for ever
+            except BaseException as error:  # noqa: BLE001 - nobody may wait for ever
                 self._failure = self._complain(error)
-            if not self._loop.is_closed():
+            with suppress(RuntimeError):  # the loop is closed, so there is nobody to be told
                 self._loop.call_soon_threadsafe(self._settle, group)
 
     def _commit(self, group: _Group) -> None:
-        made = [(sql, [*map(values_of, rows)]) for sql, rows in group.rows.items()]
+        try:
+            self._write([(sql, [*map(values_of, rows)]) for sql, rows in group.rows.items()])
+        except sqlite3.OperationalError:  # the file's fault, not a row's
+            raise
+        except BaseException:  # a row that cannot be made or written takes no other along
+            for _, sql, row in group.waiting:
+                with suppress(BaseException):
+                    self._write([(sql, [values_of(row)])])
+            raise
+
+    def _write(self, made: list[tuple[str, list[Sequence[object]]]]) -> None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
             for sql, rows in made:
                 self._connection.executemany(sql, rows)
             self._connection.execute("COMMIT")
-        except Exception:
+        except BaseException:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             raise

@@ -414,7 +414,7 @@ def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
     return {model: Usage(*numbers) for model, *numbers in rows}
 
 
-def ledger_error(path: Path, error: Exception) -> RunError:
+def ledger_error(path: Path, error: BaseException) -> RunError:
     """What happened to the ledger, and what to do."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without what SQLite adds to it
     if code == sqlite3.SQLITE_FULL:
@@ -426,7 +426,11 @@ def ledger_error(path: Path, error: Exception) -> RunError:
             "locked by another program for {seconds:.0f} s: close that, then resume the run",
             seconds=PATIENCE,
         )
-    elif code in _NO_ACCESS or not isinstance(error, sqlite3.Error):
+    elif not isinstance(error, sqlite3.Error):
+        advice = Message(
+            "a row or an answer holds what cannot be written: mend that, then resume the run"
+        )
+    elif code in _NO_ACCESS:
         advice = Message("see that the file can be read and written, then resume the run")
     elif code == sqlite3.SQLITE_IOERR:
         advice = Message(

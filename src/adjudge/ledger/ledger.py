@@ -178,7 +178,12 @@ class Ledger:
     def keep(self, key: bytes, vote: Vote) -> Awaitable[None]:
         """Store a vote; it is on the disk when this was awaited."""
         number, now = next(self._numbers), time.time()
-        return self._write_vote(key, lambda: vote_row(number, key, vote.record(), now))
+
+        def row() -> Sequence[object]:
+            return vote_row(number, key, vote.record(), now)
+
+        # what a judge of the user's returned may change by the time it is written
+        return self._write_vote(key, row() if vote.metadata else row)
 
     def _write_vote(self, key: bytes, row: Row) -> Awaitable[None]:
         self._maybe_known.add(key)

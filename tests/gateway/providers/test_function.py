@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import math
 import threading
 from collections.abc import Callable
 from typing import Any, cast
@@ -327,6 +328,10 @@ def test_any_object_with_complete_is_a_model() -> None:
         (Theirs(ZeroDivisionError("x")), "it raised ZeroDivisionError: x"),
         (Theirs(asyncio.CancelledError()), "it was cancelled from within"),
         (NotAsync(), "it raised TypeError"),
+        (Theirs(Reply(cast(Any, None))), "a Reply whose text is None"),
+        (Theirs(Reply("PASS", cast(Any, None))), "a Reply whose usage is None"),
+        (Theirs(Reply("PASS", latency=math.nan)), "a Reply whose latency is nan"),
+        (Theirs(Reply("PASS", details=cast(Any, {"model": 5}))), "whose details is {'model': 5}"),
     ],
 )
 def test_what_goes_wrong_in_it_is_a_model_error(theirs: Any, said: str) -> None:

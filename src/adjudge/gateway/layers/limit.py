@@ -5,13 +5,16 @@ spend, how long one may take.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
+from collections.abc import Mapping
 from contextvars import Context
 from dataclasses import replace
+from numbers import Real
 from time import monotonic
 from typing import NamedTuple, Protocol
 
-from adjudge.domain.message import Capabilities, Reply, Request
+from adjudge.domain.message import Capabilities, Reply, Request, Usage
 from adjudge.errors import ModelError, RateLimited, Unavailable
 from adjudge.gateway.layers.account import LONGEST_ANSWER, expected_tokens, measured
 from adjudge.gateway.layers.budget import Budget, caller, pause, raise_if_halted
@@ -287,7 +290,30 @@ class Guarded:
             raise ModelError(
                 "it returned {name}, not a Reply", model=self.name, name=type(reply).__name__
             )
+        if wrong := _wrong_part(reply):
+            raise ModelError(
+                "it returned a Reply whose {part} is {value!r}",
+                model=self.name,
+                part=wrong,
+                value=getattr(reply, wrong),
+            )
         return reply
+
+
+_NAMES = ("model", "system_fingerprint")
+"""What votes keep of a reply's details."""
+
+
+def _wrong_part(reply: Reply) -> str | None:
+    """What no vote could be made of, if anything."""
+    is_right = {
+        "text": isinstance(reply.text, str),
+        "usage": isinstance(reply.usage, Usage),
+        "latency": isinstance(reply.latency, Real) and math.isfinite(reply.latency),
+        "details": isinstance(reply.details, Mapping)
+        and all(isinstance(reply.details.get(name), str | None) for name in _NAMES),
+    }
+    return next((part for part, right in is_right.items() if not right), None)
 
 
 class GuardedPlugin(Guarded):
