@@ -337,7 +337,7 @@ def _sabotaged(judge: CaseJudge[R, M]) -> Iterator[None]:
     with ExitStack() as stack:
         for model in judge.panel.values():
             stack.enter_context(_replaced(model, "complete", _breaking_model(model.complete)))
-        if isinstance(judge, OwnJudge):
+        if isinstance(judge, OwnJudge) and not judge.panel:
             stack.enter_context(_replaced(judge, "_run", _breaking_run(judge._run)))
         yield
 

@@ -81,3 +81,20 @@ def test_whoever_leaves_early_ends_the_run_and_keeps_what_was_answered(tmp_path:
     held = run_info(folder)
     assert held.state == "not finished"
     assert 0 < held.rows < 9000
+
+
+def test_a_file_of_criteria_is_read_once_whatever_passes_there_are_over_the_rows(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "rows.csv").write_text("id,answer\n1,one\n2,two\n")
+    named = tmp_path / "own.yaml"
+    named.write_text("name: clear\ndescription: Is it?\noptions: [{name: 'Yes'}, {name: 'No'}]\n")
+    judges = "".join(f"  - {{kind: direct, name: {one}, criteria: own.yaml}}\n" for one in "ab")
+    file = parse_eval(
+        f"data: rows.csv\nmodels: scripted\njudges:\n{judges}", tmp_path / "eval.yaml"
+    )
+    run = EvalRun.of(file)
+    named.unlink()
+    assert run.total() == 4
+    with run.execute() as events:
+        assert sum(isinstance(event, JudgmentDone) for event in events) == 4

@@ -437,3 +437,11 @@ def test_a_judge_that_is_not_written_is_noticed_before_anybody_is_asked(project:
     write(project, f"judges:\n  - {{kind: python, judge: 'own:Unwritten', criteria: {OPTIONS}}}\n")
     with pytest.raises(SetupError, match="has to write _run"):
         judges(load_eval(project / "eval.yaml"))
+
+
+def test_a_judge_of_models_need_not_write_what_judges_of_ones_own_do(project: Path) -> None:
+    (project / "own.py").write_text("from adjudge import DirectJudge as Asks\n")
+    entry = f"{{kind: python, judge: 'own:Asks', criteria: {OPTIONS}}}"
+    write(project, f"models: scripted\njudges:\n  - {entry}\n")
+    (ready,) = judges(load_eval(project / "eval.yaml"))
+    assert list(ready.judge.panel) == ["scripted"]

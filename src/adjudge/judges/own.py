@@ -46,8 +46,9 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
         """Cases under way at once."""
         return _BATCHES_AT_ONCE * self.batch_size
 
-    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:  # noqa: ARG002 - nobody was asked
-        """None."""
+    # as the base class has it
+    def prompt_of(self, votes: Sequence[Vote]) -> Metadata:  # noqa: ARG002
+        """Nothing, since no model was asked."""
         return NOTHING
 
     def recorded_settings(self) -> dict[str, object]:

@@ -54,7 +54,7 @@ def own_judge(
 def _check_kind(entry: PythonEntry, judge: Judge[Any, Any]) -> None:
     """Whether it takes criteria, and whether it compares, is as the file says."""
     takes_criteria = isinstance(judge, CaseJudge)
-    if isinstance(judge, OwnJudge) and type(judge)._run is OwnJudge._run:
+    if isinstance(judge, OwnJudge) and not judge.panel and type(judge)._run is OwnJudge._run:
         raise SetupError("{name} has to write _run(instances, criteria)", name=entry.judge)
     if takes_criteria and not entry.criteria:
         raise SetupError("{judge} judges by criteria: add criteria", judge=entry.judge)
