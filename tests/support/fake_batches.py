@@ -436,6 +436,9 @@ class BatchProvider(FakeProvider):
         state = self._state(batch)
         told = {"state": f"BATCH_STATE_{words.get(state, 'RUNNING')}", "displayName": batch.mark}
         stats = {"requestCount": str(len(batch.lines))}
+        if state == "completed":
+            right = [one for _, one, _ in self._outcomes(batch) if one in ("ok", "prose")]
+            stats["successfulRequestCount"] = str(len(right) // self.repeats)
         made = _moment(batch.created)
         return {
             "name": batch.id,

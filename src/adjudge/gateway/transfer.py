@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     import aiohttp
 
 _PIECE = 1 << 16
+_OVERLAP = 1 << 16
+"""Bytes that are fetched again where a connection broke off, to see that they are the same."""
 _TRIES = 5
 """How often in a row a download may bring nothing new."""
 _WAIT = 0.5
@@ -91,23 +93,31 @@ async def _fetch(endpoint: Endpoint, part: Path) -> None:
 
 
 async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError | None:
-    """Put what is missing behind what there is; what went wrong is returned."""
-    have = file.tell()
-    headers = {**endpoint.headers, **({"Range": f"bytes={have}-"} if have else {})}
+    """Put what is missing behind what there is; what went wrong is returned. Where a server writes
+    its results otherwise each time, no line is made of the halves of two: all is fetched anew.
+    """
+    start = max(0, file.tell() - _OVERLAP)
+    again = _from(start, part) if start else b""
+    whole = {**endpoint.headers, "Accept-Encoding": "identity"}  # or bytes would count others
+    headers = {**whole, "Range": f"bytes={start}-"} if start else whole
     asked = http_client().session.get(
         endpoint.url, headers=headers, proxy=proxy_for(endpoint.url), allow_redirects=False
     )
     async with asked as response:
-        if response.status == 416 and have:  # nothing is missing
-            return None
-        if response.status not in (200, 206):
+        if response.status not in (200, 206, 416):
             raw = await response.content.read(_MOST_OF_AN_ERROR)
             return error_for(
                 endpoint, response.status, retry_after(response.headers.get("Retry-After")), raw
             )
-        if response.status == 200 and have:  # it does not send parts
+        if response.status == 416:  # they are shorter than what is there
+            return _other_results(endpoint, file)
+        if response.status == 200 and file.tell():  # it does not send parts, or was asked for all
             file.truncate(0)
+            again = b""
         async for piece in response.content.iter_chunked(_PIECE):
+            if not again.startswith(piece[: len(again)]):
+                return _other_results(endpoint, file)
+            fresh, again = piece[len(again) :], again[len(piece) :]
             if file.tell() > _MOST:
                 return endpoint.error(
                     ModelError,
@@ -117,6 +127,19 @@ async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError 
                     ),
                 )
             with writing(part):  # else a full disk would be taken for a broken connection
-                file.write(piece)
+                file.write(fresh)
                 file.flush()
-    return None
+    return _other_results(endpoint, file) if again else None
+
+
+def _from(start: int, part: Path) -> bytes:
+    with part.open("rb") as fetched:
+        fetched.seek(start)
+        return fetched.read()
+
+
+def _other_results(endpoint: Endpoint, file: BinaryIO) -> ModelError:
+    file.truncate(0)
+    return endpoint.error(
+        Unavailable, Message("the results are not those of which a part was fetched before")
+    )

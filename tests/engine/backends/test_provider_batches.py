@@ -12,8 +12,10 @@ import os
 import sqlite3
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from itertools import count
 from math import inf
 from pathlib import Path
 from typing import Any, cast
@@ -381,14 +383,34 @@ def test_a_model_without_a_batch_api_is_refused(tmp_path: Path, batches: BatchPr
 
 @pytest.mark.parametrize("ranges", [True, False], ids=["by bytes", "from the start"])
 def test_results_that_were_cut_are_fetched_on(
-    tmp_path: Path, batches: BatchProvider, ranges: bool
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch, ranges: bool
 ) -> None:
+    monkeypatch.setattr(transfer, "_OVERLAP", 100)
     batches.cut_at, batches.takes_ranges = [700, 900], ranges
     judged(eval_run(tmp_path, batches))
     assert is_right(tmp_path / "run")
     assert not batches.requests
-    assert batches.ranges[0] == "" and batches.ranges[1].startswith("bytes=")
-    assert ("bytes=1600-" in batches.ranges) is ranges
+    assert batches.ranges[:2] == ["", "bytes=600-"]
+    assert ("bytes=1400-" in batches.ranges) is ranges
+
+
+def test_results_that_are_written_otherwise_each_time_are_not_put_together(
+    tmp_path: Path, batches: BatchProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen: a line of two halves, the id of one row with the verdict of another."""
+    monkeypatch.setattr(transfer, "_OVERLAP", 240)
+    monkeypatch.setattr(transfer, "_WAIT", 0)
+    outcomes, turns = batches._outcomes, count()
+
+    def turned(batch: FakeBatch) -> Iterator[Any]:
+        found = list(outcomes(batch))
+        return iter(found[:: -1 if next(turns) % 2 else 1])
+
+    monkeypatch.setattr(batches, "_outcomes", turned)
+    batches.cut_at = [250]
+    judged(eval_run(tmp_path, batches, "anthropic"))
+    assert is_right(tmp_path / "run")
+    assert sizes(batches) == [6] and not batches.requests
 
 
 def test_lines_that_stand_twice_do_not_hide_those_that_are_missing(
@@ -485,7 +507,7 @@ def test_collecting_twice_does_no_harm(
     assert spent is not None and spent.calls == 6
 
 
-@pytest.mark.parametrize("api", ("openai", "anthropic", "openrouter"))
+@pytest.mark.parametrize("api", ("openai", "anthropic", "openrouter", "google"))
 @pytest.mark.parametrize("body", (b"", b"<html>502 Bad Gateway</html>", b"{}"))
 def test_results_that_are_none_are_fetched_again(
     tmp_path: Path, batches: BatchProvider, api: str, body: bytes
