@@ -587,6 +587,30 @@ def test_who_stops_waiting_for_a_shared_question_does_not_take_it_from_the_other
     assert run_info(tmp_path).votes == 1
 
 
+def test_an_answer_whose_asker_left_before_it_was_on_the_disk_is_not_paid_for_again(
+    tmp_path: Path,
+) -> None:
+    asked = []
+
+    async def scenario() -> Vote:
+        async def answer(prompt: str) -> str:
+            asked.append(prompt)
+            other.execute("BEGIN IMMEDIATE")  # so that the commit takes a while
+            return "PASS"
+
+        async with votes_of(AspectCritic("c", answer), tmp_path) as (answers, ballot):
+            with closing(sqlite3.connect(tmp_path / FILE, isolation_level=None)) as other:
+                first, second = (asyncio.create_task(answers.answer(ballot)) for _ in range(2))
+                await asyncio.sleep(0.1)
+                first.cancel()
+                await asyncio.sleep(0.1)
+                other.execute("ROLLBACK")
+                return await second
+
+    assert event_loop.run(scenario()).valid
+    assert len(asked) == 1
+
+
 def test_an_answer_that_came_since_it_was_looked_for_is_not_asked_for_again(tmp_path: Path) -> None:
     model = ScriptedModel()
 

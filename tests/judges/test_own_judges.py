@@ -201,6 +201,10 @@ class _Wordless:
         raise self._error
 
 
+def _kind(**parts: Any) -> DirectInstanceResult:
+    return DirectInstanceResult(option="Kind", **parts)
+
+
 _CIRCLE: list[Any] = []
 _CIRCLE.append(_CIRCLE)
 FAILURES: list[tuple[Any, Outcome, str]] = [
@@ -215,13 +219,13 @@ FAILURES: list[tuple[Any, Outcome, str]] = [
     (ModelError("no such model"), Outcome.MODEL_ERROR, "no such model"),
     (Refused("content filter"), Outcome.REFUSED, "content filter"),
     *(
-        ([DirectInstanceResult(option="Kind", **{name: value})], Outcome.MODEL_ERROR, reason)
-        for name, value, reason in (
-            ("explanation", 7, "explanation is int, not a text"),
-            ("feedback", object(), "feedback is object, not a text"),
-            ("metadata", {"circle": _CIRCLE}, "metadata cannot be written as JSON: max"),
-            ("metadata", {"said": _Wordless()}, "metadata cannot be written as JSON: no words"),
-            ("metadata", {"said": _Wordless(SystemExit())}, "SystemExit"),
+        ([said], Outcome.MODEL_ERROR, reason)
+        for said, reason in (
+            (_kind(explanation=7), "explanation is int, not a text"),
+            (_kind(feedback=object()), "feedback is object, not a text"),
+            (_kind(metadata={"circle": _CIRCLE}), "metadata cannot be written as JSON: max"),
+            (_kind(metadata={"said": _Wordless()}), "metadata cannot be written as JSON: no words"),
+            (_kind(metadata={"said": _Wordless(SystemExit())}), "SystemExit"),
         )
     ),
 ]

@@ -162,6 +162,7 @@ class RecordedVotes(LiveVotes):
             await asyncio.wait([asked])
             if not asked.cancelled():
                 return asked.result()
+            await self._run.ledger.flush()  # an answer of theirs may be on its way to the disk
         (known,) = self._recall(
             [ballot], [key]
         )  # since it was looked for, somebody may have asked the same
