@@ -52,7 +52,7 @@ class JudgeStarted:
 
 @light_dataclass(frozen=True)
 class JudgmentDone:
-    """A judgment is there, and in the ledger."""
+    """A judgment is there: its votes are in the ledger, and it follows in a moment."""
 
     judge: str
     number: int
