@@ -452,14 +452,14 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
         try:
             kind = stat.S_IFMT(path.lstat().st_mode)  # once: SQLite removes its files when it likes
         except OSError:
-            continue
+            kind = None
         if kind == stat.S_IFLNK:
             raise RunError(
                 "{path} is a symbolic link, which adjudge never makes: copy what it points "
                 "to, or delete it",
                 path=path,
             )
-        if kind != stat.S_IFREG:  # whoever opens a pipe waits for its other end
+        if kind not in (None, stat.S_IFREG):  # whoever opens a pipe waits for its other end
             raise RunError(
                 "{path} is not a plain file, and adjudge makes no others: delete it", path=path
             )
