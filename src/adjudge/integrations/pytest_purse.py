@@ -40,7 +40,8 @@ class Purse:
             for name, usd in spent.items()
             if name != run.name
         )
-        return Budget(max_usd=max(0.0, self.max_usd - sum(others)))
+        left = round(self.max_usd - sum(others), 9)  # which is said: without 0.30000000000000004
+        return Budget(max_usd=max(0.0, left))
 
     def note(self, run: Path) -> None:
         """Keep what this run has cost so far."""
