@@ -1,3 +1,3 @@
 """The version, which everything may import."""
 
-__version__ = "1.1.0"
+__version__ = "1.2.0"
