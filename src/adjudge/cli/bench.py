@@ -70,7 +70,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.importers.formats import FORMATS
 from adjudge.importers.run import ImportOptions, UnknownFormat, import_file
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.execute import EvalRun, JudgeStarted
@@ -494,13 +494,12 @@ def _labels(
 
 
 def _notes(rows: LabelledSet) -> list[str]:
-    count = rows.unlabelled
-    missing = (
-        "1 row has no label and was not judged"
-        if count == 1
-        else f"{count} rows have no label and were not judged"
+    missing = plural(
+        "{count} row has no label and was not judged",
+        "{count} rows have no label and were not judged",
+        rows.unlabelled,
     )
-    return [*rows.notes, *([missing] if count else [])]
+    return [*rows.notes, *([missing] if rows.unlabelled else [])]
 
 
 def execute_with_labels(

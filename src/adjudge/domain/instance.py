@@ -95,7 +95,7 @@ class Instance:
         instance.
         """
         row = self.metadata.get("row")
-        if row is None or not isinstance(row, Mapping):
+        if not isinstance(row, Mapping):
             return {}
         return {str(column): cell_of(value) for column, value in row.items()}
 

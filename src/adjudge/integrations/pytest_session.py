@@ -79,7 +79,7 @@ class JudgingSession:
         """What the project asks and speaks in."""
         try:
             return find_project(self.root).language or "en"
-        except SetupError:  # whoever judges is told of it, in this language
+        except SetupError:  # the tests that judge fail with it, in English
             return "en"
 
     def render(self, text: object) -> str:

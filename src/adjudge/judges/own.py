@@ -46,7 +46,7 @@ class OwnJudge(CaseJudge[R, M], Generic[R, M]):
         """Cases under way at once."""
         return _BATCHES_AT_ONCE * self.batch_size
 
-    # as the base class has it
+    # as in the base class
     def prompt_of(self, votes: Sequence[Vote]) -> Metadata:  # noqa: ARG002
         """Nothing, since no model was asked."""
         return NOTHING

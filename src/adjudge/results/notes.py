@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from adjudge.lazy import lazy_pattern
+from adjudge.messages import Message
 
 if TYPE_CHECKING:
     from adjudge.ledger.batches import Batch
@@ -19,7 +20,7 @@ _NUMBERED = lazy_pattern(r" \d+$")
 """How a panel tells models of one name apart."""
 
 
-def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[str]:
+def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[Message]:
     """A sentence for each model that several models answered for, or another one.
 
     ``named``: asked, named → votes.
@@ -31,12 +32,18 @@ def answering_notes(named: Mapping[tuple[str, str], int]) -> Iterator[str]:
         if len(names) > 1:
             most = sorted(names.items(), key=lambda one: (-one[1], one[0]))
             told = ", ".join(f"{name} ({votes})" for name, votes in most)
-            yield (
-                f"{model} was asked, and its replies name several models, so that rows may not "
-                f"compare: {told}"
+            yield Message(
+                "{model} was asked, and its replies name several models, so that rows may not "
+                "compare: {names}",
+                model=model,
+                names=told,
             )
         elif is_other(model, name := next(iter(names))):
-            yield f"{model} was asked, and its replies name another model: {name}"
+            yield Message(
+                "{model} was asked, and its replies name another model: {name}",
+                model=model,
+                name=name,
+            )
 
 
 def is_other(asked: str, named: str) -> bool:
@@ -59,14 +66,18 @@ def _own_name(id: str) -> str:
     )
 
 
-def payment_notes(batches: Iterable[Batch]) -> tuple[str, ...]:
+def payment_notes(batches: Iterable[Batch]) -> tuple[Message, ...]:
     """A sentence for each provider that may have been paid twice for the same requests."""
     twice: Counter[str] = Counter()
     for batch in batches:
         twice[batch.provider] += batch.paid_twice
     return tuple(
-        f"requests to {provider} that may have been paid twice: {requests}; "
-        "what was sent first could not be found, or not be read"
+        Message(
+            "requests to {provider} that may have been paid twice: {requests}; what was sent first "
+            "could not be found, or could not be read",
+            provider=provider,
+            requests=requests,
+        )
         for provider, requests in twice.items()
         if requests
     )

@@ -91,9 +91,11 @@ class PeekableText:
         """Line by line, each with its end."""
         for number, line in enumerate(self._lines(), 1):
             if len(line) >= LONGEST and not line.endswith(("\n", "\r")):
-                raise self.origin.wrong(
-                    number, f"the line is longer than {LONGEST:,} characters; is the file a table?"
+                long = Message(
+                    "the line is longer than {most:,} characters; is the file a table?",
+                    most=LONGEST,
                 )
+                raise self.origin.wrong(number, long)
             self.flaw = self.flaw or self.flaw_in(line)
             yield line
 
