@@ -132,7 +132,6 @@ def test_a_number_is_read_as_it_is_written(number: float) -> None:
         '{"explanation": "e", "Score": 7, "pass": true}',
         '<think>{"score": 2}</think>{"explanation": "e", "score": 7}',
         "e\nScore: 7/10",
-        "7\ne",
         "**Rating:** 7",
         "e\nОценка: 7",
     ],

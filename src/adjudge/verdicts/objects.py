@@ -153,12 +153,25 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
         return Compared(best_of(ranking)) if ranking else None
     if key in _FAIL_KEYS:
         value = {"pass": "fail", "fail": "pass"}.get(str(as_pass(value)).casefold(), value)
-    verdict = question.match(as_pass(value) if key in _PASS_KEYS else value, certain=True)
-    if verdict is None and isinstance(value, str) and any(mark in value for mark in ":-–—(✅❌"):
-        from adjudge.verdicts.values import match_value
+    if key in _PASS_KEYS:
+        value = as_pass(value)
+    if not isinstance(value, str) or value in question.labels:
+        return question.match(_as_option(value, question), certain=True)
+    from adjudge.verdicts.values import match_value  # not needed for a clean option
 
-        verdict = found[0] if (found := match_value(value, question)) else None
-    return verdict
+    return match_value(value, question)
+
+
+def _as_option(value: object, question: Question) -> object:
+    """Return the option of a 0 or 1 if the options score 0 and 1, as the name of its end.
+
+    ``Question.match`` then refuses options whose names say the opposite of their scores.
+    """
+    is_end = isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+    if not is_end or not isinstance(question, Choice) or question.numeric:
+        return value
+    is_zero_or_one = sorted(map(str, question.points)) == ["0.0", "1.0"]
+    return ("pass" if value else "fail") if is_zero_or_one else value
 
 
 def _says_otherwise(
@@ -210,7 +223,7 @@ def _concluded(explained: str, question: Question) -> Verdict | None:
     ending = explained[-_ENDING:]
     if not isinstance(question, Comparison) and "criteri" not in ending and "критери" not in ending:
         return None
-    from adjudge.verdicts.hints import (
+    from adjudge.verdicts.conclusions import (
         conclusion_of,
     )  # not loaded where an explanation speaks of what is judged
 
