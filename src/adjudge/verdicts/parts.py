@@ -120,9 +120,14 @@ def parts_of(text: str, *, cut: bool = False) -> ReplyParts:
 def is_own_lead(text: str) -> bool:
     """Return True if a lead such as "Here is my verdict:" announces the judge's own words."""
     last = sentences_of(text)[-1]
-    if len(last) > _LONGEST_LEAD or _FOREIGN_LEAD.search(last):
+    if len(last) > _LONGEST_LEAD or is_foreign_lead(last):
         return False
     return _OWN_LEAD.search(last) is not None
+
+
+def is_foreign_lead(text: str) -> bool:
+    """Return True if a lead such as "The text says" announces a quotation or a supposition."""
+    return _FOREIGN_LEAD.search(text) is not None
 
 
 def _unfenced(text: str) -> str:
@@ -235,7 +240,7 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
             before = ""
             continue
         if lead:  # the paragraph after a lead belongs to whoever the lead names
-            foreign, quoted_lead = not is_own_lead(lead), bool(_FOREIGN_LEAD.search(lead))
+            foreign, quoted_lead = not is_own_lead(lead), is_foreign_lead(lead)
         elif not before:
             foreign = False
         lead = EMPHASIS.sub("", line).strip()

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Verdict
 from adjudge.verdicts.conclusions import stated_winner
-from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line, is_own_lead
+from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line, is_foreign_lead, is_own_lead
 from adjudge.verdicts.phrases import phrase
 from adjudge.verdicts.sentences import sentences_of
 from adjudge.verdicts.values import LONGEST, highest, is_placeholder, is_question, match_value
@@ -36,6 +36,9 @@ _BOX = re.compile(
 )
 _PLACED = re.compile(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
 _CELLS = re.compile(r"\|([^|]*)\|([^|]*)\|(?:[^|]*\|)*")
+_OPENING_QUOTES = ('"', "'", "`", "“", "«", "„")
+_CLOSING_MARKS = " .\"'”»`*"
+_SENTENCE_ENDS = (".", "!", "?", "。", ")", "*", "”", '."', "_")
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 _HEADING = re.compile(r"\s*#")
 _LIST_ITEM = re.compile(r"[-*•]\s+\d")
@@ -173,31 +176,32 @@ def _is_two_way(text: str, question: Question) -> bool:
 
 
 def read_marks(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
-    """``[[A]]`` and ``[RESULT] 4``, on a line of their own or after a whole sentence."""
+    """``[[A]]`` and ``[RESULT] 4``: alone on a line, after a sentence, or at the very end."""
     for place, line in enumerate(lines):
         for mark in _MARK.finditer(line.text) if "[" in line.text else ():
-            before, decides = line.text[: mark.start()].rstrip(), True
+            before = line.text[: mark.start()].rstrip()
+            clause = EMPHASIS.sub("", sentences_of(before)[-1])
+            is_apart = not before or before.endswith(_SENTENCE_ENDS)
+            if before.endswith(_OPENING_QUOTES):
+                continue
+            own = line.own and (is_apart or not is_foreign_lead(clause))
             said, note = mark["inner"] or "", line.text[mark.end() :]
             if mark["rest"] is not None:
                 said, note = mark["rest"], ""
                 if not said.strip(" :=*_`"):
                     said = lines[place + 1].text if place + 1 < len(lines) else ""
-            if before.endswith((":", "：")):
-                decides = is_own_lead(EMPHASIS.sub("", sentences_of(before)[-1]))
-            elif before and not before.endswith((".", "!", "?", "。", ")", "*", "”", '."', "_")):
-                decides = False
             first, *rest = sentences_of(said.strip(" :=*_`"))
             label = _LABELLED.match(first)
             value = label["said"] if label and label["mark"] else first
-            verdict = match_value(value, question)
-            if mark["rest"] and "<" in value:
-                verdict = None  # "A < B" is not a form of Prometheus
+            is_reversed = mark["rest"] is not None and "<" in value  # not a form of Prometheus
+            verdict = None if is_reversed else match_value(value, question)
             if verdict is None and is_placeholder(value or "…", question):
                 continue
-            note = " ".join((*rest, note)).strip(" .\"'”»`*")
-            if before.endswith(('"', "'", "`", "“", "«")):
-                continue
-            yield Statement(verdict, line.number, mark.group().strip(), note, line.own, decides)
+            note = " ".join((*rest, note)).strip(_CLOSING_MARKS)
+            decides = is_apart or not note
+            if before.endswith((":", "：")):
+                decides = is_own_lead(clause)
+            yield Statement(verdict, line.number, mark.group().strip(), note, own, decides)
 
 
 def read_tags(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
