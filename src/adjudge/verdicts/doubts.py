@@ -11,6 +11,7 @@ from adjudge.domain.verdict import Verdict
 from adjudge.verdicts.conclusions import conclusions_of
 from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line
 from adjudge.verdicts.phrases import phrase
+from adjudge.verdicts.refusal import declines
 from adjudge.verdicts.sentences import sentences_of, without_quotations
 from adjudge.verdicts.shapes import Statement
 from adjudge.verdicts.values import is_question, match_value
@@ -21,6 +22,16 @@ _DENIES = phrase("denies")
 _DENIES_NEXT = phrase("denies_next")
 _SUSPECTS = phrase("suspects")
 _SCORES = phrase("scores")
+_COURTESY = phrase("courtesy")
+_SPEAKS = phrase("speaks")
+_TURNS_ROUND = phrase("turns_round")
+_SCALES = phrase("scales")
+_REASON_LABEL = phrase("reason_label")
+_SIGN = re.compile(r"\s*(?:[-+#]|[.,]\d+)\s*")
+_UNTICKED = re.compile(r"[-*•\s]*+(?:\[ \]|☐)")
+_UNKNOWN_SCRIPT = re.compile(r"[\u0590-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\uac00-\ud7af]")
+"""Languages for which there is no list of corrections."""
+_JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
 _SHORT_WORD = 4
 _CJK = "\u3040-\u30ff\u3400-\u9fff"
 """Scripts without spaces between words."""
@@ -33,16 +44,19 @@ def find_doubt(
 ) -> str | None:
     """Return the words that make ``verdict`` doubtful, or None.
 
-    ``stated``: the statements that give this verdict; ``lines``: all own lines of the reply.
+    ``stated``: the statements that give this verdict; ``lines``: all lines of the reply.
     """
-    if words := _same_line(verdict, stated, question):
-        return words
     held = {statement.line for statement in stated}
     last = max(held, default=-1)
-    others = [line for line in lines if line.number not in held]
-    after = [line for line in others if line.number > last]
-    if words := _after(verdict, after, question):
+    after = [line for line in lines if line.number > last and not _UNTICKED.match(line.text)]
+    for statement in stated:
+        if statement.note and _note_doubt(verdict, statement.note, question):
+            return statement.words
+    if words := _after_doubt(verdict, after, question):
         return words
+    for line in (*lines[:1], *after):
+        if line.number not in held and declines(line.text, ()):
+            return line.text
     if isinstance(question, Comparison):
         against = list(lines)
     else:  # of what is concluded before the verdict, only the last conclusion counts
@@ -53,51 +67,69 @@ def find_doubt(
     )
 
 
-def _same_line(verdict: Verdict, stated: Sequence[Statement], question: Question) -> str | None:
-    for statement in stated:
-        note = without_quotations(statement.note)
-        if statement.note and (_CORRECTS.search(note) or _DENIES.search(note)):
-            return statement.words
-        if _grows_into_other(verdict, statement.note, question):
-            return statement.words
-        if note and (_names_other(note, verdict, question) or _SUSPECTS.search(note)):
-            return statement.words
+def _note_doubt(verdict: Verdict, note: str, question: Question) -> bool:
+    """Return True if the rest of the verdict's own line is anything but a plain explanation."""
+    plain = without_quotations(note)
+    if _CORRECTS.search(plain) or _DENIES.search(plain) or not note[0].isalnum():
+        return True
+    return any(
+        _is_turned(sentence, question) or _is_other(sentence, verdict, question)
+        for sentence in sentences_of(plain)
+    )
+
+
+def _after_doubt(verdict: Verdict, lines: Sequence[Line], question: Question) -> str | None:
+    """Return the first sentence after the verdict that may take it back."""
+    if lines and _grows_into_other(verdict, lines[0].text, question):
+        return lines[0].text
+    for line in lines:
+        text = without_quotations(EMPHASIS.sub("", line.text.replace(OBJECT, " ")))
+        if _SIGN.fullmatch(text):
+            return line.text  # "A", and "-" on the next line
+        reason = _REASON_LABEL.match(text)
+        for sentence in sentences_of(text[reason.end() :] if reason else text):
+            if _COURTESY.match(sentence):
+                continue
+            if _TAKEN_BACK.match(sentence) or (not reason and _is_turned(sentence, question)):
+                return sentence.strip()
+            if not is_question(sentence) and _is_other(sentence, verdict, question):
+                return sentence.strip()
     return None
+
+
+def _is_turned(sentence: str, question: Question) -> bool:
+    """Return True if a sentence next to the verdict may be about the verdict, not the text."""
+    if any(pattern.match(sentence) for pattern in (_TAKEN_BACK, _TURNS_ROUND)):
+        return True
+    if any(pattern.search(sentence) for pattern in (_SPEAKS, _SUSPECTS, _UNKNOWN_SCRIPT)):
+        return True
+    return question.numeric and _SCALES.search(sentence) is not None
+
+
+def _is_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sentence states, names or turns to another option."""
+    other = match_value(sentence, question)
+    if other and other.option != verdict.option:
+        return True
+    return _names_other(sentence, verdict, question) or (
+        _CORRECTS.search(sentence) is not None and _mentions_other(sentence, verdict, question)
+    )
 
 
 def _grows_into_other(verdict: Verdict, note: str, question: Question) -> bool:
-    """Return True if option and note together begin with a longer option.
+    """Return True if option and note together hold the words of a longer option.
 
     "Correct. But incomplete." is not the option "Correct" if there is a "Correct, but incomplete".
     """
-    spoken = [word.casefold() for word in _WORDS.findall(f"{verdict.option} {note}")]
-    for label in question.labels:
-        words = [word.casefold() for word in _WORDS.findall(label)]
-        if label != verdict.option and len(words) > 1 and spoken[: len(words)] == words:
-            return True
-    return False
+    own = _content(verdict.option)
+    spoken = own | _content(sentences_of(note)[0])
+    return any(
+        own < _content(label) <= spoken for label in question.labels if label != verdict.option
+    )
 
 
-def _after(verdict: Verdict, lines: Sequence[Line], question: Question) -> str | None:
-    """Return the first sentence after the verdict that takes it back or names another."""
-    first = next(iter(lines), None)
-    if first and _grows_into_other(verdict, first.text, question):
-        return first.text
-    for line in lines:
-        text = without_quotations(EMPHASIS.sub("", line.text.replace(OBJECT, " ")))
-        for sentence in sentences_of(text):
-            if _TAKEN_BACK.match(sentence) or (line.own and _SUSPECTS.search(sentence)):
-                return sentence.strip()
-            if not line.own or is_question(sentence):
-                continue
-            other = match_value(sentence, question)
-            if other and other.option != verdict.option:
-                return sentence.strip()
-            if _names_other(sentence, verdict, question):
-                return sentence.strip()
-            if _CORRECTS.search(sentence) and _mentions_other(sentence, verdict, question):
-                return sentence.strip()
-    return None
+def _content(text: str) -> set[str]:
+    return {word for word in _WORDS.findall(text.casefold()) if word not in _JOINERS}
 
 
 def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool:

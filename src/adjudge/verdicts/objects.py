@@ -27,6 +27,8 @@ _COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
 _EXPLANATION_KEYS = words("explanation_keys")
 _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 """What stands there is no verdict, whatever it looks like."""
+_CONTAINERS = frozenset(words("container_keys"))
+"""Names of objects that may hold the verdict."""
 _LAST_WORDS = lazy_pattern(
     r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
     r"|победитель)"
@@ -187,7 +189,7 @@ def _says_otherwise(
     """
     for name, value in data.items():
         if isinstance(value, (dict, list)) and value is not said and name not in _WORDS_ONLY:
-            inner = _verdict_value({name: value}, names) if isinstance(value, dict) else None
+            inner = _verdict_value(value, names) if isinstance(value, dict) else None
             other = _match_under(inner[1], inner[2], question) if inner else None
         elif (name not in _ORDINARY and _AFTERWARDS.match(name)) or (
             name in names and not (name == key and value is said)
@@ -211,8 +213,17 @@ def _says_otherwise(
     ):
         return True
     explained = data.get("explanation")
-    ending = _concluded(explained, question) if isinstance(explained, str) else None
-    return ending is not None and ending.option != verdict.option
+    explained = explained if isinstance(explained, str) else ""
+    ending = _concluded(explained, question)
+    is_other = ending is not None and ending.option != verdict.option
+    return is_other or _is_denied(explained[-_ENDING:], verdict.option)
+
+
+def _is_denied(ending: str, option: str) -> bool:
+    """Return True if the last words say that the option is not meant: "I would not let it pass"."""
+    denied = rf"\bnot\s+(?:\w+\s+){{0,3}}{re.escape(option)}\W*\Z"
+    is_possible = len(option) > len("no") and "not" in ending
+    return is_possible and re.search(denied, ending, re.IGNORECASE) is not None
 
 
 def _concluded(explained: str, question: Question) -> Verdict | None:
@@ -269,7 +280,7 @@ def _verdict_value(
         for key, one in held
         if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))
     ]
-    own = next((inner for key, inner in found if key not in _WORDS_ONLY), None)
+    own = next((inner for key, inner in found if key in _CONTAINERS), None)
     if own is None:
         return None
     if any(inner[2] != own[2] for _, inner in found):

@@ -42,7 +42,7 @@ _LIST_ITEM = re.compile(r"\s*+(?:[-*+•]|\d{1,3}[.)])\s")
 _QUOTES = re.compile(r'["“”„«»]')
 _OPENS, _CLOSES = frozenset("“„«"), frozenset("”“»")
 _MATERIAL = re.compile(
-    r"<(data[-\w]*|quote|blockquote|document|submission|candidate|input|context"
+    r"<(data[-\w]*|quote|example|draft|sample|response|blockquote|document|submission|candidate|input|context"
     r"|material)\b[^<>\n]{0,200}+>(?:(?!</?\1\b).)*+</\1>",
     re.DOTALL | re.IGNORECASE,
 )
@@ -61,6 +61,15 @@ _CALL_MARK = re.compile(
 )
 """What may stand before an object without being a sentence: tags, a tool's name, a bullet."""
 _AFTER_OBJECT = re.compile(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
+_FIELD = re.compile(
+    r"\W*(?:question|q|claim|statement|input|user|human|prompt|premise|hypothesis|вопрос|утверждение)"
+    r"\s*:\s*\S",
+    re.IGNORECASE,
+)
+_PROSE = re.compile(r"(?![-*+•#|>\d])(?=[^\W\d_])[^:：|]*\Z")
+"""A line that is neither a heading, a list item, a table row nor a label with its value."""
+_ANNOUNCES = re.compile(r"\A#|\bfollow(?:s|ing)\b", re.IGNORECASE)
+_COMPLETE = (".", "!", "?", "。", "！", "？", "”", '"', "»", ")", "]", ">", "`", "}", ";")
 _OWN_LEAD = phrase("own_lead")
 _FOREIGN_LEAD = phrase("foreign_lead")
 _LONGEST_LEAD = 160
@@ -86,6 +95,8 @@ class Line(NamedTuple):
     """As it is in the reply."""
     own: bool = True
     """False if another line announces it as a quotation."""
+    apart: bool = True
+    """False if the line before goes on in it, so that it cannot state a verdict."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +231,9 @@ def _introduces(before: str, earlier: Sequence[str]) -> bool:
         return False
     lead = next((line for line in reversed(earlier) if line.strip() not in ("", _CODE)), "")
     lead = EMPHASIS.sub("", lead).strip()
-    return not lead.endswith((":", "：")) or is_own_lead(lead)
+    return not (lead.endswith((":", "：")) or _is_open(lead) or _is_field(lead)) or is_own_lead(
+        lead
+    )
 
 
 def _spoken(lines: Sequence[str]) -> Iterator[Line]:
@@ -230,7 +243,7 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
         is_quoted or not line.strip() for is_quoted, line in zip(quoted, lines, strict=True)
     )
     several = sum(bool(line.strip()) for line in lines) > 1
-    inside, before, lead = "", "", ""
+    inside, before, lead, previous = "", "", "", ""
     code = session = foreign = quoted_lead = False
     for number, line in enumerate(lines):
         opened = inside
@@ -239,12 +252,15 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
             foreign = foreign and bool(lead)
             before = ""
             continue
-        if lead:  # the paragraph after a lead belongs to whoever the lead names
+        is_apart = not _is_open(previous) or is_own_lead(previous)
+        if _is_field(previous):  # "Question: …" and then "Answer: No" repeat what was judged
+            foreign, quoted_lead = True, False
+        elif lead:  # the paragraph after a lead belongs to whoever the lead names
             foreign, quoted_lead = not is_own_lead(lead), is_foreign_lead(lead)
         elif not before:
             foreign = False
-        lead = EMPHASIS.sub("", line).strip()
-        lead = lead if lead.endswith((":", "：")) else ""
+        previous = EMPHASIS.sub("", line).strip()
+        lead = previous if previous.endswith((":", "：")) else ""
         session = bool(_REPL.match(line)) or (session and bool(before))
         begins = code or not before or bool(_OPENS_BLOCK.match(before))
         code = (
@@ -265,7 +281,20 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
         for piece in _BLOCK_TAG.split(shown) if "</" in shown else (shown,):
             text = plain(_INLINE_TAG.sub("", piece)).strip()
             if text:
-                yield Line(number, text, piece.strip(), not foreign)
+                yield Line(number, text, piece.strip(), not foreign, is_apart)
+
+
+def _is_field(line: str) -> bool:
+    """Return True if a line shows a part of what was judged: "Question: Is it open?"."""
+    return _FIELD.match(line) is not None
+
+
+def _is_open(line: str) -> bool:
+    """Return True if the next line belongs to this one: "The author writes that"."""
+    if OBJECT in line or _CODE in line:
+        return False
+    is_unfinished = _PROSE.match(line) is not None and not line.endswith(_COMPLETE)
+    return is_unfinished or (_ANNOUNCES.search(line) is not None and is_foreign_lead(line))
 
 
 def _still_inside(line: str, inside: str) -> str:

@@ -89,7 +89,8 @@ def read_headings(lines: Sequence[Line], question: Question) -> Iterator[Stateme
         if not label["mark"] and not line.text.startswith(("#", "*")):
             continue
         first, *rest = sentences_of(following.text)
-        if verdict := match_value(first, question):
+        is_item = question.numeric and _LIST_ITEM.match(first)
+        if (verdict := match_value(first, question)) and not is_item:
             yield Statement(
                 verdict, following.number, following.text, " ".join(rest), line.own or following.own
             )
@@ -156,7 +157,8 @@ def _stands_apart(place: int, lines: Sequence[Line]) -> bool:
         return not lines[1].text[:1].islower() and not is_heading
     before = lines[place - 1].text.rstrip("*_\"' )”»`")
     is_last = place == len(lines) - 1
-    return is_last and (before.endswith((".", "!", "。", "！", OBJECT)) or before == text)
+    is_led = before.endswith((":", "：")) and is_own_lead(before)
+    return is_last and (is_led or before.endswith((".", "!", "。", "！", OBJECT)) or before == text)
 
 
 def _heads(first: str, other: str) -> bool:
@@ -317,7 +319,12 @@ SHAPES: Final[Mapping[str, Shape]] = {
 
 def statements_of(lines: Sequence[Line], question: Question) -> list[Statement]:
     """Return the statements of all shapes, in the order of their lines."""
-    stated = [statement for shape in SHAPES.values() for statement in shape(lines, question)]
+    continued = {line.number for line in lines if not line.apart}
+    stated = [
+        statement._replace(decides=statement.decides and statement.line not in continued)
+        for shape in SHAPES.values()
+        for statement in shape(lines, question)
+    ]
     return sorted(stated, key=lambda statement: statement.line)
 
 
