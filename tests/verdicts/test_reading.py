@@ -203,7 +203,6 @@ def test_nothing_is_guessed(text: str) -> None:
         '{"selected_option": "PASS"}\n{"selected_option": "FAIL"}',
         '[{"verdict": "PASS"}, {"verdict": "FAIL"}]',
         '{"selected_option": "PASS"}\n\nOn reflection:\nVerdict: FAIL',
-        "PASS\n\nOn reflection:\n\nFAIL",
         "Verdict: PASS\nNo, wait.\nVerdict: FAIL",
         '{"selected_option": "PASS", "selected_option": "FAIL"}',
         '{"selected_option": "FAIL"}\n\nThe text itself ends with\nPASS',

@@ -135,7 +135,6 @@ READ = [
     ("pair", "Assistant B", "B"),
     ("triple_ranked", "B > C > A", ("B", "C", "A")),
     ("triple_ranked", "Ranking:\n1. Response B\n2. Response C\n3. Response A", ("B", "C", "A")),
-    ("pass_fail", '{\n  // of the text\n  "verdict": "PASS"\n}', "PASS"),
     ("not_found", '{"explanation": "x", "selected_option": "not_found"}', "not found"),
     ("pass_fail", "Final answer: $\\boxed{\\text{PASS}}$", "PASS"),
     ("pass_fail", "PASS/FAIL: PASS", "PASS"),

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Verdict
-from adjudge.verdicts.parts import EMPHASIS
+from adjudge.verdicts.parts import EMPHASIS, Line
 from adjudge.verdicts.phrases import phrase
 from adjudge.verdicts.sentences import sentences_of
 
@@ -31,6 +31,8 @@ _PREFERRED = phrase("preferred", re.NOFLAG)
 _SHOULD_WIN = phrase("should_win", re.NOFLAG)
 _EVEN = phrase("even")
 _CONTRASTS = phrase("contrasts")
+_ENDS_IN = phrase("ends_in")
+_CANNOT_JUDGE = phrase("cannot_judge")
 _ONLY_WINS = phrase("only_wins", re.NOFLAG)
 """A sentence that names the winner and nothing else."""
 
@@ -70,18 +72,30 @@ def conclusions_of(sentence: str, question: Question) -> Iterator[Conclusion]:
         yield from _meeting(sentence, question)
 
 
-def conclusion_of(text: str, question: Question, *, cut: bool = False) -> Verdict | None:
-    """Return what the last sentence of ``text`` concludes.
+def ends_with_other(text: str, verdict: Verdict, question: Question, *, cut: bool = False) -> bool:
+    """Return True if the last sentence of ``text`` comes to another verdict than ``verdict``.
 
     ``cut``: the beginning of ``text`` is missing, so its first sentence may say the opposite of
     what is left of it.
     """
+    from adjudge.verdicts.shapes import read_closing, read_labels
+
     *before, last = sentences_of(text)
     if cut and not before:
-        return None
-    named = [each.verdict for each in conclusions_of(last, question) if not each.denied]
-    is_one = named and all(verdict.option == named[0].option for verdict in named)
-    return named[0] if is_one else None
+        return False
+    line = Line(0, last, last)
+    stated = [*read_labels([line], question), *read_closing([line], question)]
+    if any(each.verdict and each.verdict.option != verdict.option for each in stated):
+        return True
+    if any(each.contradicts(verdict) for each in conclusions_of(last, question)):
+        return True
+    ended = _ENDS_IN.search(last)
+    other = (
+        question.match(ended["said"]) if ended and not isinstance(question, Comparison) else None
+    )
+    is_denied = bool(ended and _DENIES.search(last[: ended.start("said")]))
+    is_other = other is not None and (other.option != verdict.option) != is_denied
+    return is_other or _CANNOT_JUDGE.search(last) is not None
 
 
 def _meeting(sentence: str, question: Choice) -> Iterator[Conclusion]:

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from adjudge.domain.question import Comparison, Question
-from adjudge.domain.verdict import Verdict
+from adjudge.domain.verdict import TIE, Verdict
 from adjudge.verdicts.conclusions import conclusions_of
 from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line
 from adjudge.verdicts.phrases import phrase
 from adjudge.verdicts.refusal import declines
 from adjudge.verdicts.sentences import sentences_of, without_quotations
-from adjudge.verdicts.shapes import Statement
-from adjudge.verdicts.values import is_question, match_value
+from adjudge.verdicts.shapes import Statement, read_labels
+from adjudge.verdicts.values import highest, is_question, match_value, scale_top, signs_otherwise
 
 _TAKEN_BACK = phrase("taken_back")
 _CORRECTS = phrase("corrects")
@@ -27,12 +27,23 @@ _SPEAKS = phrase("speaks")
 _TURNS_ROUND = phrase("turns_round")
 _SCALES = phrase("scales")
 _REASON_LABEL = phrase("reason_label")
+_CANNOT_JUDGE = phrase("cannot_judge")
+_IS_A = re.compile(r"\b(?:is|be|gets|deserves)\ (?:an?\ )?(?P<said>[\w-]+)[.!]*\Z")
+_NAMES_SCALE = re.compile(
+    r"\bscale\b\W*(?:(?:of|from)\ )?\d+\s*(?:-|–|to)\s*\d+"
+    r"|\(?\bout of \w+\)?\W*\Z|\bmax\w*\W+(?:out of\ )?\d+",
+    re.IGNORECASE,
+)
+_FEW = 6
+"""Words of a short sentence."""
+_LABEL_LINE = re.compile(r"\W*[\w ]{1,30}\s?[:：]\s*\S{1,20}(?:\s\S{1,20}){0,4}\W*\Z")
+_COMPARES = phrase("compares")
 _SIGN = re.compile(r"\s*(?:[-+#]|[.,]\d+)\s*")
 _UNTICKED = re.compile(r"[-*•\s]*+(?:\[ \]|☐)")
 _UNKNOWN_SCRIPT = re.compile(r"[\u0590-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\uac00-\ud7af]")
 """Languages for which there is no list of corrections."""
 _JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
-_SHORT_WORD = 4
+_SHORT, _SHORT_WORD = 4, 4
 _CJK = "\u3040-\u30ff\u3400-\u9fff"
 """Scripts without spaces between words."""
 _WORDS = re.compile(r"\w+")
@@ -54,9 +65,13 @@ def find_doubt(
             return statement.words
     if words := _after_doubt(verdict, after, question):
         return words
-    for line in (*lines[:1], *after):
-        if line.number not in held and declines(line.text, ()):
+    for line in lines:
+        if line.number not in held and line.own and _declines(line.text):
             return line.text
+    if not isinstance(question, Comparison) and (words := _before_doubt(verdict, lines, last)):
+        return words
+    if question.numeric and (words := _other_scale(stated, lines, question)):
+        return words
     if isinstance(question, Comparison):
         against = list(lines)
     else:  # of what is concluded before the verdict, only the last conclusion counts
@@ -67,10 +82,38 @@ def find_doubt(
     )
 
 
+def _declines(text: str) -> bool:
+    return declines(text, ()) or _CANNOT_JUDGE.search(text) is not None
+
+
+def _before_doubt(verdict: Verdict, lines: Sequence[Line], last: int) -> str | None:
+    """Return a short sentence before the verdict that ends in another option: "It is a PASS."."""
+    for line in lines:
+        for sentence in _sentences(line) if line.number < last and line.own else ():
+            ended = _IS_A.search(sentence)
+            if ended and ended["said"] != verdict.option and ended["said"].isupper():
+                return sentence
+    return None
+
+
+def _other_scale(
+    stated: Sequence[Statement], lines: Sequence[Line], question: Question
+) -> str | None:
+    """Return a line that names another scale than the question's, if the verdict names none."""
+    top = highest(question)
+    if top is None or any(scale_top(statement.words) == top for statement in stated):
+        return None
+    for line in lines:
+        scale = _NAMES_SCALE.search(line.text) if line.own else None
+        if scale and scale_top(scale.group()) not in (None, top):
+            return line.text
+    return None
+
+
 def _note_doubt(verdict: Verdict, note: str, question: Question) -> bool:
     """Return True if the rest of the verdict's own line is anything but a plain explanation."""
     plain = without_quotations(note)
-    if _CORRECTS.search(plain) or _DENIES.search(plain) or not note[0].isalnum():
+    if _CORRECTS.search(plain) or _DENIES.search(plain) or not note[0].isalpha():
         return True
     return any(
         _is_turned(sentence, question) or _is_other(sentence, verdict, question)
@@ -83,18 +126,81 @@ def _after_doubt(verdict: Verdict, lines: Sequence[Line], question: Question) ->
     if lines and _grows_into_other(verdict, lines[0].text, question):
         return lines[0].text
     for line in lines:
+        if _line_contradicts(line, verdict, question):
+            return line.text
         text = without_quotations(EMPHASIS.sub("", line.text.replace(OBJECT, " ")))
-        if _SIGN.fullmatch(text):
-            return line.text  # "A", and "-" on the next line
         reason = _REASON_LABEL.match(text)
-        for sentence in sentences_of(text[reason.end() :] if reason else text):
-            if _COURTESY.match(sentence):
-                continue
-            if _TAKEN_BACK.match(sentence) or (not reason and _is_turned(sentence, question)):
-                return sentence.strip()
-            if not is_question(sentence) and _is_other(sentence, verdict, question):
+        for sentence in sentences_of(text[reason.end() :] if reason else text) if line.own else ():
+            is_reason = reason is not None
+            if not _COURTESY.match(sentence) and _takes_back(
+                sentence, verdict, question, is_reason
+            ):
                 return sentence.strip()
     return None
+
+
+def _takes_back(sentence: str, verdict: Verdict, question: Question, is_reason: bool) -> bool:
+    """Return True if a sentence after the verdict may take it back or give another one.
+
+    ``is_reason``: it has a label such as "Reason:", so it speaks of the text.
+    """
+    if _TAKEN_BACK.match(sentence):
+        return True
+    if is_question(sentence):
+        return False
+    return _is_other(sentence, verdict, question) or (
+        not is_reason
+        and (_is_turned(sentence, question) or _is_short_other(sentence, verdict, question))
+    )
+
+
+def _line_contradicts(line: Line, verdict: Verdict, question: Question) -> bool:
+    """Return True if a line is a sign ("A", and "-" below it) or a quoted second verdict."""
+    if _SIGN.fullmatch(line.text) or _signs_otherwise(line.text, verdict, question):
+        return True
+    bare = line.text.strip("\"'“”„«» ")
+    quoted = read_labels([Line(line.number, bare, bare)], question) if bare != line.text else ()
+    return any(each.verdict and each.verdict.option != verdict.option for each in quoted)
+
+
+def _signs_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
+    return not _WORDS.search(text) and signs_otherwise(text, verdict, question)
+
+
+def _is_short_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a short sentence or a labelled line holds another option in any form.
+
+    "So it is a fail.", "Points: 3" and "Recommendation: B" may be a second verdict.
+    """
+    is_short = len(_WORDS.findall(sentence)) <= _FEW or _LABEL_LINE.match(sentence) is not None
+    if isinstance(question, Comparison):
+        return _compares_otherwise(sentence, verdict, question, is_short)
+    if question.numeric:
+        return is_short and _mentions_other(sentence, verdict, question)
+    lower = sentence.casefold()
+    for other in (label.casefold() for label in question.labels if label != verdict.option):
+        is_said = not is_short and len(other) >= _SHORT_WORD
+        before = r"\b(?:is|was|are)\s+(?:\w+ly\s+)?" if is_said else r"(?<!\w)"
+        is_asked = bool(other) and (is_short or is_said)
+        if is_asked and re.search(rf"{before}{re.escape(other)}(?:s|ed|es)?(?!\w)", lower):
+            return True
+    return False
+
+
+def _compares_otherwise(
+    sentence: str, verdict: Verdict, question: Comparison, is_short: bool
+) -> bool:
+    """Return True if a sentence may rate another response above the winner."""
+    named = [
+        question.put_back(found)
+        for found in re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", sentence)
+        if found in question.letters
+    ]
+    is_other_first = bool(named) and named[0].option != verdict.option
+    if _COMPARES.search(sentence):
+        return is_other_first or not named
+    is_only_other = is_other_first and all(each.option != verdict.option for each in named)
+    return is_short and is_only_other and (verdict.option == TIE or len(sentence.split()) < _SHORT)
 
 
 def _is_turned(sentence: str, question: Question) -> bool:
@@ -140,7 +246,8 @@ def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool
     if isinstance(question, Comparison):
         return False
     if question.numeric:
-        numbers = (question.match(number) for number in _NUMBER.findall(sentence))
+        written = re.sub(r"(\d)/\d+", r"\1", sentence)
+        numbers = (question.match(number) for number in _NUMBER.findall(written))
         return any(number and number.option != verdict.option for number in numbers)
     pattern = _mentions(question.labels)
     return any(

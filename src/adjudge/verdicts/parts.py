@@ -42,7 +42,7 @@ _LIST_ITEM = re.compile(r"\s*+(?:[-*+•]|\d{1,3}[.)])\s")
 _QUOTES = re.compile(r'["“”„«»]')
 _OPENS, _CLOSES = frozenset("“„«"), frozenset("”“»")
 _MATERIAL = re.compile(
-    r"<(data[-\w]*|quote|example|draft|sample|response|blockquote|document|submission|candidate|input|context"
+    r"<!--.*?-->|<(data[-\w]*|quote|example|draft|sample|response|blockquote|document|submission|candidate|input|context"
     r"|material)\b[^<>\n]{0,200}+>(?:(?!</?\1\b).)*+</\1>",
     re.DOTALL | re.IGNORECASE,
 )
@@ -172,6 +172,8 @@ def _take_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
             opened = fence[1] if end is None else ""
             is_program = end is not None and end != fence.end()
             kept.append(text[at : fence.start()] + (_CODE if is_program else ""))
+            if is_program and fence[2].lower() in _ANSWER_FENCES:
+                kept[-1] += _quote_lines(text[fence.end() : end])
             at = fence.end() if end is None else end
             if at == len(text) and end is not None and was_inside(text[fence.start() :], cut):
                 objects.append(Held(None, False, line))
@@ -191,6 +193,12 @@ def _take_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
     if was_inside("".join(kept[tail:]), cut and bool(objects)):
         objects.append(Held(None, False, line))
     return "".join(kept), objects
+
+
+def _quote_lines(body: str) -> str:
+    """Return the lines of a fence as a block quote, so that they can contradict a verdict."""
+    lines = [line for line in body.strip("\n").split("\n")[:-1] if line.strip()]
+    return "".join(f"\n> {line}" for line in lines)
 
 
 def _skipped(text: str, fence: re.Match[str]) -> int | None:
@@ -237,26 +245,27 @@ def _introduces(before: str, earlier: Sequence[str]) -> bool:
 
 
 def _spoken(lines: Sequence[str]) -> Iterator[Line]:
-    """Return the lines that are not code, quotations or material."""
+    """Yield the lines of a reply without its programs; quotations are marked as foreign."""
     quoted = [bool(_BLOCK_QUOTE.match(line)) for line in lines]
     is_all_quoted = all(
         is_quoted or not line.strip() for is_quoted, line in zip(quoted, lines, strict=True)
     )
     several = sum(bool(line.strip()) for line in lines) > 1
+    marks = _paired_marks(lines)
     inside, before, lead, previous = "", "", "", ""
-    code = session = foreign = quoted_lead = False
+    code = session = foreign = False
     for number, line in enumerate(lines):
         opened = inside
-        inside = _still_inside(line, inside)
+        inside = _still_inside(line, inside, marks)
         if not line.strip():
             foreign = foreign and bool(lead)
             before = ""
             continue
         is_apart = not _is_open(previous) or is_own_lead(previous)
         if _is_field(previous):  # "Question: …" and then "Answer: No" repeat what was judged
-            foreign, quoted_lead = True, False
+            foreign = True
         elif lead:  # the paragraph after a lead belongs to whoever the lead names
-            foreign, quoted_lead = not is_own_lead(lead), is_foreign_lead(lead)
+            foreign = not is_own_lead(lead)
         elif not before:
             foreign = False
         previous = EMPHASIS.sub("", line).strip()
@@ -274,14 +283,15 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
         if line.strip() == _CODE:
             foreign = False
             continue
-        is_quoted = (quoted[number] and not is_all_quoted) or (foreign and quoted_lead)
-        if opened or code or session or is_quoted or _FENCE.match(line):
+        if session or _FENCE.match(line):
             continue
+        is_quoted = quoted[number] and not is_all_quoted
+        own = not (foreign or is_quoted or code or opened)
         shown = _BLOCK_QUOTE.sub("", line, count=1) if quoted[number] else line
         for piece in _BLOCK_TAG.split(shown) if "</" in shown else (shown,):
             text = plain(_INLINE_TAG.sub("", piece)).strip()
             if text:
-                yield Line(number, text, piece.strip(), not foreign, is_apart)
+                yield Line(number, text, piece.strip(), own, is_apart)
 
 
 def _is_field(line: str) -> bool:
@@ -297,13 +307,21 @@ def _is_open(line: str) -> bool:
     return is_unfinished or (_ANNOUNCES.search(line) is not None and is_foreign_lead(line))
 
 
-def _still_inside(line: str, inside: str) -> str:
+def _paired_marks(lines: Sequence[str]) -> frozenset[str]:
+    """Return the quotation marks that can enclose lines: 5" is no quotation."""
+    text = "\n".join(lines)
+    straight = '"' if text.count('"') % 2 == 0 else ""
+    curly = "".join(_OPENS) if any(mark in text for mark in "”»") else ""
+    return frozenset(straight + curly)
+
+
+def _still_inside(line: str, inside: str, marks: frozenset[str]) -> str:
     """Return the quotation mark that is still open after ``line``, if any."""
     for mark in _QUOTES.findall(line):
         if inside == '"':
             inside = "" if mark == '"' else inside
         elif inside:
             inside = "" if mark in _CLOSES else inside
-        elif mark == '"' or mark in _OPENS:
+        elif mark in marks:
             inside = mark
     return inside

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.message import Reply
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, best_of
@@ -141,7 +141,9 @@ def _of_clean_json(text: str, question: Question, cut: bool) -> Reading | None:
     if not text.startswith(("{", "[", '"')):
         return None
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_refuse_repeated)
+    except _RepeatedName:
+        return _contradiction("one name twice", "two values")
     except (ValueError, RecursionError):
         return None
     if isinstance(value, str) and "{" in value:
@@ -149,27 +151,19 @@ def _of_clean_json(text: str, question: Question, cut: bool) -> Reading | None:
     one = value[0] if isinstance(value, list) and len(value) == 1 else value
     if not isinstance(one, dict):
         return None
-    reading = reading_of(one, False, question)
-    if reading and reading.verdict and _says_twice(text, reading.data or {}, question):
-        return _contradiction("one name twice", "two values")
-    return reading
+    return reading_of(one, False, question)
 
 
-def _says_twice(text: str, data: JsonObject, question: Question) -> bool:
-    """Whether a name that counts stands in the text more than once: of two values JSON keeps the
-    last.
-    """
-    counted = keys_of(question)[:3]
-    repeated = [name for name in counted if name in data and text.count(f'"{name}"') > 1]
-    return bool(repeated) and _differ(text)
+def _refuse_repeated(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
+    """Return an object, unless it has two values under one name: JSON would keep the last."""
+    made = dict(pairs)
+    if len(made) < len(pairs) and any(made[name] != value for name, value in pairs):
+        raise _RepeatedName
+    return made
 
 
-def _differ(text: str) -> bool:
-    from adjudge.verdicts.lenient import (
-        decoded,
-    )  # which takes no object that says two things under one name
-
-    return decoded(text[text.index("{") :], 0) is None
+class _RepeatedName(ValueError):
+    """An object has two values under one name."""
 
 
 def read_written(reply: Reply) -> Reading:
@@ -198,15 +192,31 @@ def _decided(text: str, question: Question, cut: bool) -> Reading | None:
     from adjudge.verdicts.parts import parts_of
 
     if cut and (begun := _CUT_OBJECT.fullmatch(text)):
-        data = json.loads(begun["begun"] + '"}', strict=False)
-        is_verdict_first = begun["key"] in keys_of(question) and explanation_of(data)
-        return reading_of(data, True, question) if is_verdict_first else None
+        return _read_begun(begun, question)
     text = text.replace("\\_", "_")
     parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
     is_lost = text.startswith("{") and not parts.objects
     if parts.broken or is_lost or (cut and len(parts.objects) > 1):
         return None
     return _agreed(parts, question, cut)
+
+
+def _read_begun(begun: re.Match[str], question: Question) -> Reading | None:
+    """Return the verdict of an object whose explanation was cut off and takes nothing back."""
+    from adjudge.verdicts.doubts import find_doubt
+    from adjudge.verdicts.parts import Line
+
+    try:
+        data = json.loads(begun["begun"] + '"}', strict=False)
+    except ValueError:
+        return None
+    explanation = explanation_of(data)
+    if begun["key"] not in keys_of(question) or not explanation:
+        return None
+    reading = reading_of(data, True, question)
+    lines = [Line(0, explanation, explanation)]
+    is_doubtful = reading and reading.verdict and find_doubt(reading.verdict, (), lines, question)
+    return None if is_doubtful else reading
 
 
 def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
@@ -229,7 +239,7 @@ def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
         if not (cut and _may_go_on(statement, parts))
     ]
     stated = [*objects, *(each for each in lines if each.own and each.decides)]
-    if not stated:
+    if not stated or (cut and not objects and _ends_in_verdict(parts, question)):
         return None
     first, last = stated[0], max(each.line for each in stated)
     against = [
@@ -265,6 +275,13 @@ def _quoted_after(last: int, parts: ReplyParts, question: Question) -> Iterator[
 def _may_go_on(statement: Statement, parts: ReplyParts) -> bool:
     """Return True if a statement may have been cut off: "Good" could have been "Good enough"."""
     return not statement.note and statement.line == parts.lines[-1].number
+
+
+def _ends_in_verdict(parts: ReplyParts, question: Question) -> bool:
+    """Return True if the last line of a reply that was cut off begins another verdict."""
+    last = parts.lines[-1].text.casefold()
+    is_label = last.rstrip("*_ ").endswith((":", "：", "[", "(")) or last.startswith(("[[", "<"))
+    return is_label or any(label.casefold().startswith(last) for label in question.labels)
 
 
 def _agree(one: Statement, other: Statement) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[*_\"'”»)]*\s+(?=\S)|(?<=[。！？])(?=\S)")
-QUOTATION = re.compile(r'"[^"\n]{0,2000}"|“[^”\n]{0,2000}”|«[^»\n]{0,2000}»|`[^`\n]{0,2000}`')
+QUOTATION = re.compile(r'"[^"\n]{0,2000}"|“[^“”\n]{0,2000}”|«[^«»\n]{0,2000}»|`[^`\n]{0,2000}`')
 
 
 def sentences_of(text: str) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from typing import Final
+from unicodedata import category
 
+from adjudge.domain.numbers import plain_number
 from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.verdict import Verdict
 from adjudge.verdicts.parts import EMPHASIS
@@ -12,9 +14,10 @@ from adjudge.verdicts.parts import EMPHASIS
 LONGEST: Final = 200
 """Characters of a line in which a verdict is looked for."""
 _BOXED = re.compile(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
-_PICTURES = "★☆⭐🌟✅❌✔☑✖✗✘👍👎🟢🔴🏆"
+_PICTURES = "★☆⭐🌟✅❌✔✖✗✘👍👎🟢🔴🏆"
 _SIGNS = re.compile(rf"\A(?:[{_PICTURES}]\s*+)++|(?:\s*+[{_PICTURES}])++\Z")
 _STARS = re.compile(r"([★⭐🌟]*)([☆✩]*)")
+_STAR_WORD = re.compile(r"\d\s*(?:stars?|зв[её]зд)", re.IGNORECASE)
 _OF_FIVE = 5.0
 """Stars without empty ones are counted out of five."""
 _GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")
@@ -39,6 +42,11 @@ _NAMED_SCALE = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _SAME_SCALE = re.compile(r"[\s*_`]*+[(\[]([^()\[\]]{1,30})[)\]][\s*_`.]*\Z")
+_TOP = re.compile(
+    r"(?P<percent>%)|(?:(?<![\d.])\d{1,3}(?:\.\d)?\s*(?:-|–|\bto\b|\bдо\b)\s*"
+    r"|\b(?:out of|of|из)\s+|\bmax\w*\W+|/\s*)(?P<top>\w+)",
+    re.IGNORECASE,
+)
 _PLACEHOLDER = re.compile(
     r"""\W*+(?:\.{3}|…|<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}|string|str|integer|int|number|float
     |boolean|your\b.*
@@ -53,7 +61,7 @@ _PLACEHOLDER = re.compile(
 def match_value(text: str, question: Question) -> Verdict | None:
     """Return the verdict if ``text`` is an option and nothing else, decoration aside."""
     text = text.strip()
-    if len(text) > LONGEST or _STRUCK.search(text) or is_question(text):
+    if len(text) > LONGEST or _STRUCK.search(text) or is_question(text) or _has_other_sign(text):
         return None
     text = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text)).strip()
     verdict = _starred(text, question) or _match_plain(text, question)
@@ -61,8 +69,19 @@ def match_value(text: str, question: Question) -> Verdict | None:
         verdict = _match_plain(EMPHASIS.sub("", text).strip(), question)
     if verdict is None or signs_otherwise(text, verdict, question):
         return None
+    if _STAR_WORD.search(text) and highest(question) not in (None, _OF_FIVE):
+        return None
     stars = sum(map(text.count, "★⭐🌟"))
     return None if stars and question.numeric and verdict.option != str(stars) else verdict
+
+
+def _has_other_sign(text: str) -> bool:
+    """Return True if a sign that is not on the list stands with the option, or a single star."""
+    if text.count("*") % 2:
+        return True  # "A*" is another grade, or has a footnote
+    return not text.isascii() and any(
+        category(character) == "So" and character not in _PICTURES for character in text
+    )
 
 
 def _match_plain(text: str, question: Question) -> Verdict | None:
@@ -105,8 +124,19 @@ def highest(question: Question) -> float | None:
     if isinstance(question, Rating):
         return question.bounds[1] if question.bounds else None
     if isinstance(question, Choice) and question.numeric:
-        return max(float(label.replace(",", ".").replace("−", "-")) for label in question.labels)
+        return max(plain_number(label) or 0.0 for label in question.labels)
     return None
+
+
+def scale_top(text: str) -> float | None:
+    """Return the top of the scale that a text names: 5 for "1-5", "out of five" and "/5"."""
+    scale = _TOP.search(text)
+    if scale is None:
+        return None
+    if scale["percent"]:
+        return 100.0
+    top = scale["top"].casefold()
+    return float(top) if top.isdecimal() else _NUMBER_WORDS.get(top)
 
 
 def is_question(text: str) -> bool:
@@ -137,4 +167,4 @@ def signs_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
     if good == bad:
         return good and bad
     meant = question.match("pass" if good else "fail")
-    return meant is not None and meant.option != verdict.option
+    return bad if meant is None else meant.option != verdict.option
