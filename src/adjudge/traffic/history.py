@@ -92,7 +92,7 @@ def _row(day: str, rate: TrafficRate) -> list[str]:
     limits = rate.interval
     return [
         day,
-        Message("cannot tell") if rate.mean is None else percent(rate.mean),
+        rate.shown(),
         percent_range(limits) if limits else "–",
         str(rate.rows),
         Message("{count:,}", count=rate.events),
