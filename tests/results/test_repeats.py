@@ -141,6 +141,21 @@ def test_trials_without_a_verdict_leave_the_share_open(tmp_path: Path) -> None:
     assert repeats["pass_all"]["3"] is None
 
 
+def test_a_sequential_gate_bounds_the_mean_that_it_prints(tmp_path: Path) -> None:
+    """Half of the tasks pass once, the others fail four times: 20 % of the rows pass."""
+    agent_rows(tmp_path, {f"t{number}": "----" if number % 2 else "+" for number in range(80)})
+    done = adjudge(
+        *("run", "eval.yaml", "--fail-under", "forbidden=0.3", "--confidence", "0.95"),
+        *("--sequential", "--json"),
+        cwd=tmp_path,
+    )
+    (gate,) = json.loads(done.stdout)["gates"]
+    assert gate["value"] == pytest.approx(0.2)
+    assert gate["lower"] < 0.2 < gate["upper"]
+    assert gate["verdict"] != "holds"
+    assert done.returncode != 0
+
+
 @pytest.mark.parametrize("ids", [True, False])
 def test_a_repeated_row_passes_when_all_its_answers_do(tmp_path: Path, ids: bool) -> None:
     (tmp_path / "app.py").write_text(
