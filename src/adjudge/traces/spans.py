@@ -101,8 +101,9 @@ def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
             found = Turn("assistant", [Retrieved(text) for text in span.documents], actor)
             builder.add_step(_timed(found, span, depth))
         elif span.kind == "handoff":
-            handed = Turn("assistant", [HandedOver(span.to)], actor)
-            builder.add_step(_timed(handed, span, depth))
+            if not builder.join_handoff(span.to, actor):
+                handed = Turn("assistant", [HandedOver(span.to)], actor)
+                builder.add_step(_timed(handed, span, depth))
     return _finished(builder, tops, outer)
 
 
