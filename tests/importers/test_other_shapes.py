@@ -523,8 +523,8 @@ def test_prometheus_pairs(tmp_path: Path) -> None:
     found = imported(tmp_path, rows)
     assert found.report.kind == "prometheus"
     assert {label.id: label.answer for label in found.labels} == {"row 1": 0, "row 2": "tie"}
-    assert found.verdicts == [None, 1]
-    assert found.rows[0]["fields"]["response"] == ["Hi.", "Go away."]
+    said = {row["id"]: (row["selected_option"], row["fields"]["response"]) for row in found.rows}
+    assert said == {"row 1": (None, ["Hi.", "Go away."]), "row 2": (1, ["Hello.", "Go away."])}
 
 
 def test_comparisons_of_critiques_by_gpt_4(tmp_path: Path) -> None:
