@@ -22,12 +22,14 @@ from adjudge.trust import calibrate_run
 @pytest.mark.parametrize("ending", ["json", "yaml"])
 def test_what_promptfoo_itself_wrote(tmp_path: Path, ending: str) -> None:
     found = imported_path(SAMPLES / f"promptfoo_0.121.20.{ending}", tmp_path / "run")
-    assert found.outcomes == {"ok": 5, "model_error": 2, "unreadable": 1}
+    assert found.outcomes == {"ok": 9, "model_error": 5, "unreadable": 1}
     said = {
         row["fields"]["q"]: row["option"]
         for row in found.rows
-        if row["criteria"] not in ("is short", "is sweet")
+        if row["criteria"] not in ("is short", "is sweet", "contains: said", "overall")
     }
+    overall = [row["option"] for row in found.rows if row["criteria"] == "overall"]
+    assert overall == ["PASS", "FAIL", None, None, None, "FAIL"]
     assert said == {
         "hello": "PASS",
         "go away": "FAIL",
@@ -36,7 +38,9 @@ def test_what_promptfoo_itself_wrote(tmp_path: Path, ending: str) -> None:
         "Crash": None,
         "hello again": "PASS",
     }
-    assert {vote["model"] for row in found.rows for vote in row["votes"]} == {"file://grader.js"}
+    assert {vote["model"] for row in found.rows for vote in row["votes"]} == {
+        *("file://grader.js", "code", "assertions")
+    }
 
 
 def test_the_table_that_promptfoo_itself_wrote(tmp_path: Path) -> None:
