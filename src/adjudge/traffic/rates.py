@@ -52,7 +52,7 @@ class TrafficRate:
     highest: float | None = None
     """The mean if every one of them were the best; None of a count, which has no most."""
 
-    def shown(self) -> Message:
+    def shown(self) -> str:
         """The rate; if rows have no score, what it may be."""
         if self.mean is None:
             return Message("cannot tell")
