@@ -116,7 +116,7 @@ def test_a_winner_may_be_named_like_its_system(
 
 @pytest.mark.parametrize("systems", [("B", "A"), ("new", "New")])
 def test_a_name_that_may_mean_two_responses_is_refused(systems: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="may be the system|several systems"):
+    with pytest.raises(ValueError, match=r"may be the system|several systems"):
         LabelScale(KIND, compares=True).read(systems[1], 2, systems)
 
 
