@@ -250,9 +250,7 @@ def test_runs_are_listed_on_a_line_each(rows: Path) -> None:
     assert '"' not in page
 
 
-def test_reused_answers_name_the_cache_and_how_to_do_without_it(
-    rows: Path, tmp_path: Path
-) -> None:
+def test_reused_answers_name_the_cache_and_how_to_do_without_it(rows: Path, tmp_path: Path) -> None:
     with FakeProvider() as server:
         command = (
             *("check", "--criterion", "It gives a date.", "--file", "few.csv"),

@@ -320,13 +320,14 @@ class Builder:
         """
         if not (isinstance(part, CalledTool | Returned) and part.retold):
             return False
-        key = (
-            (actor, part.id, part.name, str(part.arguments))
-            if isinstance(part, CalledTool)
-            else (part.id, part.text)
-        )
-        known = key in self._retold
-        self._retold.add(key)
+        if isinstance(part, Returned):
+            known = ("result", part.id, part.text) in self._retold
+            self._retold.add(("result", part.id, part.text))
+            # ids repeat: another agent's call may wait for an equal result
+            return known and not (part.id and self._open.with_id(part.id))
+        call = (actor, part.id, part.name, str(part.arguments))
+        known = call in self._retold
+        self._retold.add(call)
         return known
 
     def _is_of_record(self, call: CalledTool) -> bool:
@@ -334,16 +335,14 @@ class Builder:
         the call itself was not recorded; the record then gets the model's arguments.
         """
         same = [] if call.id is None else self._records.with_id(call.id)
-        same = (
-            same
-            or [
+        if call.retold and not same:  # the tool did not know the id
+            same = [
                 record
                 for record in self._records.last()
                 if record.call is not None
                 and record.call.id is None
-                and _is_same(record.call, call)
+                and (record.call.name, record.call.arguments) == (call.name, call.arguments)
             ][:1]
-        )
         if not same:
             return False
         record = same[-1]
@@ -383,11 +382,10 @@ class Builder:
                 self._answered[back.id] = draft
             if draft.joined:
                 self._recorded.add(text)
-        elif back.error and (failed := self._answered.get(back.id or "")) and failed.result:
-            # first what a call printed, then how it failed
-            if failed.result.error is None:
-                text = f"{failed.result.text or ''}\n{back.text or back.error}".strip()
-                failed.result = Returned(text, error=back.error, missing=failed.result.missing)
+        elif (failed := self._printed_before(back)) is not None:
+            printed = failed.result or Returned("")
+            text = f"{printed.text or ''}\n{back.text or ''}".strip()
+            failed.result = Returned(text, error=back.error, missing=printed.missing)
         elif back.id is not None or back.text not in self._recorded:
             text = back.error if back.text is None and back.error else back.text or ""
             noted = _Draft(
@@ -395,6 +393,11 @@ class Builder:
             )
             return [self._append(noted)]
         return []
+
+    def _printed_before(self, back: Returned) -> _Draft | None:
+        """The call of an error that comes after what the call printed, as smolagents tells it."""
+        call = self._answered.get(back.id or "") if back.retold and back.error else None
+        return call if call is not None and call.result and not call.result.error else None
 
     def _open_call(self, back: Returned) -> _Draft | None:
         if back.id is not None:
@@ -425,10 +428,6 @@ class Builder:
         if exact:
             return exact[0]
         return named[0] if named and isinstance(call.arguments, str) else None
-
-
-def _is_same(one: CalledTool, other: CalledTool) -> bool:
-    return (one.name, one.arguments) == (other.name, other.arguments)
 
 
 def _first_of_latest(drafts: list[_Draft]) -> _Draft:
