@@ -114,7 +114,6 @@ READ = [
     ("pass_fail", "\u200fVerdict: PA\u00adSS\u200f", "PASS"),
     ("scale_1_5", "Score: ４", "4"),
     ("scale_1_5", "Score: ٤", "4"),
-    ("pass_fail", "PASS - it names a year.", "PASS"),
     ("pass_fail", "The verdict is **FAIL**", "FAIL"),
     ("scale_1_5", "Score (1-5): 4", "4"),
     ("scale_1_5", "4 out of 5 stars", "4"),

@@ -27,6 +27,8 @@ _COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
 _EXPLANATION_KEYS = words("explanation_keys")
 _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 """What stands there is no verdict, whatever it looks like."""
+_CONTAINERS = frozenset(words("container_keys"))
+"""Names of objects that may hold the verdict."""
 _LAST_WORDS = lazy_pattern(
     r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
     r"|победитель)"
@@ -153,12 +155,25 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
         return Compared(best_of(ranking)) if ranking else None
     if key in _FAIL_KEYS:
         value = {"pass": "fail", "fail": "pass"}.get(str(as_pass(value)).casefold(), value)
-    verdict = question.match(as_pass(value) if key in _PASS_KEYS else value, certain=True)
-    if verdict is None and isinstance(value, str) and any(mark in value for mark in ":-–—(✅❌"):
-        from adjudge.verdicts.values import match_value
+    if key in _PASS_KEYS:
+        value = as_pass(value)
+    if not isinstance(value, str) or value in question.labels:
+        return question.match(_as_option(value, question), certain=True)
+    from adjudge.verdicts.values import match_value  # not needed for a clean option
 
-        verdict = found[0] if (found := match_value(value, question)) else None
-    return verdict
+    return match_value(value, question)
+
+
+def _as_option(value: object, question: Question) -> object:
+    """Return the option of a 0 or 1 if the options score 0 and 1, as the name of its end.
+
+    ``Question.match`` then refuses options whose names say the opposite of their scores.
+    """
+    is_end = isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+    if not is_end or not isinstance(question, Choice) or question.numeric:
+        return value
+    is_zero_or_one = sorted(map(str, question.points)) == ["0.0", "1.0"]
+    return ("pass" if value else "fail") if is_zero_or_one else value
 
 
 def _says_otherwise(
@@ -174,7 +189,7 @@ def _says_otherwise(
     """
     for name, value in data.items():
         if isinstance(value, (dict, list)) and value is not said and name not in _WORDS_ONLY:
-            inner = _verdict_value({name: value}, names) if isinstance(value, dict) else None
+            inner = _verdict_value(value, names) if isinstance(value, dict) else None
             other = _match_under(inner[1], inner[2], question) if inner else None
         elif (name not in _ORDINARY and _AFTERWARDS.match(name)) or (
             name in names and not (name == key and value is said)
@@ -198,8 +213,17 @@ def _says_otherwise(
     ):
         return True
     explained = data.get("explanation")
-    ending = _concluded(explained, question) if isinstance(explained, str) else None
-    return ending is not None and ending.option != verdict.option
+    explained = explained if isinstance(explained, str) else ""
+    ending = _concluded(explained, question)
+    is_other = ending is not None and ending.option != verdict.option
+    return is_other or _is_denied(explained[-_ENDING:], verdict.option)
+
+
+def _is_denied(ending: str, option: str) -> bool:
+    """Return True if the last words say that the option is not meant: "I would not let it pass"."""
+    denied = rf"\bnot\s+(?:\w+\s+){{0,3}}{re.escape(option)}\W*\Z"
+    is_possible = len(option) > len("no") and "not" in ending
+    return is_possible and re.search(denied, ending, re.IGNORECASE) is not None
 
 
 def _concluded(explained: str, question: Question) -> Verdict | None:
@@ -210,7 +234,7 @@ def _concluded(explained: str, question: Question) -> Verdict | None:
     ending = explained[-_ENDING:]
     if not isinstance(question, Comparison) and "criteri" not in ending and "критери" not in ending:
         return None
-    from adjudge.verdicts.hints import (
+    from adjudge.verdicts.conclusions import (
         conclusion_of,
     )  # not loaded where an explanation speaks of what is judged
 
@@ -256,7 +280,7 @@ def _verdict_value(
         for key, one in held
         if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))
     ]
-    own = next((inner for key, inner in found if key not in _WORDS_ONLY), None)
+    own = next((inner for key, inner in found if key in _CONTAINERS), None)
     if own is None:
         return None
     if any(inner[2] != own[2] for _, inner in found):
