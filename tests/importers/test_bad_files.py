@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from importing import SAMPLES, imported, imported_path
@@ -209,7 +210,7 @@ def test_an_import_that_is_killed_leaves_no_run_and_the_next_is_whole(tmp_path: 
 
 
 def trail_folder(folder: Path, annotations: str) -> None:
-    span = {
+    span: dict[str, Any] = {
         "trace_id": "t",
         "span_id": "s",
         "parent_span_id": None,

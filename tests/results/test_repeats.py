@@ -7,10 +7,10 @@ import random
 from collections.abc import Mapping
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from adjudge.domain.json_types import JsonDict
 from adjudge.results.repeats import TrialCounts, pass_all
 from support.commands import adjudge
 
@@ -107,7 +107,7 @@ def agent_rows(folder: Path, verdicts: Mapping[str, str]) -> None:
     )
 
 
-def shown_and_counted(folder: Path) -> tuple[str, JsonDict]:
+def shown_and_counted(folder: Path) -> tuple[str, dict[str, Any]]:
     shown = adjudge("run", "eval.yaml", "--run", "run", cwd=folder)
     done = adjudge("run", "eval.yaml", "--run", "run", "--json", cwd=folder)
     (section,) = json.loads(done.stdout)["criteria"]

@@ -18,7 +18,7 @@ from adjudge.importers.values import Json, fields_of, number, text
 _HUMAN = "human_score"
 _JUDGE = re.compile(r"(?!human_)(.+)_score")
 _FEEDBACK = re.compile(r".+_feedback")
-_SCORE = RecordedQuestion(
+RUBRIC_SCORE = RecordedQuestion(
     "rubric score",
     "How well does the response do by its rubric, from 1 to 5?",
     "rating",
@@ -71,7 +71,7 @@ def _row(record: ForeignRecord) -> RecordedRow:
     )
     said = [key for key in record if _JUDGE.fullmatch(key) or _FEEDBACK.fullmatch(key)]
     return RecordedRow(
-        question=_SCORE,
+        question=RUBRIC_SCORE,
         fields={**shown, "response": record.text("response")},
         id=" ".join(filter(None, (record.text("id"), system))) or None,
         marks=marks_of(record),

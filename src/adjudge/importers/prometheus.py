@@ -9,20 +9,14 @@ import re
 from collections.abc import Iterator
 
 from adjudge.domain.verdict import Selection
-from adjudge.importers.biggen_bench import marks_of, votes_by_judge
+from adjudge.importers.biggen_bench import RUBRIC_SCORE, marks_of, votes_by_judge
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold_marks
-from adjudge.importers.record import ImportLog, RecordedQuestion, RecordedRow, RecordedVote
+from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
 from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.importers.values import fields_of
 from adjudge.messages import Message
 
-_RUBRIC = RecordedQuestion(
-    "rubric score",
-    "How well does the response do by its rubric, from 1 to 5?",
-    "rating",
-    bounds=(1.0, 5.0),
-)
 _SECTIONS = {
     "The instruction to evaluate": "instruction",
     "Response to evaluate": "response",
@@ -76,7 +70,7 @@ def _scored(record: ForeignRecord) -> RecordedRow:
     said = [key for key in record if _SAID.fullmatch(key)]
     named = [record.text(name) for name in ("idx", "response_source")]
     return RecordedRow(
-        question=_RUBRIC,
+        question=RUBRIC_SCORE,
         fields={**fields_of(parts), "response": parts.get("response", "")},
         id=" ".join([*filter(None, named), f"row {record.row}"]),
         marks=marks_of(record),
@@ -90,7 +84,7 @@ def _compared(record: ForeignRecord) -> RecordedRow:
     scores = [record.number(name) for name in ("chosen_score", "rejected_score")]
     shown = {name: text for name, text in chosen.items() if name != "response"}
     return RecordedRow(
-        judge="prometheus" if None not in scores else "rows",
+        judge="prometheus" if None not in scores else UNJUDGED,
         question=BETTER,
         fields={
             **fields_of(shown),
