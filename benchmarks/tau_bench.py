@@ -19,7 +19,7 @@ from statistics import fmean
 from adjudge.agents.expected import Expectations, ExpectedCall, Order
 from adjudge.agents.rules import measure
 from adjudge.domain.trajectory import Trajectory
-from adjudge.results.repeats import pass_all
+from adjudge.results.repeats import PassAll, TrialCounts, pass_all
 from adjudge.stats.agreement import cohen_kappa
 from adjudge.stats.intervals import Interval, mean_interval
 from adjudge.traces.files import read_traces
@@ -121,11 +121,13 @@ def read_runs(path: Path) -> list[Run]:
     return runs
 
 
-def passes_by_task(runs: Sequence[Run]) -> tuple[float, ...]:
+def passes_by_task(runs: Sequence[Run]) -> list[PassAll]:
     """pass^1, pass^2, …"""
-    passed = Counter({run.task: 0 for run in runs})
-    passed.update(run.task for run in runs if run.reward == 1)
-    return pass_all([*passed.values()], len({run.trial for run in runs}))
+    tasks: dict[str, TrialCounts] = {}
+    for run in runs:
+        tasks.setdefault(run.task, TrialCounts(run.task)).add(passed=run.reward == 1)
+    most = max(one.trials for one in tasks.values())
+    return [pass_all([*tasks.values()], k) for k in range(1, most + 1)]
 
 
 def agreement_with_reward(name: str, runs: Sequence[Run]) -> Agreement:
@@ -154,8 +156,8 @@ def main() -> None:
     print(f"{len(runs)} trajectories, {tasks} tasks, {trials} trials")
     print(f"{len(calls)} calls, {failed} failed")
     print(f"mean reward {fmean(run.reward for run in runs):.6g}")
-    for k, share in enumerate(passes_by_task(runs), 1):
-        print(f"pass^{k} {share:.6f}")
+    for passes in passes_by_task(runs):
+        print(f"pass^{passes.k} {passes.lower:.6f}")
     print(f"\n{'rule':26}{'passed':>8}{'rewarded':>10}{'agreement':>11}  95% interval   kappa")
     found = [agreement_with_reward(name, runs) for name in PREDICTORS]
     for one in found:

@@ -89,6 +89,8 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "judgebench": "judgebench:JUDGEBENCH",
             "judge-bench": "judge_bench:JUDGE_BENCH",
             "biggen-bench": "biggen_bench:BIGGEN_BENCH",
+            "prometheus": "prometheus:PROMETHEUS",
+            "wildbench": "wildbench:WILDBENCH",
             "arena-hard": "arena_hard:ARENA_HARD",
             "mt-bench": "mt_bench:MT_BENCH",
             "rewardbench": "rewardbench:REWARDBENCH",

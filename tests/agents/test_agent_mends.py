@@ -94,7 +94,81 @@ def test_what_settings_are_for_is_measured(tmp_path: Path) -> None:
         one["criteria"] for one in json.loads(done.stdout)["criteria"]
     }
     assert AgentEvaluator(expect={"a": ["pay"]}).measures[-1] == "calls"
-    assert AgentEvaluator(measures=["steps"], forbidden=["pay"]).measures == ("steps",)
+
+
+@pytest.mark.parametrize(
+    ("rule", "measure"),
+    [
+        ("forbidden: [pay]", "forbidden"),
+        ("required: [ask]", "required"),
+        ("before: [[ask, pay]]", "before"),
+    ],
+)
+def test_a_written_rule_is_checked_beside_named_measures(
+    tmp_path: Path, rule: str, measure: str
+) -> None:
+    write_runs(tmp_path, "a")
+    (tmp_path / "eval.yaml").write_text(
+        f"data: runs.jsonl\njudges: [{{kind: agent, measures: [steps], {rule}}}]\n"
+        f"gates: {{fail_under: {{{measure}: 1}}}}\n"
+    )
+    done = adjudge("run", "eval.yaml", "--json", cwd=tmp_path)
+    assert done.returncode == 4, done.stderr
+    means = {one["criteria"]: one["mean"] for one in json.loads(done.stdout)["criteria"]}
+    assert [*means] == ["steps", measure]
+    assert means[measure] == 0
+
+
+def test_a_rule_in_a_condition_is_used_already() -> None:
+    judge = AgentEvaluator(measures=["steps"], forbidden=["pay"], only={"forbidden": False})
+    assert judge.measures == ("steps",)
+    assert AgentEvaluator(measures=["forbidden"], forbidden=["pay"]).measures == ("forbidden",)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("expect: expected.yaml", "expect is given, but no measure compares calls with it"),
+        ("policy: policy.md", "policy is given, but the measure policy is not named"),
+    ],
+)
+def test_a_setting_that_no_measure_uses_is_refused(
+    tmp_path: Path, setting: str, message: str
+) -> None:
+    write_runs(tmp_path, "a")
+    (tmp_path / "expected.yaml").write_text("a: [pay]\n")
+    (tmp_path / "policy.md").write_text("Never pay.\n")
+    (tmp_path / "eval.yaml").write_text(
+        f"data: runs.jsonl\njudges: [{{kind: agent, measures: [steps], {setting}}}]\n"
+    )
+    done = adjudge("run", "eval.yaml", cwd=tmp_path)
+    assert done.returncode == 1
+    assert message in " ".join(done.stderr.split())
+
+
+def test_rules_are_checked_beside_a_comparison_of_systems(tmp_path: Path) -> None:
+    write_runs(tmp_path, "a")
+    rows = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
+    rows = [{**rows[0], "system_name": name} for name in ("x", "y")]
+    (tmp_path / "runs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "eval.yaml").write_text(
+        "data: runs.jsonl\nmodels: [scripted/A]\n"
+        "judges: [{kind: agent, compare: systems, measures: [better], forbidden: [pay]}]\n"
+    )
+    done = adjudge("run", "eval.yaml", "--json", cwd=tmp_path)
+    names = [one["criteria"] for one in json.loads(done.stdout)["criteria"]]
+    assert names == ["forbidden", "forbidden", "better"], done.stderr
+
+
+def test_the_policy_without_measures_is_asked_of_the_model_of_the_file(tmp_path: Path) -> None:
+    write_runs(tmp_path, "a")
+    (tmp_path / "policy.md").write_text("Never pay.\n")
+    (tmp_path / "eval.yaml").write_text(
+        "data: runs.jsonl\nmodels: [openai/gpt-4o-mini]\n"
+        "judges: [{kind: agent, policy: policy.md}]\n"
+    )
+    done = adjudge("run", "eval.yaml", "--dry-run", cwd=tmp_path)
+    assert "openai/gpt-4o-mini needs a key" in " ".join(done.stderr.split()), done.stdout
 
 
 def test_what_the_trace_says_of_the_whole_counts() -> None:

@@ -104,7 +104,7 @@ def test_one_trajectory_as_a_judge_is_shown_it(folder: Path) -> None:
 def test_an_eval_file_with_rules_questions_and_gates(folder: Path) -> None:
     judges = (
         "  - {kind: agent, measures: [calls_f1, unrecovered, goal], expect: expected.yaml,"
-        " policy: policy.md, forbidden: [delete_account, {pay: {amount: {above: 100}}}],"
+        " forbidden: [delete_account, {pay: {amount: {above: 100}}}],"
         " before: [[ask, pay]], ignore: [request_id]}\n"
         "  - {kind: agent, name: why, measures: [blame], only: {goal: Not reached}}"
     )

@@ -314,6 +314,23 @@ def test_a_spreadsheet_with_a_column_per_annotator_comes_in(run: Path, tmp_path:
     assert "r0,dates,PASS,FAIL" in (tmp_path / "wide.csv").read_text(encoding="utf-8-sig")
 
 
+def test_labels_may_name_the_systems_of_the_run(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("id,question,old,new\nr1,How?,So.,Thus.\nr2,Why?,No.,Yes.\n")
+    (tmp_path / "eval.yaml").write_text(
+        "data: {path: rows.csv, responses: [old, new]}\nmodels: [scripted/A]\n"
+        "judges: [{kind: pairwise, name: better, criteria: It is better.}]\n"
+    )
+    done = commands.adjudge("run", "eval.yaml", "--run", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "labels.csv").write_text("id,label\nr1,new\nr2,Old\n")
+    done = adjudge(tmp_path / "run", "--import", tmp_path / "labels.csv", "--annotator", "ann")
+    assert done.returncode == 0, done.stderr
+    assert answers(tmp_path / "run") == {"r1": 1, "r2": 0}
+    (tmp_path / "labels.csv").write_text("id,label\nr1,newer\n")
+    done = adjudge(tmp_path / "run", "--import", tmp_path / "labels.csv", "--annotator", "ann")
+    assert "A, B, old, new, tie" in " ".join(done.stderr.split())
+
+
 def test_nothing_is_imported_from_a_file_with_a_wrong_row(run: Path, tmp_path: Path) -> None:
     (tmp_path / "sheet.csv").write_text("id,label\nr0,PASS\nr1,Maybe\n")
     done = adjudge(run, "--import", tmp_path / "sheet.csv", "--annotator", "ann")

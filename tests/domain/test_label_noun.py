@@ -104,6 +104,22 @@ def test_a_winner_is_a_letter_an_index_or_a_tie(text: str, winner: int | str) ->
     assert LabelScale(KIND, compares=True).read(text, 2).winner == winner
 
 
+@pytest.mark.parametrize(
+    ("text", "systems", "winner"),
+    [("new", ("old", "new"), 1), ("Old ", ("old", "new"), 0), ("A", ("old", "new"), 0)],
+)
+def test_a_winner_may_be_named_like_its_system(
+    text: str, systems: tuple[str, ...], winner: int
+) -> None:
+    assert LabelScale(KIND, compares=True).read(text, 2, systems).winner == winner
+
+
+@pytest.mark.parametrize("systems", [("B", "A"), ("new", "New")])
+def test_a_name_that_may_mean_two_responses_is_refused(systems: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match=r"may be the system|several systems"):
+        LabelScale(KIND, compares=True).read(systems[1], 2, systems)
+
+
 @pytest.mark.parametrize("text", ["C", "2", "-1", "0.5", "", "tie"])
 def test_a_response_that_is_not_there_did_not_win(text: str) -> None:
     with pytest.raises(ValueError, match="is not a response"):

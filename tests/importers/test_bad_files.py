@@ -7,13 +7,15 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from importing import SAMPLES, imported, imported_path
 
 from adjudge.errors import RunError
+from adjudge.importers.run import import_file
 from adjudge.reading import archive
-from adjudge.runs.folder import find_runs
+from adjudge.runs.folder import find_runs, records_of
 
 DEEPEVAL = (SAMPLES / "deepeval_4.3.1_latest_run_full.json").read_text()
 INSPECT = (SAMPLES / "inspect_0.3.285.json").read_text()
@@ -205,3 +207,53 @@ def test_an_import_that_is_killed_leaves_no_run_and_the_next_is_whole(tmp_path: 
     assert len(imported_path(tmp_path / "x.jsonl", tmp_path / "one").rows) == 3
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "x.jsonl"]
     assert "import.lock" not in [path.name for path in (tmp_path / "one").iterdir()]
+
+
+def trail_folder(folder: Path, annotations: str) -> None:
+    span: dict[str, Any] = {
+        "trace_id": "t",
+        "span_id": "s",
+        "parent_span_id": None,
+        "span_name": "LLM",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "duration": "PT1S",
+        "status_code": "Ok",
+        "status_message": "",
+        "span_attributes": {
+            "openinference.span.kind": "LLM",
+            "input.value": json.dumps({"messages": [{"role": "user", "content": "Add."}]}),
+            "output.value": json.dumps({"role": "assistant", "content": "3"}),
+        },
+        "events": [],
+        "child_spans": [],
+    }
+    for name, text in (
+        ("traces/t.json", json.dumps({"trace_id": "t", "spans": [span]})),
+        ("traces/u.json", json.dumps({"trace_id": "u", "spans": [{**span, "trace_id": "u"}]})),
+        ("annotations/t.json", annotations),
+        ("annotations/u.json", json.dumps({"errors": [], "scores": [{"reliability_score": 1}]})),
+    ):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def test_a_comma_too_many_loses_no_row(tmp_path: Path) -> None:
+    trail_folder(
+        tmp_path,
+        '{"errors": [{"category": "a, ]", "location": "s", "evidence": "e"},\n ],\n'
+        ' "scores": [{"reliability_score": 2}]}',
+    )
+    report = import_file(tmp_path, tmp_path / "run")
+    assert (report.tally.labels, report.left) == (2, {})
+    assert any("comma before ]" in note for note in report.notes)
+    kept = [record.input["errors"] for record in records_of(tmp_path / "run")]
+    assert [{"category": "a, ]", "location": "s", "evidence": "e", "step": 2}] in kept
+
+
+def test_a_broken_file_of_a_folder_is_named_and_counted(tmp_path: Path) -> None:
+    trail_folder(tmp_path, '{"errors": [')
+    report = import_file(tmp_path, tmp_path / "run")
+    assert report.tally.labels == 1
+    assert report.left == {"a trace without annotations": 1, "files that cannot be read": 1}
+    assert any("t.json" in note for note in report.notes)
+    assert report.ignored_files == []

@@ -22,12 +22,14 @@ from adjudge.trust import calibrate_run
 @pytest.mark.parametrize("ending", ["json", "yaml"])
 def test_what_promptfoo_itself_wrote(tmp_path: Path, ending: str) -> None:
     found = imported_path(SAMPLES / f"promptfoo_0.121.20.{ending}", tmp_path / "run")
-    assert found.outcomes == {"ok": 5, "model_error": 2, "unreadable": 1}
+    assert found.outcomes == {"ok": 9, "model_error": 5, "unreadable": 1}
     said = {
         row["fields"]["q"]: row["option"]
         for row in found.rows
-        if row["criteria"] not in ("is short", "is sweet")
+        if row["criteria"] not in ("is short", "is sweet", "contains: said", "overall")
     }
+    overall = [row["option"] for row in found.rows if row["criteria"] == "overall"]
+    assert overall == ["PASS", "FAIL", None, None, None, "FAIL"]
     assert said == {
         "hello": "PASS",
         "go away": "FAIL",
@@ -36,7 +38,9 @@ def test_what_promptfoo_itself_wrote(tmp_path: Path, ending: str) -> None:
         "Crash": None,
         "hello again": "PASS",
     }
-    assert {vote["model"] for row in found.rows for vote in row["votes"]} == {"file://grader.js"}
+    assert {vote["model"] for row in found.rows for vote in row["votes"]} == {
+        *("file://grader.js", "code", "assertions")
+    }
 
 
 def test_the_table_that_promptfoo_itself_wrote(tmp_path: Path) -> None:
@@ -422,3 +426,127 @@ def test_a_data_set_as_parquet(tmp_path: Path) -> None:
         [1],
         "q",
     )
+
+
+# -- WildBench, Prometheus, Auto-J's critiques -----------------------------------------------------
+
+
+def wildbench(session: str, said: dict[str, Any], **more: object) -> dict[str, Any]:
+    usage = {"prompt_tokens": 10, "completion_tokens": 5}
+    return {
+        "session_id": session,
+        "parsed_result": said,
+        "meta_data": {"batch_req_id": "b", "usage": usage, "error": None},
+        **more,
+    }
+
+
+def test_wildbench_scores(tmp_path: Path) -> None:
+    rows = [
+        wildbench(
+            *("s1", {"strengths": "short", "weaknesses": "wrong", "score": "4"}),
+            model_test="org/small",
+            score="4",
+            model_output="No.",
+        ),
+        wildbench("s2", {"N/A": "N/A"}, model_test="org/small", score="N/A", model_output="No."),
+        wildbench("s3", {"score": 11}, model_test="org/small", model_output=""),
+    ]
+    found = imported(tmp_path, rows, name="eval=judge-1/small.json")
+    assert found.report.kind == "wildbench"
+    assert found.verdicts == [4.0, None, None]
+    assert found.outcomes == {"ok": 1, "unreadable": 2}
+    assert found.rows[0]["votes"][0]["model"] == "judge-1"
+    assert "wrong" in found.rows[0]["explanation"]
+    assert [row["id"] for row in found.rows] == [f"s{place} org/small" for place in (1, 2, 3)]
+    assert len({json.dumps(row["fields"]) for row in found.rows}) == 3
+
+
+def test_wildbench_comparisons(tmp_path: Path) -> None:
+    pair = {"model_A": "new", "model_B": "old", "model_outputs": {"new": "Yes.", "old": "No."}}
+    rows = [
+        wildbench("s1", {"reason": "r", "choice": "B++"}, winner="old", extent=2, **pair),
+        wildbench("s2", {"choice": "A=B"}, winner="tie", extent=0, **pair),
+        {
+            "session_id": "s3",
+            "last_query": "Really?",
+            "generator": "new",
+            "model_output": "Yes.",
+            "ref_generator": "old",
+            "ref_output": "No.",
+            "assignment": {"A": "old", "B": "new"},
+            "result": '{"choice": "B+"}',
+            "parsed_result": {"choice": "B+"},
+        },
+    ]
+    found = imported(tmp_path, rows)
+    assert found.report.kind == "wildbench"
+    assert found.verdicts == [1, "tie", 1]
+    assert found.rows[2]["fields"]["response"] == ["No.", "Yes."]
+    assert found.rows[2]["fields"]["last_query"] == "Really?"
+
+
+def prometheus_prompt(response: str) -> str:
+    return (
+        "###Task Description:\nJudge.\n\n###The instruction to evaluate:\nSay\n### Plan: hello\n\n"
+        f"###Response to evaluate:\n{response}\n\n###Reference Answer (Score 5):\nHello!\n\n"
+        "###Score Rubrics:\n[Is it kind?]\nScore 1: no\nScore 5: yes\n\n###Feedback: "
+    )
+
+
+def test_prometheus_scores(tmp_path: Path) -> None:
+    rows = [
+        {
+            "idx": 1,
+            "response_source": "small",
+            "instruction": prometheus_prompt("Hi."),
+            "gpt4_score": [4, 5, -1],
+            "gpt4_feedback": ["kind", "very kind", ""],
+            "human_score": [5, 4],
+        }
+    ]
+    found = imported(tmp_path, rows)
+    assert found.report.kind == "prometheus"
+    assert found.outcomes == {"ok": 2, "unreadable": 1}
+    assert found.answers == [5, 4]
+    (row,) = found.rows
+    assert row["fields"]["response"] == "Hi."
+    assert row["fields"]["instruction"] == "Say\n### Plan: hello"
+    assert row["fields"]["reference_answer"] == "Hello!"
+    assert row["votes"][1]["explanation"] == "very kind"
+
+
+def test_prometheus_pairs(tmp_path: Path) -> None:
+    pair = {
+        "source": "harmless",
+        "chosen_instruction": prometheus_prompt("Hi."),
+        "rejected_instruction": prometheus_prompt("Go away."),
+    }
+    other = {**pair, "chosen_instruction": prometheus_prompt("Hello.")}
+    rows = [pair, {**other, "tie": 1, "chosen_score": 2, "rejected_score": 4}]
+    found = imported(tmp_path, rows)
+    assert found.report.kind == "prometheus"
+    assert {label.id: label.answer for label in found.labels} == {"row 1": 0, "row 2": "tie"}
+    said = {row["id"]: (row["selected_option"], row["fields"]["response"]) for row in found.rows}
+    assert said == {"row 1": (None, ["Hi.", "Go away."]), "row 2": (1, ["Hello.", "Go away."])}
+
+
+def test_comparisons_of_critiques_by_gpt_4(tmp_path: Path) -> None:
+    replies = [
+        ("A: Feedback 1 is significantly better.\n\nB has less.", False),
+        ("A: Feedback 1 is significantly better.", True),
+        ("C: Neither is significantly better.", True),
+        ("Both are fine.", False),
+    ]
+    rows = [
+        {"output": reply, "cost": 0.1, "finish_reason": "stop", "meta": {"exchange": exchanged}}
+        for reply, exchanged in replies
+    ]
+    rows.append(
+        {"output": "Failed!", "cost": 0.0, "finish_reason": "fail", "meta": {"exchange": False}}
+    )
+    found = imported(tmp_path, rows, lines=True, name="gpt-4-Eval_auto-j_vs_chatgpt.jsonl")
+    assert found.report.kind == "auto-j"
+    assert found.verdicts == [0, 1, "tie", None, None]
+    assert found.outcomes == {"ok": 3, "unreadable": 1, "model_error": 1}
+    assert found.rows[0]["votes"][0]["model"] == "gpt-4"

@@ -136,10 +136,55 @@ def test_a_rating_of_several_assertions_is_about_all_of_them(tmp_path: Path) -> 
     found = imported(tmp_path, v3(result(part(True), code, human)))
     assert {row["judge"]: row["option"] for row in found.rows} == {
         "llm-rubric (openai:gpt-5)": "PASS",
+        "contains (code)": "PASS",
         "all assertions": "PASS",
     }
     assert [(label.criteria, label.answer) for label in found.labels] == [("overall", "FAIL")]
-    assert found.report.left == {"assertion 'contains', which no model judges": 1}
+    assert found.report.left == {}
+
+
+def test_plain_assertions_and_the_overall_verdict_are_kept(tmp_path: Path) -> None:
+    code = {"type": "contains", "value": "thank"}
+    script = {"type": "javascript", "value": "output.length < 9", "metric": "short"}
+    half = result(
+        part(True, assertion=code), part(False, assertion=script), success=True, score=0.5
+    )
+    found = imported(tmp_path, v3(half, result(part(False), testIdx=1)))
+    assert {(row["id"], row["criteria"]): row["option"] for row in found.rows} == {
+        ("0-0", "contains: thank"): "PASS",
+        ("0-0", "short"): "FAIL",
+        ("0-0", "overall"): "PASS",  # it passed by its threshold
+        ("1-0", "is polite"): "FAIL",
+        ("1-0", "overall"): "FAIL",
+    }
+    assert found.report.left == {}
+
+
+@pytest.mark.parametrize("graded", [True, False])
+def test_an_output_that_does_not_exist_is_not_judged_as_an_empty_one(
+    tmp_path: Path, graded: bool
+) -> None:
+    absent = {"type": "not-contains", "value": "sorry"}
+    failed = result(
+        part(True, assertion=absent),
+        success=False,
+        failureReason=2,
+        error="429 Too Many Requests",
+        response={"error": "429 Too Many Requests"},
+        testCase={"assert": [absent, {"type": "assert-set", "assert": [RUBRIC]}]},
+    )
+    if not graded:
+        failed["gradingResult"] = None
+    found = imported(tmp_path, v3(failed))
+    assert {row["criteria"]: row["option"] for row in found.rows} == {
+        "not-contains: sorry": None,
+        "is polite": None,
+        "overall": None,
+    }
+    assert found.outcomes == {"model_error": 3}
+    assert {row["reason"] for row in found.rows} == {
+        "the provider call failed: 429 Too Many Requests"
+    }
 
 
 def test_a_negated_assertion_is_turned_round(tmp_path: Path) -> None:

@@ -156,6 +156,13 @@ def test_auto_j(tmp_path: Path) -> None:
     assert round(100 * orders["by_order"][0], 2) == 59.99
 
 
+def test_critiques_of_auto_j(tmp_path: Path) -> None:
+    path = clone("auto-j") / "data" / "outputs" / "gpt-4-Eval_auto-j_vs_chatgpt.jsonl"
+    import_file(path, tmp_path / "run")
+    shown = " ".join(adjudge("runs", "show", str(tmp_path / "run")).stdout.split())
+    assert "auto-j 171 5 56" in shown  # 73.7, 2.2 and 24.1 % of 232
+
+
 def test_pandalm(tmp_path: Path) -> None:
     names = ("testset-v1", "gpt-3.5-turbo-testset-v1", "pandalm-7b-testset-v1")
     found = agreements(

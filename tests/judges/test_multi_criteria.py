@@ -23,6 +23,7 @@ from adjudge.errors import RunError, SetupError
 from adjudge.gateway.providers.scripted import Line, ScriptedModel
 from adjudge.judges.direct import DirectJudge
 from adjudge.judges.pairwise import PairwiseJudge
+from adjudge.pooling.composite import composite
 
 GRADE = Criteria(
     "grade", "How good is it?", [CriteriaOption(str(number)) for number in range(1, 6)]
@@ -334,3 +335,31 @@ def test_so_does_one_of_comparisons(said: str, status: Status) -> None:
     )
     valid = 2 if status is Status.SCORED else 0
     assert (found.status, found.votes_requested, found.votes_valid) == (status, 2, valid)
+
+
+# -- results of EvalAssist -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("option", "score", "normalized", "aggregated"),
+    [
+        ("Good", 1.0, True, 1.0),  # EvalAssist's test_normalized_scores
+        ("Bad", 0.0, True, 0.0),
+        ("Good", 10.0, True, 1.0),
+        ("Good", 2.5, True, 0.25),  # the judge's own score
+        ("Good", 1.0, False, 1.0),
+        ("Good", None, True, 1.0),
+    ],
+)
+def test_a_score_may_be_the_normalised_one_of_its_option(
+    option: str, score: float | None, normalized: bool, aggregated: float
+) -> None:
+    criterion = Criteria(
+        "quality",
+        "How good is it?",
+        [CriteriaOption("Good", score=10.0), CriteriaOption("Bad", score=0.0)],
+    )
+    result = DirectInstanceResult(criteria=criterion, selected_option=option, score=score)
+    multi = MultiCriteria([MultiCriteriaItem(criterion, 1.0)], normalize_scores=normalized)
+    found = composite(DirectInstance({"response": "text"}), multi, [result])
+    assert found.aggregated_score == aggregated

@@ -7,12 +7,14 @@ from __future__ import annotations
 import math
 import os
 import random
+from statistics import fmean
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from adjudge.stats.correction import labels_only
+from adjudge.stats.difference import PairedScores
 from adjudge.stats.intervals import Interval
 from adjudge.stats.sequence import (
     Stream,
@@ -148,8 +150,38 @@ def _mixed(hits: float, misses: float, share: float) -> float:
 
 def test_rows_of_one_cluster_count_as_their_mean() -> None:
     found = sequential_mean([1.0, 1.0, 0.0, 0.0], clusters=["a", "a", "b", "b"])
-    assert found == sequential_mean([1.0, 0.0])
+    apart = sequential_mean([1.0, 0.0])
+    assert found and apart
+    assert (found.lower, found.upper) == pytest.approx((apart.lower, apart.upper))
     assert sequential_mean([]) is None
+
+
+def test_clusters_of_unequal_sizes_bound_the_mean_over_rows() -> None:
+    """Half of the tasks have one trial and pass in .9, the others four that pass in .3 together: of
+    all rows .42 pass, while the mean over tasks is .6.
+    """
+    chance, missed, missed_difference = random.Random(3), 0, 0
+    for _ in range(100):
+        values: list[float] = []
+        clusters: list[int] = []
+        scores = PairedScores()
+        is_missed = is_missed_difference = False
+        for task in range(160):
+            size, rate = ((1, 0.9), (4, 0.3))[chance.random() < 0.5]
+            rows = [float(chance.random() < rate)] * size
+            values += rows
+            clusters += [task] * size
+            scores.add((one, 0.0) for one in rows)
+            if task % 16 == 15:
+                limits = sequential_mean(values, clusters=clusters)
+                assert limits and limits.lower <= fmean(values) <= limits.upper
+                is_missed |= not limits.lower <= 0.42 <= limits.upper
+                found = scores.looked_at_often(level=0.95).estimate
+                assert found.lower is not None and found.upper is not None
+                is_missed_difference |= not found.lower <= 0.42 <= found.upper
+        missed, missed_difference = missed + is_missed, missed_difference + is_missed_difference
+    assert missed <= 5
+    assert missed_difference <= 5
 
 
 def test_gates_that_are_looked_at_daily_are_ever_wrong_in_one_run_of_twenty_at_most() -> None:

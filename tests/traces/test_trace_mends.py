@@ -516,3 +516,185 @@ def test_a_trace_without_texts_costs_only_itself(tmp_path: Path) -> None:
         assert found == ["task 1", "task 3", "task 4"]
         (one,) = bad
         assert f"{2:032x}" in one.where
+
+
+def langsmith_runs(tool: dict[str, Any]) -> list[dict[str, Any]]:
+    """A run of langchain-core: a model call, the tool that it calls and that fails, a reply."""
+    call = {"id": "c1", "name": "weather", "args": {"city": "Paris", "days": 2, "metric": True}}
+    asked = {"type": "human", "content": "How is the weather in Paris?"}
+    calling = {"type": "ai", "content": "", "tool_calls": [call]}
+    failed = {"type": "tool", "content": "no such city", "tool_call_id": "c1", "status": "error"}
+    final = {"type": "ai", "content": "I cannot tell."}
+
+    def run(id: str, kind: str, second: int, **more: object) -> dict[str, Any]:
+        return {
+            "id": id,
+            "trace_id": "r",
+            "parent_run_id": None if id == "r" else "r",
+            "run_type": kind,
+            "name": "weather" if kind == "tool" else kind,
+            "start_time": f"2026-01-01T00:00:0{second}",
+            "end_time": f"2026-01-01T00:00:0{second + 1}",
+            **more,
+        }
+
+    def generated(message: dict[str, Any]) -> dict[str, Any]:
+        return {"generations": [[{"message": message}]]}
+
+    return [
+        run("r", "chain", 0, inputs={"messages": [asked]}, outputs={"messages": [final]}),
+        run("m1", "llm", 1, inputs={"messages": [[asked]]}, outputs=generated(calling)),
+        run("t", "tool", 2, outputs=None, error="ValueError('no such city')", **tool),
+        run(
+            *("m2", "llm", 3),
+            inputs={"messages": [[asked, calling, failed]]},
+            outputs=generated(final),
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    "tool",
+    [
+        {"inputs": {"input": "{'city': 'Paris', 'days': 2, 'metric': True}"}},
+        {"inputs": {"input": "{'city': 'Paris', 'days': 2, 'metric': <Unit.C: 1>}"}},
+        {"inputs": {"input": "changed by the tool"}, "extra": {"tool_call_id": "c1"}},
+        {"inputs": {"city": "Paris", "days": 2, "metric": True}},
+    ],
+)
+def test_a_failed_tool_run_of_langsmith_is_one_call(tool: dict[str, Any]) -> None:
+    run = read(langsmith_runs(tool))
+    (call,) = calls(run)
+    assert call.arguments == {"city": "Paris", "days": 2, "metric": True}
+    assert call.error
+    (result,) = AgentEvaluator(measures=["errors"]).evaluate(run)
+    assert result.scores == {"errors": 1}
+
+
+@pytest.mark.parametrize("tool", ["transfer_to_weather", "escalate"])
+def test_a_handoff_in_a_generation_span_is_one_step(tool: str) -> None:
+    asked = {"role": "user", "content": "How is the weather?"}
+    made = {"id": "c1", "type": "function", "function": {"name": tool, "arguments": "{}"}}
+    calling = {"role": "assistant", "content": None, "tool_calls": [made]}
+    handed = {"role": "tool", "tool_call_id": "c1", "content": '{"assistant": "Weather"}'}
+    final = {"role": "assistant", "content": "It rains."}
+
+    def span(id: str, parent: str | None, second: int, **data: object) -> dict[str, Any]:
+        return {
+            "object": "trace.span",
+            "id": id,
+            "trace_id": "t",
+            "parent_id": parent,
+            "started_at": f"2026-01-01T00:00:0{second}",
+            "ended_at": f"2026-01-01T00:00:0{second + 1}",
+            "span_data": data,
+            "error": None,
+        }
+
+    run = read(
+        [
+            {"object": "trace", "id": "t", "workflow_name": "w"},
+            span("a", None, 0, type="agent", name="Triage", tools=[], handoffs=["Weather"]),
+            span("g1", "a", 1, type="generation", input=[asked], output=[calling]),
+            span("h", "a", 2, type="handoff", from_agent="Triage", to_agent="Weather"),
+            span("b", None, 3, type="agent", name="Weather", tools=["get_weather"]),
+            span("g2", "b", 4, type="generation", input=[asked, calling, handed], output=[final]),
+        ]
+    )
+    assert [(step.kind, step.actor) for step in run.steps] == [
+        ("said", "user"),
+        ("handed over", "Triage"),
+        ("said", "Weather"),
+    ]
+    assert run.steps[1].text == "Weather"
+
+
+def smolagents_trace() -> dict[str, Any]:
+    """A code agent as OpenInference records it: the model is told its calls and results as texts,
+    in its own conversation and in that of a planner. The first call fails, the second one prints
+    something and then fails.
+    """
+
+    def text(role: str, said: str) -> dict[str, Any]:
+        return {"role": role, "content": [{"type": "text", "text": said}]}
+
+    def called(number: int) -> dict[str, Any]:
+        function = {"name": "python_interpreter", "arguments": f"print({number})"}
+        made = [{"id": f"call_{number}", "type": "function", "function": function}]
+        return text("tool-call", f"Calling tools:\n{made}")
+
+    told = [
+        text("user", "New task:\nAdd."),
+        text("assistant", "Thought: one\n```py\nprint(1)\n```<end_code>"),
+        called(1),
+        text("tool-response", "Call id: call_1\nError:\nCode execution failed: NameError"),
+        text("assistant", "Thought: two\n```py\nprint(2)\n```<end_code>"),
+        called(2),
+        text("tool-response", "Call id: call_2\nObservation:\nExecution logs:\n2"),
+        text("tool-response", "Call id: call_2\nError:\nCode parsing failed: SyntaxError"),
+    ]
+    asked = [told[:1], told[:4], told, [text("user", "Here are the facts."), *told[1:]]]
+    replies = [
+        "Thought: one\n```py\nprint(1)\n```",
+        "Thought: two\n```py\nprint(2)\n```",
+        "3",
+        "ok",
+    ]
+    models = [
+        {
+            "trace_id": "t",
+            "span_id": f"m{place}",
+            "parent_span_id": f"s{place}",
+            "span_name": "LiteLLMModel.__call__",
+            "timestamp": f"2026-01-01T00:00:0{2 * place + 2}Z",
+            "duration": "PT1S",
+            "status_code": "Ok",
+            "status_message": "",
+            "span_attributes": {
+                "openinference.span.kind": "LLM",
+                "input.value": json.dumps({"messages": messages}),
+                "output.value": json.dumps({"role": "assistant", "content": reply}),
+            },
+            "events": [],
+            "child_spans": [],
+        }
+        for place, (messages, reply) in enumerate(zip(asked, replies, strict=True))
+    ]
+    return {
+        "trace_id": "t",
+        "spans": [
+            {
+                "trace_id": "t",
+                "span_id": f"s{place}",
+                "parent_span_id": None,
+                "span_name": f"Step {place + 1}",
+                "timestamp": f"2026-01-01T00:00:0{2 * place + 1}Z",
+                "duration": "PT2S",
+                "status_code": "Error" if place < 2 else "Ok",
+                "status_message": "AgentExecutionError: failed" if place < 2 else "",
+                "span_attributes": {"openinference.span.kind": "CHAIN"},
+                "events": [],
+                "child_spans": [model],
+            }
+            for place, model in enumerate(models)
+        ],
+    }
+
+
+def test_failed_code_of_smolagents_is_a_failed_call_that_counts_once() -> None:
+    run = read(smolagents_trace())
+    assert [(call.name, call.result, call.error) for call in calls(run)] == [
+        (
+            "python_interpreter",
+            "Code execution failed: NameError",
+            "Code execution failed: NameError",
+        ),
+        (
+            "python_interpreter",
+            "Execution logs:\n2\nCode parsing failed: SyntaxError",
+            "Code parsing failed: SyntaxError",
+        ),
+    ]
+    (result,) = AgentEvaluator(measures=["errors", "repeats"]).evaluate(run)
+    assert result.scores == {"errors": 2, "repeats": 0}
+    assert sum("Thought: one" in step.text for step in run.steps) <= 2

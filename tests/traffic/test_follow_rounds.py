@@ -221,3 +221,34 @@ def test_rows_that_wait_for_a_budget_are_stood_for_by_no_others() -> None:
         file.write('{"id": "half')
     (again,) = rates_of([run.parent], 500)
     assert again.events == rate["events"]
+
+
+def test_failed_judgments_widen_the_rate_and_are_counted() -> None:
+    """All judged rows pass, and 92 of 200 judgments failed: the rate is not 100 %."""
+    Path("judge.py").write_text(
+        "def answer(prompt):\n"
+        "    if 'broken' in prompt: return 'I would rather not.'\n"
+        '    return \'{"verdict": "PASS", "reason": "fine"}\'\n'
+    )
+    Path("eval.yaml").write_text(
+        "models: judge.py:answer\njudges: [{kind: aspect, name: good, criteria: It is good.}]\n"
+    )
+    write(
+        "log.jsonl",
+        [
+            {"id": f"e{place}", "answer": "broken" if place < 92 else "whole"}
+            for place in range(200)
+        ],
+    )
+    _, told = follow("--yes")
+    (rate,) = told["results"]
+    assert (rate["rows"], rate["unscored"], rate["events"]) == (108, 92, 200)
+    assert (rate["lowest"], rate["highest"]) == pytest.approx((0.54, 1.0))
+    assert rate["lower"] < 0.54
+    assert rate["upper"] == 1.0
+    shown = CliRunner().invoke(
+        app, ["follow", "eval.yaml", "--from", "log.jsonl", "--once", "--yes"]
+    )
+    said = " ".join(shown.output.split())
+    assert "good, good: between 54% and 100% of 200 events" in said
+    assert "by 108 rows); 92 rows have no score and may be anything" in said

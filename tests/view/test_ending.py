@@ -248,3 +248,19 @@ def test_runs_are_listed_on_a_line_each(rows: Path) -> None:
     page = COLOURED.sub("", in_terminal("runs", "show", "one", cwd=rows))
     assert "adjudge resume one" in page
     assert '"' not in page
+
+
+def test_reused_answers_name_the_cache_and_how_to_do_without_it(rows: Path, tmp_path: Path) -> None:
+    with FakeProvider() as server:
+        command = (
+            *("check", "--criterion", "It gives a date.", "--file", "few.csv"),
+            *("-m", "openai/gpt-4o-mini", "--base-url", server.base_url("openai")),
+        )
+        environment = {**os.environ, "OPENAI_API_KEY": KEY, "ADJUDGE_CACHE": str(tmp_path / "c")}
+        first = adjudge(*command, cwd=rows, environment=environment)
+        again = adjudge(*command, cwd=rows, environment=environment)
+        without = adjudge(*command, "--no-cache", cwd=rows, environment=environment)
+    reused = "12 answers reused from the cache or an earlier run (--no-cache leaves out the cache)"
+    assert reused in " ".join(again.stdout.split()), again.stdout + again.stderr
+    assert "reused" not in first.stdout
+    assert "reused" not in without.stdout

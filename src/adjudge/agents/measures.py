@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -37,10 +37,45 @@ BY_SETTING = {
     "policy": "policy",
 }
 """Setting → the measure that it is for."""
+_COMPARED_WITH_EXPECTED = (
+    "calls",
+    "calls_precision",
+    "calls_recall",
+    "calls_f1",
+    "arguments",
+)
 BlameMethod = Literal["at once", "step by step", "halves"]
 BLAME_METHODS: tuple[BlameMethod, ...] = ("at once", "step by step", "halves")
 NO_MISTAKE = "no mistake"
 _TRUTH = (CriteriaOption(PASS, score=1.0), CriteriaOption(FAIL, score=0.0))
+
+
+def measures_with_rules(
+    named: Sequence[str], only: Iterable[str], settings: Mapping[str, object]
+) -> tuple[str, ...]:
+    """Return the named measures and those of the rules in ``settings``: a rule that is written is
+    checked, also if ``measures`` does not name it.
+
+    ``only`` are the measures of conditions, which use a rule too. Raise a SetupError for ``expect``
+    and ``policy`` if nothing uses them: several measures could be meant, or a model would be asked.
+    """
+    written = [name for name in BY_SETTING if settings.get(name)]
+    if named is DEFAULT:
+        return (*DEFAULT, *(BY_SETTING[name] for name in written))
+    used = {*named, *only}
+    if "expect" in written and used.isdisjoint(_COMPARED_WITH_EXPECTED):
+        raise SetupError(
+            "expect is given, but no measure compares calls with it: add one of {measures} to "
+            "measures, or remove expect",
+            measures=", ".join(_COMPARED_WITH_EXPECTED),
+        )
+    if "policy" in written and "policy" not in used:
+        raise SetupError(
+            "policy is given, but the measure policy is not named: add policy to measures, or "
+            "remove the setting"
+        )
+    rules = [name for name in ("required", "forbidden", "before") if name in written]
+    return (*named, *(name for name in rules if name not in used))
 
 
 def check_measures(names: Sequence[str]) -> None:

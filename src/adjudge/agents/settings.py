@@ -19,12 +19,12 @@ from adjudge.agents.expected import (
 from adjudge.agents.matching import TEXTS, TYPES, Texts, Types, ValueComparison
 from adjudge.agents.measures import (
     BLAME_METHODS,
-    BY_SETTING,
     DEFAULT,
     JUDGED,
     BlameMethod,
     check_measures,
     measure_criteria,
+    measures_with_rules,
 )
 from adjudge.agents.only import MeasureCondition, read_conditions
 from adjudge.agents.steps_of import Per, StepsPicked, read_picked
@@ -49,8 +49,8 @@ class AgentSettings(AskSettings):
             the embedded model. Where only rules are measured, none is needed.
         model: another name of ``models``.
         measures: what to measure, by name, such as "calls_f1" or "goal"; by default rules that need
-            nothing but the trajectory, and what ``expect``, ``required``, ``forbidden``, ``before``
-            and ``policy`` are for, where they are given.
+            nothing but the trajectory, and what ``expect`` and ``policy`` are for, if they are
+            given. ``required``, ``forbidden`` and ``before`` are always measured if they are given.
         policy: the rules that "policy" judges by, as a text, or a Path; None: the system prompt.
         expect: the expected calls by task: a file, or a mapping; a row may have them in the column
             ``reference_calls``.
@@ -107,12 +107,9 @@ class AgentSettings(AskSettings):
     on_failure: OnFailure = "abstain"
 
     def take_names(self) -> None:
-        """Make tuples of what may be one name or several; without measures those that settings are
-        for.
-        """
+        """Make tuples of names, and add the measures of the rules that are set."""
         named = (self.measures,) if isinstance(self.measures, str) else tuple(self.measures)
-        if named is DEFAULT:
-            named += tuple(name for setting, name in BY_SETTING.items() if getattr(self, setting))
+        named = measures_with_rules(named, self.only, vars(self))
         object.__setattr__(self, "measures", named)
         for name in ("ignore", "kinds"):
             given = getattr(self, name)

@@ -66,8 +66,8 @@ class AgentOptions:
         multiple=True,
         help=(
             "What to measure, such as calls_f1, errors or goal; repeatable, or separated by "
-            "commas. Default: rules that need no model, and what --expect, --required, "
-            "--forbidden and --policy are for, where they are given."
+            "commas. Default: rules that need no model, and what --expect and --policy are for, "
+            "if they are given. --required and --forbidden are always measured if given."
         ),
     )
     policy: Path | None = option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from string import ascii_uppercase
 from typing import Literal, get_args
@@ -195,14 +196,14 @@ class LabelScale:
             else self.criteria.option_names
         )
 
-    def read(self, text: str, responses: int | None = None) -> Answer:
+    def read(self, text: str, responses: int | None = None, systems: Sequence[str] = ()) -> Answer:
         """What ``text`` says. A ValueError says why it says nothing. ``responses``: how many are
-        compared, where known.
+        compared, where known; ``systems``: what they are called, in their order.
         """
         if self.range:
             return Answer(score=_number(text, *self.range))
         if self.compares:
-            return Answer(winner=self._winner(text.strip(), responses))
+            return Answer(winner=self._winner(text.strip(), responses, systems))
         return Answer(option=self._option(text))
 
     def _option(self, text: str) -> str:
@@ -218,9 +219,10 @@ class LabelScale:
             )
         )
 
-    def _winner(self, text: str, responses: int | None) -> Winner:
-        """A letter, or the index that exports show."""
-        if text.casefold() == TIE and self.ties:
+    def _winner(self, text: str, responses: int | None, systems: Sequence[str]) -> Winner:
+        """A letter, the index that exports show, or the name of the system."""
+        named = [place for place, name in enumerate(systems) if _same(name, text)]
+        if text.casefold() == TIE and self.ties and not named:
             return "tie"
         most = len(ascii_uppercase) if responses is None else responses
         index = (
@@ -228,12 +230,27 @@ class LabelScale:
             if len(text) == 1 and not text.isdecimal()
             else _index(text)
         )
-        if 0 <= index < most:
+        if not 0 <= index < most:
+            index = -1
+        if len(named) == 1 and index in (-1, named[0]):
+            return named[0]
+        if named:
+            raise ValueError(
+                Message(
+                    "{text!r} may be the system of that name or a place: write the letter of the "
+                    "place, or rename the system",
+                    text=text,
+                )
+                if len(named) == 1
+                else Message("several systems are called {text!r}: write a letter", text=text)
+            )
+        if index >= 0:
             return index
         known = ", ".join(
             [
                 *labels(responses or 2),
                 *(["…"] if responses is None else []),
+                *systems,
                 *([TIE] if self.ties else []),
             ]
         )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.light import light_dataclass
-from adjudge.domain.rounding import above
+from adjudge.domain.rounding import above, equal
 from adjudge.errors import SetupError
 
 
@@ -88,8 +88,11 @@ class MultiCriteria:
         return criteria if isinstance(criteria, MultiCriteria) else cls(criteria)
 
     def score(self, item: MultiCriteriaItem, option: str, own: float | None = None) -> float:
-        """What the item contributes, before its weight. ``own``: what the judge scores it, instead
-        of what the option does.
+        """What the item contributes, before its weight.
+
+        ``own``: what the judge scores it, instead of what the option does. If scores are
+        normalised, it may also be the option's normalised score, as EvalAssist has it: a result
+        "Good" with the score 1 is 1, also if the option "Good" scores 10 of 10.
         """
         if item.target_option is not None:
             return 1.0 if option == item.target_option else 0.0
@@ -144,6 +147,9 @@ class MultiCriteria:
                 "all options of criterion {name!r} have the same score: nothing can be normalised",
                 name=item.criterion.name,
             )
+        chosen = (values[option] - low) / (high - low)
+        if own is not None and equal(own, chosen):
+            return chosen
         return (value - low) / (high - low)
 
 

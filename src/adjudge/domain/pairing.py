@@ -21,7 +21,7 @@ class Pairing:
     ways: Mapping[Way, int]
     """Way → rows that were paired so."""
     shared: int = 0
-    """Rows of both runs whose id other rows of the same run have, too."""
+    """Rows whose id other rows of the same run have, too: of the run that has more of them."""
     other_questions: int = 0
     """Pairs of which either row has another question."""
 

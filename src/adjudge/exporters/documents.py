@@ -836,10 +836,12 @@ class TrafficRateShape(TypedDict):
     judge: str
     criteria: str
     rows: Annotated[int, "judged, with a score"]
-    unscored: int
+    unscored: Annotated[int, "judged, without a score"]
     events: Annotated[int, "of the same days, judged or not"]
-    mean: float | None
-    lower: float | None
+    mean: Annotated[float | None, "of the rows with a score"]
+    lowest: Annotated[float | None, "the mean if every row without a score were the worst"]
+    highest: Annotated[float | None, "the mean if every row without a score were the best"]
+    lower: Annotated[float | None, "holds whatever the rows without a score are"]
     upper: float | None
 
 

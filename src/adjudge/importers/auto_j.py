@@ -4,18 +4,29 @@ their decision.
 A judge's outputs may lie in a file of their own, one for each row (``{"output": 0}``), and those of
 the exchanged order in another one, whose name says "exchange": they are by the labels as shown, and
 are put back here.
+
+GPT-4's comparisons of critiques (``gpt-4-Eval_auto-j_vs_chatgpt.jsonl``) hold the reply and whether
+the order was exchanged; the critiques are not in the file.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from adjudge.domain.verdict import Selection
 from adjudge.errors import RunError
 from adjudge.importers.beside import SeparateVerdicts
 from adjudge.importers.format import Format
 from adjudge.importers.pairs import BETTER, gold_marks
-from adjudge.importers.record import UNJUDGED, ImportLog, RecordedRow, RecordedVote
+from adjudge.importers.record import (
+    NAMED_BY_ID,
+    UNJUDGED,
+    ImportLog,
+    RecordedRow,
+    RecordedVote,
+)
 from adjudge.importers.source import ForeignFile, ForeignRecord, Head
 from adjudge.messages import Message
 from adjudge.verdicts.styles import decision, put_back
@@ -24,6 +35,11 @@ _PLACES: Mapping[str, Selection] = {"0": 0, "1": 1, "2": "tie"}
 _RESPONSES = ("response 1", "response 2")
 _TEXTS = ("output", "judgment", "pairwise_output")
 _EXCHANGED = "exchange"
+_DECISION = re.compile(r"\s*([ABC])\b")
+_LETTERS: Mapping[str, Selection] = {"A": 0, "B": 1, "C": "tie"}
+_BETTER_CRITIQUE = replace(
+    BETTER, name="better critique", description="Which critique of a response is better?"
+)
 
 
 def _is_outputs(head: Head) -> bool:
@@ -31,7 +47,49 @@ def _is_outputs(head: Head) -> bool:
     return [*head.record] == ["output"] and head.record.text("output") in _PLACES
 
 
+def _is_critiques(head: Head) -> bool:
+    """Return True for GPT-4's comparisons of critiques."""
+    return head.has("output", "finish_reason") and head.record.nested("meta").has("exchange")
+
+
+def _compared_critiques(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
+    log.use({"output": "votes", "meta.exchange": "order"})
+    log.note(NAMED_BY_ID)
+    judge, _, named = file.path.stem.partition("-Eval_")
+    systems = (
+        tuple(named.split("_vs_")) if named.count("_vs_") == 1 else ("critique 1", "critique 2")
+    )
+    for record in file.records():
+        swapped = record.nested("meta").value("exchange") is True
+        reply, id = record.text("output"), f"row {record.row}"
+        letter = _DECISION.match(reply)
+        vote = RecordedVote(model=judge, swapped=swapped, text=reply)
+        if record.text("finish_reason") == "fail":
+            vote = vote.failed(reply)
+        else:
+            chosen = None if letter is None else put_back(_LETTERS[letter[1]], swapped=swapped)
+            vote = vote.said_or_failed(
+                chosen, Message("no decision was read from the reply"), unreadable=True
+            )
+        yield RecordedRow(
+            judge=judge,
+            question=_BETTER_CRITIQUE,
+            fields={"instruction": id, "response": tuple(f"{id}, {one}" for one in systems)},
+            id=id,
+            votes=(vote,),
+            systems=systems,
+            more=record.rest("output", "meta", "finish_reason"),
+            named_only=True,
+        )
+
+
 def _join(files: Sequence[ForeignFile], log: ImportLog) -> Iterator[RecordedRow]:
+    for file in files:
+        if _is_critiques(file.head):
+            yield from _compared_critiques(file, log)
+    files = [file for file in files if not _is_critiques(file.head)]
+    if not files:
+        return
     verdicts = SeparateVerdicts()
     for file in files:
         if _is_outputs(file.head):
@@ -96,7 +154,7 @@ AUTO_J = Format(
     "auto-j",
     Message("Auto-J pairs"),
     "GAIR-NLP/auto-j",
-    lambda head: head.has(*_RESPONSES) or _is_outputs(head),
+    lambda head: head.has(*_RESPONSES) or _is_outputs(head) or _is_critiques(head),
     _read,
     join=_join,
 )

@@ -18,7 +18,7 @@ from adjudge.importers.values import Json, fields_of, number, text
 _HUMAN = "human_score"
 _JUDGE = re.compile(r"(?!human_)(.+)_score")
 _FEEDBACK = re.compile(r".+_feedback")
-_SCORE = RecordedQuestion(
+RUBRIC_SCORE = RecordedQuestion(
     "rubric score",
     "How well does the response do by its rubric, from 1 to 5?",
     "rating",
@@ -46,7 +46,7 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         }
     )
     for record in _records(file):
-        yield from _row(record).judged_by(dict(_judges(record)))
+        yield from _row(record).judged_by(dict(votes_by_judge(record)))
 
 
 def _records(file: ForeignFile) -> Iterator[ForeignRecord]:
@@ -71,19 +71,25 @@ def _row(record: ForeignRecord) -> RecordedRow:
     )
     said = [key for key in record if _JUDGE.fullmatch(key) or _FEEDBACK.fullmatch(key)]
     return RecordedRow(
-        question=_SCORE,
+        question=RUBRIC_SCORE,
         fields={**shown, "response": record.text("response")},
         id=" ".join(filter(None, (record.text("id"), system))) or None,
-        marks=tuple(
-            Mark(answer=points, annotator=f"annotator {place}", design="random")
-            for place, value in enumerate(_several(record.value(_HUMAN)), 1)
-            if (points := _points(value)) is not None
-        ),
+        marks=marks_of(record),
         more=record.rest(*_READ, *_OWN, *said),
     )
 
 
-def _judges(record: ForeignRecord) -> Iterator[tuple[str, tuple[RecordedVote, ...]]]:
+def marks_of(record: ForeignRecord) -> tuple[Mark, ...]:
+    """People's scores, one or several."""
+    return tuple(
+        Mark(answer=points, annotator=f"annotator {place}", design="random")
+        for place, value in enumerate(_several(record.value(_HUMAN)), 1)
+        if (points := _points(value)) is not None
+    )
+
+
+def votes_by_judge(record: ForeignRecord) -> Iterator[tuple[str, tuple[RecordedVote, ...]]]:
+    """Each judge with its votes, by the names of the columns."""
     for key in record:
         if match := _JUDGE.fullmatch(key):
             name = match[1]

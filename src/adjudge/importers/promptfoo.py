@@ -53,6 +53,8 @@ _NOT_GRADED = re.compile(
 )
 _VERSIONS = (2, 3)
 _ALL_ASSERTIONS = "all assertions"
+_ASSERTIONS, _CODE = "assertions", "code"
+"""The models of verdicts that no model gave."""
 _OVERALL = pass_or_fail("overall", "Does the output pass all of its assertions?")
 _READ = (
     "gradingResult",
@@ -96,10 +98,25 @@ def _read(file: ForeignFile, log: ImportLog) -> Iterator[RecordedRow]:
         test = file.document(("config", "defaultTest")).nested("defaultTest")
         default = _provider(test.nested("options"), "provider") or NOT_SAID
     log.use({"vars": "fields", "response": "response", "gradingResult": "votes and labels"})
-    for record in file.records(
-        ("results", "results"), ("results",), ("data", "results", "results")
-    ):
-        yield from _result(record, default, log)
+    # of outputs with one assertion each, the overall verdict is that of the assertion
+    overall = any(len(_checked(record)) != 1 for record in file.records(*_LISTS))
+    for record in file.records(*_LISTS):
+        yield from _result(record, default, log, overall=overall)
+
+
+_LISTS = (("results", "results"), ("results",), ("data", "results", "results"))
+
+
+def _checked(record: ForeignRecord) -> Sequence[ForeignRecord]:
+    """The assertions of an output, with their results if it was graded."""
+    if _reason_not_graded(record):
+        return [*_assertions(record.nested("testCase"))]
+    return [one for one in _results(record) if _type(one) and not _is_human(one)]
+
+
+def _results(record: ForeignRecord) -> Sequence[ForeignRecord]:
+    grading = record.nested("gradingResult")
+    return _parts(grading) or ([grading] if grading else [])
 
 
 def _check_version(file: ForeignFile, log: ImportLog) -> None:
@@ -114,26 +131,86 @@ def _check_version(file: ForeignFile, log: ImportLog) -> None:
         )
 
 
-def _result(record: ForeignRecord, default: str, log: ImportLog) -> Iterator[RecordedRow]:
-    grading = record.nested("gradingResult")
-    parts = _parts(grading) or ([grading] if grading else [])
-    people = [one for one in parts if _is_human(one)]
-    graded = [one for one in parts if _MODEL_GRADED.fullmatch(_type(one))]
-    alone = len(graded) == 1 and len(parts) - len(people) == 1
-    marks = tuple(_mark(one, grading) for one in people)
-    for one in graded:
-        yield _judged(record, one, default, marks if alone else (), log)
-    if marks and not alone:
-        yield _overall(record, [one for one in parts if not _is_human(one)], marks)
-    for one in parts:
-        if not _MODEL_GRADED.fullmatch(_type(one)) and not _is_human(one):
-            log.skip(
-                Message(
-                    "assertion {type!r}, which no model judges", type=_type(one) or "no assertion"
-                )
+def _result(
+    record: ForeignRecord, default: str, log: ImportLog, *, overall: bool
+) -> Iterator[RecordedRow]:
+    """Each assertion as a judgment, and with ``overall`` the verdict of all of them together."""
+    if (reason := _reason_not_graded(record)) is not None:
+        yield from _not_graded(record, default, reason, overall=overall)
+        return
+    grading, parts, checked = record.nested("gradingResult"), _results(record), _checked(record)
+    marks = tuple(_mark(one, grading) for one in parts if _is_human(one))
+    for one in checked:
+        if _MODEL_GRADED.fullmatch(_type(one)):
+            alone = len(checked) == 1 and not overall
+            yield _judged(record, one, default, marks if alone else (), log)
+        else:
+            yield _by_code(record, one, marks if not overall else ())
+    unnamed = len(parts) - len(marks) - len(checked)
+    if unnamed and grading.text("reason").strip() != _NO_ASSERTIONS:
+        log.skip(Message("result of an assertion that the file does not name"), unnamed)
+    if overall:
+        yield _overall(record, checked, marks)
+
+
+def _reason_not_graded(record: ForeignRecord) -> str | None:
+    """Say why an output has no verdicts; None if it was graded.
+
+    If the provider failed, promptfoo may have checked its empty output nevertheless: that is no
+    verdict either.
+    """
+    response, error = record.nested("response"), record.text("error")
+    failed = record.value("failureReason") == _ERROR or response.value("error")
+    graded = record.nested("gradingResult")
+    if (failed or (error and not graded)) and not response.text("output"):
+        said = error or response.text("error") or Message("no reason is recorded")
+        return Message("the provider call failed: {error}", error=said)
+    return None if graded else error or Message("it was not graded")
+
+
+def _not_graded(
+    record: ForeignRecord, default: str, reason: str, *, overall: bool
+) -> Iterator[RecordedRow]:
+    """The assertions of an output that was not graded: none of them has a verdict."""
+    for assertion in _assertions(record.nested("testCase")):
+        kind = assertion.text("type")
+        base = kind.removeprefix("not-")
+        if _MODEL_GRADED.fullmatch(kind):
+            model, question = (
+                _provider(assertion, "provider") or default,
+                _question(base, assertion, EMPTY),
             )
-    if not parts:
-        yield from _not_graded(record, default, log)
+        else:
+            base, model, question = kind, _CODE, _rule(kind, assertion)
+        vote = RecordedVote(model=model).failed(reason)
+        yield _row(record, by_model(base, model), question, (vote,))
+    if overall:
+        vote = RecordedVote(model=_ASSERTIONS).failed(reason)
+        has_failed = record.value("error") or _checked(record)
+        yield _row(record, _ALL_ASSERTIONS, _OVERALL, (vote,) if has_failed else ())
+
+
+def _assertions(test: ForeignRecord) -> Iterator[ForeignRecord]:
+    """Those of a test case, also inside sets."""
+    for assertion in test.objects("assert"):
+        if assertion.text("type") == _SET:
+            yield from _assertions(assertion)
+        elif assertion.text("type"):
+            yield assertion
+
+
+def _by_code(record: ForeignRecord, part: ForeignRecord, marks: tuple[Mark, ...]) -> RecordedRow:
+    """What an assertion says that needs no model."""
+    kind = _type(part)
+    vote = _vote(record, part, _CODE, inverted=False)
+    question = _rule(kind, part.nested("assertion"))
+    return _row(record, by_model(kind, _CODE), question, (vote,), marks)
+
+
+def _rule(kind: str, assertion: ForeignRecord) -> RecordedQuestion:
+    words = _words(assertion.value("value"))
+    name = assertion.text("metric") or shorten_name(f"{kind}: {words}" if words else kind)
+    return pass_or_fail(name, f"{kind}: {words}" if words else kind)
 
 
 def _parts(grading: ForeignRecord) -> list[ForeignRecord]:
@@ -210,36 +287,20 @@ def _failure(record: ForeignRecord, part: ForeignRecord) -> Outcome | None:
     return Outcome.MODEL_ERROR if errored else None
 
 
-def _not_graded(record: ForeignRecord, default: str, log: ImportLog) -> Iterator[RecordedRow]:
-    """Nothing was graded, mostly because the system under test ended in an error: that is no
-    verdict of the judge's.
-    """
-    error = record.value("error")
-    for assertion in record.nested("testCase").objects("assert"):
-        kind = str(assertion.value("type")).removeprefix("not-")
-        if _MODEL_GRADED.fullmatch(kind):
-            model = _provider(assertion, "provider") or default
-            vote = RecordedVote(model=model).failed(error or Message("it was not graded"))
-            question = _question(kind, assertion, EMPTY)
-            yield _row(record, by_model(kind, model), question, (vote,))
-            return
-    log.skip(
-        Message("result that was not graded by a model: it ended in an error")
-        if error
-        else Message("result that was not graded by a model")
-    )
-
-
 def _overall(
     record: ForeignRecord, parts: Sequence[ForeignRecord], marks: tuple[Mark, ...]
 ) -> RecordedRow:
-    """A person marks the output, not one assertion.
-
-    Beside it stands what all assertions together said before.
+    """The verdict on the output. promptfoo's own knows of weights and thresholds; a person's mark
+    takes its place in the file, and then it is what all assertions together said before.
     """
-    vote = RecordedVote(model="assertions").said(passed(all(one.value("pass") for one in parts)))
+    vote = RecordedVote(model=_ASSERTIONS)
+    said = record.value("success")
     if any(_failure(record, one) for one in parts):
         vote = vote.failed(Message("an assertion ended without a verdict"))
+    elif marks or not isinstance(said, bool):
+        vote = vote.said(passed(all(one.value("pass") for one in parts)))
+    else:
+        vote = vote.said(passed(said), record.number("score"))
     return _row(record, _ALL_ASSERTIONS, _OVERALL, (vote,) if parts else (), marks)
 
 
@@ -255,9 +316,13 @@ def _mark(part: ForeignRecord, grading: ForeignRecord) -> Mark:
 
 def _question(kind: str, assertion: ForeignRecord, part: ForeignRecord) -> RecordedQuestion:
     value = assertion.value("value") or part.nested("metadata").value("renderedAssertionValue")
-    words = "\n".join(map(text, value)) if isinstance(value, list) else text(value)
+    words = _words(value)
     name = assertion.text("metric") or shorten_name(words) or kind
     return pass_or_fail(name, words or f"{kind}, as promptfoo asks it.")
+
+
+def _words(value: Json) -> str:
+    return "\n".join(map(text, value)) if isinstance(value, list) else text(value)
 
 
 def _row(
@@ -357,7 +422,7 @@ def _cell(value: Json) -> str:
 
 
 def _status_vote(status: str, score: float | None, reason: str) -> RecordedVote:
-    vote = RecordedVote(model="assertions")
+    vote = RecordedVote(model=_ASSERTIONS)
     graded = not _NOT_GRADED.match(reason) and not _UNREADABLE.match(reason)
     if status == PASS or (status == FAIL and graded):
         return replace(vote, answer=status, score=score, explanation=reason)

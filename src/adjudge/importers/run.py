@@ -40,6 +40,8 @@ _MOST_FILES = 10_000
 _MOST_BAD_ROWS = 20
 _MOST_NAMED = 3
 """Files that an error names."""
+_DATA = (".json", ".jsonl", ".ndjson")
+"""Files of a folder that should hold records: one that cannot be read is named."""
 _LOOKED_AT = 100
 """Records in which a trace must show."""
 
@@ -110,7 +112,7 @@ def import_file(
     """
     paths, folder = _paths(source), Path(target)
     refuse_existing(folder)
-    files, chosen, ignored = _files(paths, options)
+    files, chosen, others = _files(paths, options)
     log, named = ImportLog(), ", ".join(map(str, paths))
     with imported_run(folder, options.design, options.unreadable) as run:
         run.origin, run.less_is_better = _digest(files), frozenset(options.less_is_better)
@@ -132,6 +134,9 @@ def import_file(
         bad = [one for file in files for one in file.bad]
         if bad:
             log.skip(Message("rows that cannot be read"), len(bad))
+        broken = [file.unreadable for file in others if file.unreadable]
+        if broken:
+            log.skip(Message("files that cannot be read"), len(broken))
         report = ImportReport(
             source=named,
             folder=str(folder),
@@ -142,10 +147,10 @@ def import_file(
             files=len(files),
             tally=tally,
             left=log.skipped,
-            notes=list(log.notes),
+            notes=[*log.notes, *broken[:_MOST_BAD_ROWS]],
             used=log.used,
             bad_rows=bad[:_MOST_BAD_ROWS],
-            ignored_files=ignored,
+            ignored_files=[file.name for file in others if not file.unreadable],
         )
         whole = {WHOLE: log.whole} if log.whole and len(files) == 1 else {}
         run.finish(
@@ -236,7 +241,7 @@ def _add(row: RecordedRow, name: str, chosen: Format, run: ImportedRun) -> None:
 
 def _files(
     given: Sequence[Path], options: ImportOptions
-) -> tuple[list[ForeignFile], Format, list[str]]:
+) -> tuple[list[ForeignFile], Format, list[ForeignFile]]:
     """The files to read, their format, and files of a folder that are none of ours."""
     if options.kind == TABLE:
         tables = [file for path in given for file in _table_files(path, options)]
@@ -251,7 +256,7 @@ def _files(
     own = [file for file, format_ in found if format_ is chosen]
     if not own:
         raise RunError("{named} holds no file of {title}", named=named, title=chosen.title)
-    return own, chosen, [file.name for file, format_ in found if format_ is not chosen]
+    return own, chosen, [file for file, format_ in found if format_ is not chosen]
 
 
 def _table_files(path: Path, options: ImportOptions) -> list[ForeignFile]:
@@ -321,9 +326,11 @@ def _detected(file: ForeignFile, wanted: Format | None, *, alone: bool) -> Forma
     """A folder may hold other things; a file that was named must be what it is."""
     try:
         heads = file.heads()
-    except RunError:
+    except RunError as error:
         if alone:
             raise
+        if file.path.suffix.lower() in _DATA:
+            file.unreadable = str(error)
         return None
     for head in heads:
         found = detect(head) if wanted is None or not wanted.matches(head) else wanted
@@ -359,6 +366,16 @@ def _read_all(
     chosen: Format, files: Sequence[ForeignFile], log: ImportLog
 ) -> Iterator[RecordedRow]:
     """The records of all files; what a plugin's format raises is one line."""
+    if mended := sum(file.mended for file in files):
+        log.note(
+            plural(
+                "{count} file has a comma before ] or }}, which JSON does not allow; it was read "
+                "without it",
+                "{count} files have a comma before ] or }}, which JSON does not allow; they were "
+                "read without it",
+                mended,
+            )
+        )
     part = None if chosen.name in (*FORMATS.ours, TABLE) else FORMATS.find(chosen.name)
     with part.blamed() if part else nullcontext():
         yield from chosen.read_all(files, log)

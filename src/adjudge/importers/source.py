@@ -20,7 +20,13 @@ from adjudge.data.sources.text import PeekableText, open_text
 from adjudge.domain.message import Usage
 from adjudge.errors import RunError
 from adjudge.importers.values import Json, JsonObject, is_empty, number, parse_cell, text
-from adjudge.importers.whole import frame_as_json, is_frame, is_yaml, yaml_as_json
+from adjudge.importers.whole import (
+    frame_as_json,
+    is_frame,
+    is_yaml,
+    without_trailing_commas,
+    yaml_as_json,
+)
 from adjudge.messages import Message, reason_of
 
 Form = Literal["object", "list", "lines", "table", "archive"]
@@ -191,6 +197,10 @@ class ForeignFile:
     """What was wrong with the records that were skipped."""
     chosen: Head | None = None
     """Which of its heads the file is read by."""
+    mended: bool = False
+    """True if it is read without the commas before ``]`` and ``}`` that it should not have."""
+    unreadable: str = ""
+    """Why a file of a folder cannot be read at all."""
     _as_json: bytes | None = None
     """What is read instead of a document that has to be read whole."""
 
@@ -207,6 +217,16 @@ class ForeignFile:
 
     def heads(self) -> list[Head]:
         """The ways to read how the file begins: one object may be a document or the only line."""
+        try:
+            return self._heads()
+        except RunError:
+            mended = None if self._as_json else without_trailing_commas(self.path)
+            if mended is None:
+                raise
+            self._as_json, self.mended = mended, True
+            return self._heads()
+
+    def _heads(self) -> list[Head]:
         if self._begins_with(_ARCHIVE):
             from adjudge.reading.archive import entry_names
 
@@ -225,7 +245,7 @@ class ForeignFile:
             keys, goes_on = _outline(text)
             if not self._as_json and is_frame(keys):
                 self._as_json = frame_as_json(self.path)
-                return self.heads()
+                return self._heads()
             document = ForeignRecord(keys)
             line = Head("lines", record=document)
             return [line] if goes_on else [Head("object", document=document), line]

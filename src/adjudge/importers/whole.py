@@ -82,6 +82,24 @@ def frame_as_json(path: Path) -> bytes:
     return json.dumps(_rows(found)).encode()
 
 
+_TRAILING_COMMA = re.compile(rb'("(?:[^"\\]|\\.)*+")|,(?=\s*[\]}])', re.DOTALL)
+
+
+def without_trailing_commas(path: Path) -> bytes | None:
+    """Return a JSON document without the commas before ``]`` and ``}``, which JSON does not allow;
+    None if there are none, or something else is wrong with it.
+    """
+    if path.stat().st_size > _LARGEST:
+        return None
+    content = path.read_bytes()
+    mended = _TRAILING_COMMA.sub(lambda match: match[1] or b"", content)
+    try:
+        json.loads(mended)
+    except (ValueError, RecursionError):
+        return None
+    return mended if mended != content else None
+
+
 def _rows(found: JsonObject) -> list[JsonDict]:
     names, rows = found.get("columns"), found.get("data")
     if isinstance(names, list) and isinstance(rows, list):

@@ -4,12 +4,14 @@ annotator.
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 from adjudge.data.cells import text_of
 from adjudge.data.sources.open import open_source
@@ -36,7 +38,7 @@ _OF_THE_ROW = (*NAMES, "judge", "label")
 """Columns that are no annotator's."""
 _TABLE = (
     "CREATE TABLE rows (criteria TEXT, judge TEXT, number INTEGER, id TEXT, identity TEXT, "
-    "responses INTEGER)"
+    "responses INTEGER, systems TEXT)"
 )
 _IDENTITY = 32
 _TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
@@ -57,6 +59,15 @@ class LabelDefaults:
 
 
 _DEFAULTS = LabelDefaults()
+
+
+class FoundRow(NamedTuple):
+    identity: str
+    id: str | None
+    responses: int
+    """How many are compared."""
+    systems: tuple[str, ...]
+    """What they are called."""
 
 
 class RunRows:
@@ -85,12 +96,8 @@ class RunRows:
             )
         return self._scales[criteria].scale
 
-    def find(
-        self, criteria: str, row: str | None, id: str | None, judge: str | None
-    ) -> tuple[str, str | None, int]:
-        """(identity, id, number of responses) of a row, by its identity, its place in an export, or
-        its id.
-        """
+    def find(self, criteria: str, row: str | None, id: str | None, judge: str | None) -> FoundRow:
+        """A row by its identity, its place in an export, or its id."""
         if row is not None and len(row) == _IDENTITY:
             return self._one(
                 criteria, Message("with the identity {row!r}", row=row), "identity = ?", row
@@ -112,11 +119,9 @@ class RunRows:
             "in an export) or id"
         )
 
-    def _one(
-        self, criteria: str, what: str, which: str, *values: object
-    ) -> tuple[str, str | None, int]:
+    def _one(self, criteria: str, what: str, which: str, *values: object) -> FoundRow:
         query = (
-            "SELECT identity, id, responses FROM rows "  # noqa: S608
+            "SELECT identity, id, responses, systems FROM rows "  # noqa: S608
             f"WHERE criteria = ? AND {which} GROUP BY identity LIMIT 2"
         )
         found = self._table.execute(query, (criteria, *values)).fetchall()
@@ -132,8 +137,8 @@ class RunRows:
                     "the run has no row {what} under criterion {name!r}", what=what, name=criteria
                 )
             )
-        ((identity, id, responses),) = found
-        return str(identity), id, int(responses)
+        ((identity, id, responses, systems),) = found
+        return FoundRow(str(identity), id, int(responses), tuple(json.loads(systems)))
 
 
 @contextmanager
@@ -145,11 +150,12 @@ def run_rows(folder: str | Path) -> Iterator[RunRows]:
         for result in records(ledger):
             judged = result.fields.get("response", "")
             responses = 1 if isinstance(judged, str) else len(judged)
-            own = (result.judge, result.row, result.id, result.identity, responses)
+            systems = json.dumps(result.systems)
+            own = (result.judge, result.row, result.id, result.identity, responses, systems)
             scores = result.detail.scores if isinstance(result.detail, RagDetail) else None
             for criterion in [result.criterion] if scores is None else scores:
                 values = (criterion, *own)
-                table.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?)", values)
+                table.execute("INSERT INTO rows VALUES (?, ?, ?, ?, ?, ?, ?)", values)
         for columns in ("criteria, identity", "criteria, id", "criteria, number"):
             table.execute(f"CREATE INDEX {columns.replace(', ', '_')} ON rows ({columns})")
         yield RunRows(table, scales)
@@ -270,17 +276,17 @@ class _RowReader:
         ]
 
     def _long(self) -> Label:
-        about, scale, responses = self._about()
+        about, scale, found = self._about()
         state = self._text("state") or "given"
         return self._label(
             about,
-            self._answer(scale, responses) if state == "given" else Answer(),
+            self._answer(scale, found) if state == "given" else Answer(),
             self._annotator(),
             state,
         )
 
     def _wide(self) -> Iterator[Label]:
-        about, scale, responses = self._about()
+        about, scale, found = self._about()
         columns = self._defaults.annotators or [
             name for name in self._cells if name not in _OF_THE_ROW
         ]
@@ -303,17 +309,18 @@ class _RowReader:
             )
         for name in columns:
             if text := self._text(name):
-                yield self._label(about, scale.read(text, responses), name, "given")
+                answer = scale.read(text, found.responses, found.systems)
+                yield self._label(about, answer, name, "given")
 
-    def _about(self) -> tuple[_About, LabelScale, int]:
+    def _about(self) -> tuple[_About, LabelScale, FoundRow]:
         """What the label is about, and what may be said of it."""
         given = self._text("criteria")
         scale = self._rows.scale(given or self._defaults.criteria)
         name, row, judge = self._text("id"), self._text("row"), self._text("judge")
         self.column = "row" if row else "id" if name else None
-        identity, id, responses = self._rows.find(scale.name, row, name, judge)
+        found = self._rows.find(scale.name, row, name, judge)
         own = self._text("criteria_identity")
-        return _About(identity, id, scale.name, own), scale, responses
+        return _About(found.identity, found.id, scale.name, own), scale, found
 
     def _label(self, about: _About, answer: Answer, annotator: str, state: str) -> Label:
         values = {
@@ -336,10 +343,10 @@ class _RowReader:
         self.column = None
         return Label(**values)  # what is wrong with them, it says
 
-    def _answer(self, scale: LabelScale, responses: int) -> Answer:
+    def _answer(self, scale: LabelScale, found: FoundRow) -> Answer:
         for name in self._answers:
             if (text := self._text(name)) is not None:
-                return scale.read(text, responses)
+                return scale.read(text, found.responses, found.systems)
         raise WrongData("the row holds no answer")
 
     def _annotator(self) -> str:

@@ -358,6 +358,7 @@ class _SectionTally:
     def __init__(self, key: SectionKey, first: JudgmentRecord, setup: Setup) -> None:
         self.judge, self.criteria, self.system = key
         sureness = GateConfidence(setup.confidence, setup.cluster, setup.sequential)
+        self._sureness = sureness
         self._steps = setup.steps.get(first.judge, ())
         self._cascade = CascadeTally(setup.prices) if self._steps else None
         self._tally = Tally(sureness)
@@ -383,7 +384,7 @@ class _SectionTally:
 
             self._evidence = EvidenceTally()
         if self._repeats is None and (REPEAT in one.input or TRIAL in one.input):
-            self._repeats = RepeatTally()
+            self._repeats = RepeatTally(self._sureness)
         for more in (self._repeats, self._rag, self._contests, self._cascade, self._evidence):
             if more:
                 more.add(one)

@@ -417,7 +417,9 @@ def _asks_nobody(entry: JudgeEntry) -> bool:
     if isinstance(entry, AgentEntry):
         from adjudge.agents.measures import BETTER, JUDGED
 
-        return not any(name in (*JUDGED, BETTER) for name in (*entry.measures, *dict(entry.only)))
+        # without measures, policy: measures the policy
+        named = entry.measures or (("policy",) if entry.policy else ())
+        return not any(name in (*JUDGED, BETTER) for name in (*named, *dict(entry.only)))
     if isinstance(entry, EvidenceEntry):
         return entry.method == "rules" and not entry.claims
     if not isinstance(entry, RagEntry) or entry.dimensions != ("none",) or entry.claims:
@@ -623,12 +625,14 @@ def _evidence(file: EvalFile, entry: EvidenceEntry, models: Models) -> list[Read
 
 def _agent(file: EvalFile, entry: AgentEntry, models: Models) -> list[ReadyJudge]:
     from adjudge.agents.evaluator import AgentEvaluator
-    from adjudge.agents.measures import BETTER, DEFAULT
+    from adjudge.agents.measures import BETTER, DEFAULT, measures_with_rules
 
     if entry.per == "conversation":
         raise SetupError("an agent is judged per trajectory, per turn or per step")
     if entry.compare and BETTER in entry.measures:
-        rest = tuple(name for name in entry.measures if name != BETTER)
+        rest = measures_with_rules(
+            tuple(name for name in entry.measures if name != BETTER), dict(entry.only), vars(entry)
+        )
         contest = _contest(file, entry, models)
         return [*(_agent(file, replace(entry, measures=rest), models) if rest else []), contest]
     judge = AgentEvaluator(

@@ -153,7 +153,8 @@ class RunDiff:
             "NULL GROUP BY way"
         )
         found = dict(self._table.execute(counts, (line,)))
-        shared = self._count("shared AND line = ?", line)
+        # a row that both runs have is one row
+        shared = max(self._count(f"side = {side} AND shared AND line = ?", line) for side in (0, 1))
         others = (
             f"SELECT count(*) {_PAIRED} AND a.line = ? AND a.question IS NOT NULL AND "
             "a.question <> b.question"

@@ -17,7 +17,7 @@ from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sid
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, count_units, likeness, mean_with_ends
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
-from adjudge.stats.sequence import sequential_difference
+from adjudge.stats.sequence import ClusterSizes, sequential_difference
 from adjudge.stats.student import t_cdf, t_two_sided
 
 POWER = 0.8
@@ -76,8 +76,10 @@ class PairedScores:
     gains: int = 0
     losses: int = 0
     rises: float = 0.0
-    """The sum of units' mean differences above 0, and (``falls``) of those below."""
+    """The sum of units' sums above 0, and (``falls``) of those below."""
     falls: float = 0.0
+    largest: int = 0
+    """The rows of the largest unit."""
     least: float = math.inf
     most: float = -math.inf
     binary: bool = True
@@ -101,8 +103,9 @@ class PairedScores:
             return
         self.rows += count
         self.units += 1
-        self.rises += max(0.0, total / count)
-        self.falls += max(0.0, -total / count)
+        self.rises += max(0.0, total)
+        self.falls += max(0.0, -total)
+        self.largest = max(self.largest, count)
         self.sizes += count * count
         self.sums += total * total
         self.products += count * total
@@ -159,10 +162,13 @@ class PairedScores:
         if mean is None:
             return self.compared(clustered=False, level=level, reach=reach)
         found = sequential_difference(
-            self.rises / reach, self.falls / reach, self.units, level=level
+            self.rises / reach,
+            self.falls / reach,
+            self.rows,
+            level=level,
+            clusters=ClusterSizes(self.rows, self.units, self.largest),
         )
-        # units of several rows weigh more in the mean
-        limits = Interval(min(mean, reach * found.lower), max(mean, reach * found.upper), level)
+        limits = Interval(reach * found.lower, reach * found.upper, level)
         method = Message("paired, sequential")
         estimate = Estimate(mean, limits.lower, limits.upper, self.rows, method, level)
         return Difference(estimate, three_valued(limits, margin), None, None, self.units)

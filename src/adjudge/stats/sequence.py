@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from adjudge.stats.distributions import z_two_sided
-from adjudge.stats.intervals import Clusters, Interval, cluster_sums
+from adjudge.stats.intervals import Clusters, Interval
 
 OF_ROWS = 0.1
 """The part of the risk that is kept for which rows there are; the rest is for the labels."""
@@ -79,25 +79,73 @@ def confidence_sequence(values: Iterable[float], *, level: float = 0.95) -> Inte
 def sequential_mean(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval | None:
-    """The same for a gate: rows of one cluster count as their mean. None without values."""
+    """The same for a gate: of the mean of all rows, of which those of one cluster belong together.
+    None without values.
+    """
     if not values:
         return None
-    sizes = [1] * len(values) if clusters is None else Counter(clusters).values()
-    sums = cluster_sums(values, clusters)
-    means = [total / size for total, size in zip(sums, sizes, strict=True)]
-    return confidence_sequence(means, level=level)
+    if clusters is None:
+        return confidence_sequence(values, level=level)
+    sizes = Counter(clusters).values()
+    units = ClusterSizes(len(values), len(sizes), max(sizes))
+    return _mean_of_clusters(math.fsum(values), units, level)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterSizes:
+    """Rows that are not independent of each other: how many there are, in how many clusters, and
+    how many the largest one has.
+    """
+
+    rows: int
+    units: int
+    largest: int
+
+
+def _mean_of_clusters(total: float, sizes: ClusterSizes, level: float) -> Interval:
+    """Return the sequential interval of the mean over rows of values between 0 and 1, whose sum is
+    ``total``.
+
+    Against a mean r, a cluster of m rows with the sum s counts as (s + (M - m) r) / M: as if r were
+    the score of the rows that it lacks to the largest size M. That lies between 0 and 1, and is r
+    on average if r is the mean over rows, also if large clusters have another rate than small ones.
+    M must not depend on the scores.
+    """
+    mean, fill = total / sizes.rows, sizes.rows / sizes.units / sizes.largest
+    bound = math.log(1 / (1 - level))
+
+    def is_refuted(share: float) -> bool:
+        hits = sizes.units * (share + fill * (mean - share))
+        hits = min(max(hits, 0.0), float(sizes.units))
+        return Stream(1.0, hits, sizes.units - hits).log_capital(share) >= bound
+
+    def end(far: float) -> float:
+        near = mean
+        if not is_refuted(far):
+            return far
+        for _ in range(60):
+            middle = (near + far) / 2
+            near, far = (near, middle) if is_refuted(middle) else (middle, far)
+        return far
+
+    return Interval(end(0.0), end(1.0), level)
 
 
 def sequential_difference(
-    rises: float, falls: float, count: int, *, level: float = 0.95
+    rises: float,
+    falls: float,
+    count: int,
+    *,
+    level: float = 0.95,
+    clusters: ClusterSizes | None = None,
 ) -> Interval:
     """The same of the mean of ``count`` differences between -1 and 1, from the sum of those above 0
     and of those below. Rows that are alike in both cost next to nothing of its width.
+
+    ``clusters``: the sums are over clusters' sums of differences, above 0 and below.
     """
-    up, down = (
-        sequential_interval([Stream(1.0, part, count - part)], level=(1 + level) / 2)
-        for part in (rises, falls)
-    )
+    sizes = clusters or ClusterSizes(count, count, 1)
+    up, down = (_mean_of_clusters(part, sizes, (1 + level) / 2) for part in (rises, falls))
     return Interval(up.lower - down.upper, up.upper - down.lower, level)
 
 

@@ -9,7 +9,16 @@ from itertools import islice
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import Missing, Step, StepKind, ToolCall, ToolDefinition, Trajectory
 from adjudge.traces.messages import handed_to, plain_name
-from adjudge.traces.turns import CalledTool, HandedOver, Retrieved, Returned, Said, Thought, Turn
+from adjudge.traces.turns import (
+    CalledTool,
+    HandedOver,
+    Retrieved,
+    Returned,
+    Said,
+    Thought,
+    Turn,
+    TurnPart,
+)
 
 ASSISTANT = "assistant"
 _NEAR = 1000
@@ -38,12 +47,14 @@ class _Draft:
     """Which message it came in."""
     joined: bool = False
     """Whether a record of the tool itself was joined to the call."""
+    handed_to: str | None = None
+    """The agent, if a record of a handoff was joined to the call."""
 
     def step(self, number: int, agents: Container[str]) -> Step:
         kind, text, call, back = self.kind, self.text, None, self.result or Returned(None)
         if self.call is not None:
             call = ToolCall(self.call.name, self.call.arguments, back.text, back.error)
-            to = handed_to(self.call, back.text, agents)
+            to = self.handed_to or handed_to(self.call, back.text, agents)
             kind, text = "called" if to is None else "handed over", to or ""
         return Step(
             number,
@@ -81,6 +92,9 @@ class _Waiting:
             del same[next(at for at in range(-1, -len(same) - 1, -1) if same[at] is draft)]
             if not same:
                 del self._by_id[id]
+
+    def __contains__(self, draft: _Draft) -> bool:
+        return draft in self._calls
 
     @property
     def have_ids(self) -> bool:
@@ -120,6 +134,10 @@ class Builder:
     """Calls that only the tool recorded so far."""
     _recorded: set[str | None] = field(default_factory=set)
     """The results that tools themselves recorded."""
+    _retold: set[tuple[object, ...]] = field(default_factory=set)
+    """Calls and results that a model was told as texts."""
+    _answered: dict[str, _Draft] = field(default_factory=dict)
+    """By id, the last call that got its result."""
     _waiting: Turn | None = None
     """A model call of which nothing but its cost is recorded."""
     _reply: _Reply | None = None
@@ -148,6 +166,8 @@ class Builder:
         fallback = {"user": "user", "tool": "tool"}.get(turn.role, ASSISTANT)
         actor = turn.actor or fallback
         for part in turn.parts:
+            if self._is_retold(part, actor):
+                continue
             if isinstance(part, Returned):
                 began += self._join(part, turn)
             elif not (isinstance(part, CalledTool) and self._is_of_record(part)):
@@ -237,6 +257,29 @@ class Builder:
         for draft in self.add(turn):
             self._claim(draft)
 
+    def join_handoff(self, to: str, actor: str) -> bool:
+        """Join the record of a handoff to the model's call that made it; return False if the model
+        made no such call.
+
+        The call names the agent (``transfer_to_weather``), or is the only one of the actor's last
+        message that no tool recorded and that is not a defined tool.
+        """
+        calls = [one for one in self._unjoined.last() if one.call and one.actor == actor]
+        named = [
+            one
+            for one in calls
+            if one.call
+            and plain_name(handed_to(one.call, None, {plain_name(to)}) or "") == plain_name(to)
+        ]
+        defined = {tool.name for tool in self.tools}
+        last = [one for one in calls if one.turn == calls[-1].turn]
+        other = [one for one in last if one.call and one.call.name not in defined]
+        joined = named[-1:] or (other if len(other) == 1 else [])
+        for draft in joined:
+            draft.handed_to, draft.joined = to, True
+            self._unjoined.remove(draft)
+        return bool(joined)
+
     def flush(self) -> None:
         """A model call of which nothing came that is recorded is a step without words."""
         if (turn := self._waiting) is None:
@@ -271,15 +314,43 @@ class Builder:
             (self._records if draft.joined else self._unjoined).add(draft, draft.call.id)
         return draft
 
+    def _is_retold(self, part: TurnPart, actor: str) -> bool:
+        """Return True for a call, or a result, that another conversation told the model before, as
+        that of a planner.
+        """
+        if not (isinstance(part, CalledTool | Returned) and part.retold):
+            return False
+        if isinstance(part, Returned):
+            known = ("result", part.id, part.text) in self._retold
+            self._retold.add(("result", part.id, part.text))
+            # ids repeat: another agent's call may wait for an equal result
+            return known and not (part.id and self._open.with_id(part.id))
+        call = (actor, part.id, part.name, str(part.arguments))
+        known = call in self._retold
+        self._retold.add(call)
+        return known
+
     def _is_of_record(self, call: CalledTool) -> bool:
         """Whether a tool's own record of this call came before the message that makes it, as where
         the call itself was not recorded; the record then gets the model's arguments.
         """
         same = [] if call.id is None else self._records.with_id(call.id)
+        if call.retold and not same:  # the tool did not know the id
+            same = [
+                record
+                for record in self._records.last()
+                if record.call is not None
+                and record.call.id is None
+                and (record.call.name, record.call.arguments) == (call.name, call.arguments)
+            ][:1]
         if not same:
             return False
-        same[-1].call = call
-        self._records.remove(same[-1])
+        record = same[-1]
+        self._records.remove(record)
+        if record in self._open:
+            self._open.remove(record)
+            self._open.add(record, call.id)
+        record.call = call
         return True
 
     def _pay(self, turn: Turn, drafts: Sequence[_Draft]) -> None:
@@ -307,8 +378,14 @@ class Builder:
             error = before.error if before is not None and back.error is None else back.error
             text = back.text if back.text is not None or before is None else before.text
             draft.result = Returned(text, error=error, missing=back.missing)
+            if back.id is not None:
+                self._answered[back.id] = draft
             if draft.joined:
                 self._recorded.add(text)
+        elif (failed := self._printed_before(back)) is not None:
+            printed = failed.result or Returned("")
+            text = f"{printed.text or ''}\n{back.text or ''}".strip()
+            failed.result = Returned(text, error=back.error, missing=printed.missing)
         elif back.id is not None or back.text not in self._recorded:
             text = back.error if back.text is None and back.error else back.text or ""
             noted = _Draft(
@@ -316,6 +393,11 @@ class Builder:
             )
             return [self._append(noted)]
         return []
+
+    def _printed_before(self, back: Returned) -> _Draft | None:
+        """The call of an error that comes after what the call printed, as smolagents tells it."""
+        call = self._answered.get(back.id or "") if back.retold and back.error else None
+        return call if call is not None and call.result and not call.result.error else None
 
     def _open_call(self, back: Returned) -> _Draft | None:
         if back.id is not None:

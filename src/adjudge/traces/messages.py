@@ -4,7 +4,9 @@ Vercel, Gemini, and those of OpenTelemetry. Every format that holds messages rea
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.trajectory import Missing, ToolDefinition
@@ -22,6 +24,7 @@ from adjudge.traces.values import (
     number,
     objects,
     parsed,
+    parsed_loosely,
     text_at,
     usage_of,
 )
@@ -209,6 +212,10 @@ def _by_role(message: Object) -> Iterator[Turn]:
     )
     if role != "assistant":  # a user that is a program has costs of its own
         turn.usage = turn.usd = None
+    if said in _SMOLAGENTS and (parts := _smolagents(message.get("content"))):
+        called = any(isinstance(part, CalledTool) for part in parts)
+        yield Turn("assistant" if called else "tool", parts)
+        return
     if role == "tool" and "parts" not in message and not _result_blocks(message.get("content")):
         turn.parts = [_tool_result(message)]
         yield turn
@@ -218,8 +225,8 @@ def _by_role(message: Object) -> Iterator[Turn]:
         if isinstance(thought, str) and thought.strip():
             turn.parts.append(Thought(thought))
             break
-    parts = message.get("parts") if isinstance(message.get("parts"), list) else None
-    turn.parts += _parts(message.get("content")) if parts is None else _parts(parts)
+    blocks = message.get("parts")
+    turn.parts += _parts(blocks if isinstance(blocks, list) else message.get("content"))
     if isinstance(refusal := message.get("refusal"), str) and refusal:
         turn.parts.append(Said(refusal))
     if isinstance(spoken := inner(message.get("audio"), "transcript"), str) and not turn.text:
@@ -229,6 +236,29 @@ def _by_role(message: Object) -> Iterator[Turn]:
     calls += map(call_of, objects(message, "function_call"))
     turn.parts += [call for call in calls if call.id not in known]
     yield turn
+
+
+_SMOLAGENTS = ("tool-call", "tool-response")
+_CALLING = "Calling tools:\n"
+_RESULT = re.compile(
+    r"(?:Call id: (?P<id>\S+)\n)?(?P<kind>Error|Observation):\n?(?P<text>.*)", re.DOTALL
+)
+
+
+def _smolagents(content: object) -> list[TurnPart]:
+    """Read what smolagents tells a model of its calls and their results, which is a text; nothing
+    if it is another text.
+    """
+    text = content if isinstance(content, str) else _joined(_parts(content))
+    if text.startswith(_CALLING):
+        calls = parsed_loosely(text.removeprefix(_CALLING).strip())
+        return [replace(call_of(one), retold=True) for one in objects(calls)]
+    result = _RESULT.match(text)
+    if result is None:
+        return []
+    said = result["text"].strip()
+    error = said if result["kind"] == "Error" else None
+    return [Returned(said, result["id"], error=error, retold=True)]
 
 
 def _name(message: Object, said: object, role: Role) -> str:

@@ -100,7 +100,7 @@ def trajectory_of_spans(spans: Sequence[TraceSpan]) -> Trajectory:
         elif span.kind == "retriever" and span.documents:
             found = Turn("assistant", [Retrieved(text) for text in span.documents], actor)
             builder.add_step(_timed(found, span, depth))
-        elif span.kind == "handoff":
+        elif span.kind == "handoff" and not builder.join_handoff(span.to, actor):
             handed = Turn("assistant", [HandedOver(span.to)], actor)
             builder.add_step(_timed(handed, span, depth))
     return _finished(builder, tops, outer)

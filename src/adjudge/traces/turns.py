@@ -9,6 +9,8 @@ from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.domain.trajectory import Missing
 
+_END_OF_CODE = "<end_code>"
+"""What smolagents adds to a reply when it tells the model of it again."""
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -31,6 +33,8 @@ class CalledTool:
     arguments: JsonObject | str
     id: str | None = None
     missing: Missing | None = None
+    retold: bool = False
+    """True if a model is told its own call as a text: several conversations may hold it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,8 @@ class Returned:
     name: str = ""
     error: str | None = None
     missing: Missing | None = None
+    retold: bool = False
+    """Like that of the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +96,4 @@ class Turn:
         results = [part for part in self.parts if isinstance(part, Returned)]
         if results:
             return ("results", *(part.id or part.text for part in results))
-        return (self.role, " ".join(self.text.split()))
+        return (self.role, " ".join(self.text.removesuffix(_END_OF_CODE).split()))

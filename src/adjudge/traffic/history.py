@@ -9,7 +9,7 @@ from pathlib import Path
 
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, render
-from adjudge.results.numbers import percent, percent_range
+from adjudge.results.numbers import percent_range
 from adjudge.traffic.follow import alarms_kept, runs_of_day
 from adjudge.traffic.rates import Alarm, TrafficRate, rolling_rates
 from adjudge.traffic.store import FILE, StratumCount, reading_store
@@ -92,7 +92,7 @@ def _row(day: str, rate: TrafficRate) -> list[str]:
     limits = rate.interval
     return [
         day,
-        Message("cannot tell") if rate.mean is None else percent(rate.mean),
+        rate.shown(),
         percent_range(limits) if limits else "–",
         str(rate.rows),
         Message("{count:,}", count=rate.events),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.record import JudgmentRecord
-from adjudge.messages import Message, plural
+from adjudge.messages import Message, join, plural
+from adjudge.results.gate import widened
 from adjudge.results.numbers import figure, percent, percent_limits
 from adjudge.results.report import Skipped
 from adjudge.results.setup import KEPT
@@ -41,11 +42,40 @@ class TrafficRate:
     the judged ones stand for.
     """
     mean: float | None
+    """Of the rows with a score."""
     interval: Interval | None
+    """Holds whatever the rows without a score are."""
     is_count: bool = False
-    """Whether it is a mean count, which has no most and no interval."""
+    """True for a mean count, which has no most and no interval."""
+    lowest: float | None = None
+    """The mean if every row without a score were the worst it can be; of a count, the best."""
+    highest: float | None = None
+    """The mean if every one of them were the best; None of a count, which has no most."""
+
+    def shown(self) -> str:
+        """The rate; if rows have no score, what it may be."""
+        if self.mean is None:
+            return Message("cannot tell")
+        if self.is_count:
+            return figure(self.mean)
+        if self.lowest is None or self.highest is None or self.lowest == self.highest:
+            return percent(self.mean)
+        return Message(
+            "between {lower} and {upper}", lower=percent(self.lowest), upper=percent(self.highest)
+        )
 
     def sentence(self) -> Message:
+        """The rate with its interval, and how many rows have no score."""
+        if not self.unscored:
+            return self._rate_sentence()
+        lost = plural(
+            "{count} row has no score and may be anything",
+            "{count} rows have no score and may be anything",
+            self.unscored,
+        )
+        return join("; ", (self._rate_sentence(), lost))
+
+    def _rate_sentence(self) -> Message:
         name = Message("{judge}, {criterion}", judge=self.judge, criterion=self.criterion)
         events = plural("of {count:,} event", "of {count:,} events", self.events)
         if self.mean is None and self.rows:
@@ -56,14 +86,14 @@ class TrafficRate:
             )
         if self.mean is None:
             return Message("{name}: no row has a score", name=name)
-        values = {"name": name, "mean": percent(self.mean), "events": events}
+        values = {"name": name, "mean": self.shown(), "events": events}
         if self.is_count:
             return plural(
                 "{name}: {value} on average, {events}, by {count} row",
                 "{name}: {value} on average, {events}, by {count} rows",
                 self.rows,
                 **values,
-                value=figure(self.mean),
+                value=self.shown(),
             )
         if self.interval is None:
             return plural(
@@ -87,7 +117,7 @@ class TrafficRate:
         return {
             "judge": self.judge,
             "criteria": self.criterion,
-            **some_of(self, "rows", "unscored", "events", "mean"),
+            **some_of(self, "rows", "unscored", "events", "mean", "lowest", "highest"),
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,
         }
@@ -97,65 +127,101 @@ class TrafficRate:
 class _Scores:
     values: list[float] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
-    unscored: int = 0
+    lost: list[tuple[float, float, float]] = field(default_factory=list)
+    """Judgments without a score: the weight of each, and what the score is at least and most."""
+    outside: int = 0
+    """Rows that the rate is not about: not to be judged, as after a failed check, or with a verdict
+    that has no number.
+    """
     counts: bool = False
-    """Whether they are counts: the fewer the better, and there is no most."""
+    """True if they are counts: the fewer the better, and there is no most."""
     certain: int = 0
     """Rows that were taken for sure, with a score or not: they stand for themselves alone."""
-    weighed: float = 0.0
-    """For how many events the judged rows stand, with a score or not."""
+    drawn: float = 0.0
+    """The weights of all other rows, with a score or not."""
     waiting: float = 0.0
     """For how many events the chosen rows stand that are not judged yet."""
 
-    def add(self, one: JudgmentRecord) -> None:
-        weight = about_traffic(one).get("weight")
-        self.certain += weight == 1
-        self.weighed += weight if isinstance(weight, int | float) else 0.0
-        self.counts |= one.detail.is_count
-        if one.score is None or not isinstance(weight, int | float):
-            self.unscored += 1
+    @property
+    def rows(self) -> int:
+        """Rows with a result of any kind."""
+        return len(self.values) + len(self.lost) + self.outside
+
+    @property
+    def weighed(self) -> float:
+        """For how many events the judged rows stand."""
+        return self.certain + self.drawn
+
+    def add(self, record: JudgmentRecord) -> None:
+        weight = about_traffic(record).get("weight")
+        weight = float(weight) if isinstance(weight, int | float) else 1.0
+        if weight == 1:
+            self.certain += 1
         else:
-            self.values.append(one.score)
-            self.weights.append(float(weight))
+            self.drawn += weight
+        self.counts |= record.detail.is_count
+        if record.score is not None:
+            self.values.append(record.score)
+            self.weights.append(weight)
+        elif record.scored or record.status == "skipped":
+            self.outside += 1
+        else:
+            self.lost.append((weight, *record.bounds))
 
     def plus(self, other: _Scores) -> _Scores:
         return _Scores(
             self.values + other.values,
             self.weights + other.weights,
-            self.unscored + other.unscored,
+            self.lost + other.lost,
+            self.outside + other.outside,
             self.counts or other.counts,
             self.certain + other.certain,
-            self.weighed + other.weighed,
+            self.drawn + other.drawn,
             self.waiting + other.waiting,
         )
 
     def rate(self, judge: str, criterion: str, events: int) -> TrafficRate:
         if self.waiting:
             events = round(events * self.weighed / (self.weighed + self.waiting))
-        weights = self._weights_for(events - self.certain)
-        in_range = not self.counts and all(0 <= value <= 1 for value in self.values)
-        return TrafficRate(
-            judge,
-            criterion,
-            len(self.values),
-            self.unscored,
-            events,
-            weighted_mean(self.values, weights) if weights else None,
-            weighted_interval(self.values, weights) if weights and in_range else None,
-            self.counts,
+        rate = TrafficRate(
+            judge, criterion, len(self.values), len(self.lost), events, None, None, self.counts
         )
+        factor = self._factor_for(events - self.certain)
+        if factor is None or not self.values:
+            return rate
+        weights = [_scaled(weight, factor) for weight in self.weights]
+        mean, scored = weighted_mean(self.values, weights), math.fsum(weights)
+        lost = [(_scaled(weight, factor), *bounds) for weight, *bounds in self.lost]
+        total = scored + math.fsum(weight for weight, _, _ in lost)
+        lowest, highest = (
+            (mean * scored + math.fsum(one[0] * one[place] for one in lost)) / total
+            for place in (1, 2)
+        )
+        rate = replace(rate, mean=mean, lowest=lowest, highest=highest)
+        if self.counts:
+            return replace(rate, highest=None if lost else mean)
+        if not all(0 <= value <= 1 for value in self.values):
+            return rate
+        limits = weighted_interval(self.values, weights)
+        if limits is None:
+            return rate
+        lower, upper = widened((lowest, highest), mean, limits, scored / total)
+        return replace(rate, interval=Interval(max(0.0, lower), min(1.0, upper), limits.level))
 
-    def _weights_for(self, others: int) -> list[float]:
-        """For how many events each row stands, where ``others`` are all that were not taken for
-        sure; nothing where too few rows were drawn to stand for them.
+    def _factor_for(self, others: int) -> float | None:
+        """Return by how much the weights of drawn rows grow so that they stand for ``others``, all
+        events that were not taken for sure; None if too few rows with a score were drawn.
         """
-        drawn = [weight for weight in self.weights if weight > 1]
         if others <= 0:
-            return self.weights
-        if len(drawn) < FEWEST:
-            return []
-        factor = others / sum(drawn)
-        return [weight * factor if weight > 1 else weight for weight in self.weights]
+            return 1.0
+        if sum(weight > 1 for weight in self.weights) < FEWEST:
+            return None
+        return others / self.drawn
+
+
+def _scaled(weight: float, factor: float) -> float:
+    """The weight of a row that was drawn; one that was taken for sure keeps its own."""
+    return weight * factor if weight > 1 else weight
 
 
 _Name = tuple[str, str]
@@ -189,7 +255,7 @@ def _scores_in(folder: Path) -> dict[_Name, _Scores]:
     skipped = Skipped.of(object_in(run_info(folder).facts.get(KEPT)).get("skipped"))
     chosen, weight = _chosen_in(folder)
     for scores in found.values():
-        judged = len(scores.values) + scores.unscored + skipped.rows + skipped.blank
+        judged = scores.rows + skipped.rows + skipped.blank
         scores.waiting = max(0.0, weight - scores.weighed) if chosen > judged else 0.0
         if all(weight == 1 for weight in scores.weights):  # so were those without an answer
             scores.certain += skipped.rows + skipped.blank

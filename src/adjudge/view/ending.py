@@ -201,7 +201,13 @@ def _cost(report: Report) -> Iterator[Message]:
     yield count_calls(used.calls)
     yield Message("{tokens} (estimated)", tokens=tokens) if used.estimated else tokens
     if report.reused:
-        yield plural("{count} answer reused", "{count} answers reused", report.reused)
+        yield plural(
+            "{count} answer reused from the cache or an earlier run (--no-cache leaves out the "
+            "cache)",
+            "{count} answers reused from the cache or an earlier run (--no-cache leaves out the "
+            "cache)",
+            report.reused,
+        )
     if report.retries:
         yield count_retries(report.retries)
     if report.unanswered:

@@ -303,7 +303,10 @@ def test_a_schema_that_was_silently_ignored_is_noticed_and_said_once(
     assert [ask(model, schema=SCHEMA).ignored for _ in range(3)] == [("schema",)] * 3
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
-    assert record.getMessage() == f"{model.name} ignored schema"
+    assert record.getMessage() == (
+        f"{model.name} was asked for JSON by a schema and replied with something else: its replies "
+        "are read as text, and asked for again if they cannot be read"
+    )
 
 
 def test_log_probabilities_that_were_silently_ignored_are_noticed(provider: FakeProvider) -> None:

@@ -24,6 +24,17 @@ _NOT_ASKED: Mapping[str, Any] = {
 }
 
 
+_IGNORED: Mapping[str, Message] = {
+    "schema": Message(
+        "{model} was asked for JSON by a schema and replied with something else: its replies are "
+        "read as text, and asked for again if they cannot be read"
+    ),
+    "seed": Message("{model} takes no seed: its replies may differ from run to run"),
+    "logprobs": Message("{model} was asked for token probabilities and returned none"),
+}
+"""Part → what happened, if a server takes the part and does nothing with it."""
+
+
 class OptionalParts:
     """Learns which optional parts of a request one server rejects: they are left out."""
 
@@ -69,9 +80,19 @@ class OptionalParts:
         if not ignored:
             return ()
         for part in ignored - self._warned:
-            _LOG.warning(Message("{model} ignored {part}", model=self._model, part=part))
+            _LOG.warning(self._warning(part))
         self._warned |= ignored
         return tuple(sorted(ignored))
+
+    def _warning(self, part: str) -> Message:
+        """What happened to a part of the request, and what follows from it."""
+        values = {"model": self._model, "part": part}
+        if part in self._rejected:
+            return Message(
+                "{model} does not accept {part} in a request: requests go without it from now on",
+                **values,
+            )
+        return Message(_IGNORED[part], **values)
 
     def _rejected_part(self, request: Request, error: ModelError) -> str | None:
         """The optional part of ``request`` that the server says it does not know, if that is what

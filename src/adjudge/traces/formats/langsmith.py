@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Usage
 from adjudge.traces.formats.otlp import rows_of
 from adjudge.traces.messages import read_turns, tools_of
@@ -20,6 +21,7 @@ from adjudge.traces.values import (
     inner_object,
     number,
     objects,
+    parsed_loosely,
     text_at,
     time_at,
     usage_of,
@@ -51,20 +53,25 @@ def _span(one: Object) -> TraceSpan:
         _read_model(span, one, inputs, outputs)
     elif span.kind == "tool":
         span.result = tool_result(outputs, span.error)
-        said = (
-            inputs.get("input")
-            if isinstance(inputs, Mapping) and inputs.keys() == {"input"}
-            else inputs
-        )
-        found = arguments_of(said)
-        span.call = CalledTool(
-            span.name, found if isinstance(found, Mapping) else arguments_of(inputs), span.result.id
-        )
+        id = span.result.id or text_at(inner_object(one, "extra"), "tool_call_id") or None
+        span.call = CalledTool(span.name, _tool_arguments(inputs), id)
     elif span.kind == "retriever":
         span.documents = documents_in(outputs)
     else:
         read_whole(span, inputs, outputs)
     return span
+
+
+def _tool_arguments(inputs: object) -> JsonObject | str:
+    """Read what a tool was given: an object, or under ``input`` a text of one. langchain-core up to
+    1.2.0 writes that text as Python does, and what cannot be read of it stays a text.
+    """
+    given = inner(inputs, "input")
+    if not isinstance(given, str) or len(inner_object(inputs)) > 1:
+        return arguments_of(inputs)
+    read = arguments_of(parsed_loosely(given))
+    is_object = isinstance(read, Mapping) or given.lstrip().startswith("{")
+    return read if is_object else arguments_of(inputs)
 
 
 def _read_model(span: TraceSpan, one: Object, inputs: object, outputs: object) -> None:
