@@ -76,7 +76,7 @@ def corrected(
             labels[key].append(row.truth)
     counts = Counter(keys)
     strata = [Stratum(" ".join(key), counts[key], tuple(labels[key])) for key in sorted(counts)]
-    return None if too_few(strata, every=True) else post_stratified(strata, few=0).estimate
+    return None if too_few(strata, every=True) else post_stratified(strata)
 
 
 def plain(rows: Sequence[JudgedText], count: int) -> tuple[Estimate | None, int]:
@@ -89,7 +89,7 @@ def plain(rows: Sequence[JudgedText], count: int) -> tuple[Estimate | None, int]
         )
         for verdict in sorted({row.verdict for row in rows})
     ]
-    return None if too_few(strata) else post_stratified(strata).estimate, count
+    return None if too_few(strata) else post_stratified(strata), count
 
 
 def weighted(rows: Sequence[JudgedText], count: int) -> tuple[Estimate | None, int]:

@@ -159,7 +159,7 @@ def rate_estimates(labelled: Sequence[tuple[int, int]], passed: int) -> Iterator
         tuple(float(label) for label, verdict in labelled if verdict == side) for side in (0, 1)
     ]
     strata = [Stratum("FAIL", ROWS - passed, by_verdict[0]), Stratum("PASS", passed, by_verdict[1])]
-    yield post_stratified([stratum for stratum in strata if stratum.rows]).estimate
+    yield post_stratified([stratum for stratum in strata if stratum.rows])
 
 
 def rate_cell(
@@ -474,7 +474,7 @@ def shown_rate(
     ]
     if too_few(strata) is not None:
         return {}
-    return {"": held(post_stratified(strata).estimate, rate)}
+    return {"": held(post_stratified(strata), rate)}
 
 
 _binomial = lru_cache(Binomial)
@@ -858,7 +858,7 @@ def graded_draw(
     parts = [Stratum(str(one), counts[one], tuple(known[one])) for one in sorted(counts)]
     if too_few(parts) is not None:
         return {}
-    return {"": held(post_stratified(parts).estimate, mean)}
+    return {"": held(post_stratified(parts), mean)}
 
 
 def cluster_sizes(kind: str, groups: int, choice: random.Random) -> list[int]:
@@ -900,7 +900,7 @@ def clusters_draw(
         [label if group < groups else None for group, label, _ in rows],
         ("FAIL", "PASS"),
     )
-    found = corrected_mean(*judged, clusters=[group for group, _, _ in rows]).estimate
+    found = corrected_mean(*judged, clusters=[group for group, _, _ in rows])
     if too_few(stratify(*judged)) is None and found.lower is not None:
         held_by["corrected"] = held(found, rate)
     return held_by

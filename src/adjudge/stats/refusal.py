@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from adjudge.messages import Message, join
-from adjudge.stats.correction import FEW, Stratum, expected_limits, merge_neighbours
+from adjudge.stats.correction import FEW, Stratum, expected_limits
 from adjudge.stats.correlation import pearson
 from adjudge.stats.distributions import fisher_greater
 from adjudge.stats.estimate import Estimate
-from adjudge.stats.intervals import Clusters, cluster_sums, share_limits
+from adjudge.stats.intervals import Clusters, cluster_sums
 from adjudge.stats.student import t_cdf
 
 LEAST_LABELS = 20
@@ -219,29 +219,40 @@ class Needed:
     reason: str = ""
 
 
-def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: float = 0.95) -> Needed:
-    """How many labels, spread like the verdicts, make the expected width (upper limit less lower
-    limit) ``target_width``.
+def labels_needed(
+    strata: Sequence[Stratum],
+    target_width: float,
+    *,
+    level: float = 0.95,
+    these_rows: bool = False,
+) -> Needed:
+    """Return how many labels, spread like the verdicts, make the expected width (upper limit less
+    lower limit) ``target_width``.
 
-    The labels there are serve as a pilot: each verdict's mean is taken from them. Failed judgments
-    that nobody labelled are left out of the plan: they need labels of their own.
+    The labels there are serve as a pilot: each verdict's mean is taken from them, and a verdict
+    without labels is taken to be good in half of its rows. Failed judgments without labels are left
+    out of the plan: they need labels of their own.
     """
-    parts, _ = merge_neighbours([one for one in strata if one.verdict is not None])
-    parts += [one for one in strata if one.verdict is None and one.labels]
+    parts = [one for one in strata if one.verdict is not None or one.labels]
     rows, have = sum(part.rows for part in parts), sum(len(part.labels) for part in parts)
-    if not rows or not have or any(part.mean is None for part in parts):
+    if not rows or not have:
         return Needed(target_width, None, None, reason=NOTHING_TO_PLAN_WITH)
-    shares = [(part.rows / rows, part.mean or 0.0) for part in parts]
+    shares = [(part.rows / rows, 0.5 if part.mean is None else part.mean) for part in parts]
     mean = math.fsum(share * mean for share, mean in shares)
-    alone = _least(lambda labels: _width_alone(mean, labels, level), target_width, rows)
-    count = _least(lambda labels: _width(shares, labels, rows, level), target_width, rows)
+
+    def width(labels: int, verdicts: Sequence[tuple[float, float]] = shares) -> float:
+        limits = expected_limits(verdicts, labels, rows, level=level, these_rows=these_rows)
+        return limits.upper - limits.lower
+
+    alone = _least(lambda labels: width(labels, [(1.0, mean)]), target_width, rows)
+    count = _least(width, target_width, rows)
     if count is None:
         reason = Message(
             "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
             "{width:.3f}",
             target=target_width,
             rows=rows,
-            width=_width(shares, rows, rows, level),
+            width=width(rows),
         )
         return Needed(target_width, None, None, {}, alone, reason)
     missing = {
@@ -255,16 +266,6 @@ def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: floa
 
 def _named(part: Stratum) -> str:
     return "failed" if part.verdict is None else str(part.verdict)
-
-
-def _width(shares: Sequence[tuple[float, float]], labels: int, rows: int, level: float) -> float:
-    interval = expected_limits(shares, labels, rows, level=level)
-    return min(1.0, interval.upper) - max(0.0, interval.lower)
-
-
-def _width_alone(mean: float, labels: int, level: float) -> float:
-    interval = share_limits(mean * labels, labels, level=level)
-    return interval.upper - interval.lower
 
 
 def _least(width: Callable[[int], float], target: float, most: int) -> int | None:
