@@ -35,10 +35,10 @@ from adjudge.stats.intervals import (
 )
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
 from adjudge.stats.refusal import (
-    adds_nothing,
     chance_p_value,
     doubts,
     labels_needed,
+    labels_saved,
     no_better_than_chance,
     too_few,
 )
@@ -484,19 +484,22 @@ def test_of_a_judge_at_chance_it_is_said_and_of_a_good_one_not() -> None:
     assert constant is not None and "one of them never varies" in constant
 
 
-def test_of_a_judge_that_narrows_nothing_it_is_said() -> None:
+def test_it_is_said_how_many_labels_a_judge_saves() -> None:
     alone = Estimate(0.5, 0.4, 0.6, 100, "labels only")
-    assert adds_nothing(Estimate(0.5, 0.45, 0.55, 100, "post-stratified"), alone) is None
-    found = adds_nothing(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
-    assert found is not None and found.startswith(
-        "the judge adds little to the labels: corrected ±0.098"
+    found = labels_saved(Estimate(0.5, 0.42, 0.58, 100, "post-stratified"), alone)
+    assert found == (
+        "the judge saves about 56 labels: without it, so narrow an interval would take 156 labels "
+        "instead of 100"
     )
+    found = labels_saved(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
+    assert found == "the judge saves no labels: corrected ±0.098, the labels alone ±0.100"
 
 
 def test_only_the_number_of_labels_refuses_a_corrected_rate() -> None:
     parts = strata(400, "0" * 18 + "11", 1600, "1" * 76 + "0000")
     verdicts, labels = [0.0] * 20 + [1.0] * 80, [*parts[0].labels, *parts[1].labels]
-    assert doubts(verdicts, labels, post_stratified(parts), labels_only(labels)) == []
+    (saved,) = doubts(verdicts, labels, post_stratified(parts), labels_only(labels))
+    assert saved.startswith("the judge saves about")
     found = too_few(strata(400, "0", 1600, "1"))
     assert found is not None and found.code == "too_few_labels"
     for said in ("1" * 30, "0" * 30, "10" * 15):

@@ -342,10 +342,12 @@ class _RowReader:
             "chance": self._as(_float, "chance", None),
             "step": self._as(_integer, "step", None),
         }
-        drawn_of = self._as(_integer, "drawn_of", None)
-        if drawn_of is None and values["design"] != "chosen":
-            drawn_of = self._rows.count(about.criteria)
-        values["drawn_of"] = drawn_of
+        values["drawn_of"] = self._as(_integer, "drawn_of", None)
+        # a file of people's own speaks of the rows that are here; an export (it has a seed, or the
+        # column) may be of a run that had fewer
+        is_export = values["seed"] is not None or "drawn_of" in self._cells
+        if values["design"] != "chosen" and not is_export:
+            values["drawn_of"] = self._rows.count(about.criteria)
         self.column = None
         return Label(**values)  # what is wrong with them, it says
 

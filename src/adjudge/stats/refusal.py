@@ -31,7 +31,7 @@ RISK = 0.05
 """How often a judge that knows nothing may pass for one that does."""
 NO_GAIN = 0.95
 """A corrected interval that is no narrower than this share of the labels' own
-is not worth a judge.
+saves no labels worth naming.
 """
 
 
@@ -50,13 +50,14 @@ def doubts(
     alone: Estimate,
     clusters: Clusters = None,
 ) -> list[Message]:
-    """What is said beside a corrected number of a judge that is not worth much. The number stands:
-    to withhold it for what the labels say would leave the lucky samples.
+    """Return what is said next to a corrected number: that the labels do not show the judge to be
+    better than chance, and how many labels it saves. The number stands: to withhold it for what the
+    labels say would leave the lucky samples.
 
     ``verdicts`` and ``labels`` are the judge's and the people's values of the labelled rows, side
     by side, and ``clusters`` which of them belong together.
     """
-    found = no_better_than_chance(verdicts, labels, clusters), adds_nothing(corrected, alone)
+    found = no_better_than_chance(verdicts, labels, clusters), labels_saved(corrected, alone)
     return [one for one in found if one is not None]
 
 
@@ -187,18 +188,26 @@ def _clustered_p_value(
     return t_cdf(-total / error, len(sums) - 1)
 
 
-def adds_nothing(corrected: Estimate, alone: Estimate) -> Message | None:
-    """The corrected interval is no narrower than the one of the labels alone."""
-    if corrected.width is None or alone.width is None or corrected.width < NO_GAIN * alone.width:
+def labels_saved(corrected: Estimate, alone: Estimate) -> Message | None:
+    """Say how many labels the judge saves: how many more would give as narrow an interval alone.
+    Widths shrink with the square root of the number of labels.
+    """
+    if not corrected.width or not alone.width:
         return None
-    figures = Message(
-        "corrected ±{corrected:.3f}, the labels alone ±{alone:.3f}",
+    worth = round(alone.count * (alone.width / corrected.width) ** 2)
+    if corrected.width < NO_GAIN * alone.width and worth > corrected.count:
+        return Message(
+            "the judge saves about {saved} labels: without it, so narrow an interval would take "
+            "{worth} labels instead of {count}",
+            saved=worth - corrected.count,
+            worth=worth,
+            count=corrected.count,
+        )
+    return Message(
+        "the judge saves no labels: corrected ±{corrected:.3f}, the labels alone ±{alone:.3f}",
         corrected=corrected.width / 2,
         alone=alone.width / 2,
     )
-    if corrected.width < alone.width:
-        return Message("the judge adds little to the labels: {figures}", figures=figures)
-    return Message("the judge adds nothing to the labels: {figures}", figures=figures)
 
 
 NOTHING_TO_PLAN_WITH = Message("no labels to plan with: label a few rows at random first")

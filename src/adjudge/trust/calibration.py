@@ -354,7 +354,7 @@ def calibration(
 ) -> Calibration:
     """What ``rows`` and their labels come to."""
     measure, level = rows.measure, settings.level
-    drawn = [one for one in rows.labelled if one.counts]
+    drawn = rows.drawn
     estimates, once = _estimates(rows, drawn, settings)
     several = rows.contestants.refusal
     weighted = rows.weighting is not None

@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 
@@ -206,14 +206,22 @@ class Rows:
         if given := self._answers(record):
             self.labelled.append(self._row(record, place, said, score, given, cluster))
         elif self.skipped_rows and record.identity in self.skipped_rows:
-            self.skipped[place] = self.skipped_rows[record.identity] and not self.is_grown
+            self.skipped[place] = self.skipped_rows[record.identity]
+
+    @cached_property
+    def is_grown(self) -> bool:
+        """True if rows were added between two draws: labels are then random within the rows of each
+        draw alone, and not among all rows.
+        """
+        return len(set(self.draws)) > 1
 
     @property
-    def is_grown(self) -> bool:
-        """Whether rows were added between two draws: labels are then random within the rows of each
-        draw alone.
+    def drawn(self) -> list[LabelledRow]:
+        """The labelled rows that were drawn at random; none among all rows if there were fewer of
+        them at some draw.
         """
-        return len(self.drawn_of) > 1
+        drawn = [one for one in self.labelled if one.counts]
+        return [replace(one, random=False) for one in drawn] if self.is_grown else drawn
 
     def _cluster_of(self, record: JudgmentRecord) -> Hashable:
         if not self.cluster:
@@ -237,7 +245,7 @@ class Rows:
             verdict=said,
             number=number,
             answers={one.annotator: self._answer(one, own) for one in given},
-            random=not self.is_grown and any(one.design == "random" for one in given),
+            random=any(one.design == "random" for one in given),
             counts=any(one.is_random for one in given),
             cluster=cluster,
             weighted=all(one.design == "random_weighted" for one in given if one.is_random),
