@@ -13,18 +13,17 @@ from statistics import fmean
 
 import pytest
 
+from adjudge import AspectCritic, Instance
 from adjudge.domain.label import Answer
 from adjudge.errors import SetupError
 from adjudge.labels.session import Annotator, labelling
 from adjudge.labels.store import LabelStore
 from adjudge.results.summary import GateConfidence
 from adjudge.results.trusted import trust_sentence
-from adjudge.runs.folder import records_of
-from adjudge.stats.intervals import rows_interval
 from adjudge.trust import Calibration, calibrate_run
 from adjudge.trust.calibration import CalibrationSettings
 from support import commands
-from support.labels import identity, judged
+from support.labels import identity, judged, model
 from support.trust import Row, labelled, labels_of, population, run_of
 
 NUMBER_ONLY = CalibrationSettings(agreement=None)
@@ -212,28 +211,31 @@ def test_a_run_whose_every_row_is_labelled_leaves_no_doubt_about_these_rows(
     )
 
 
-def test_one_rule_for_copies_in_report_calibration_gate_and_page(tmp_path: Path) -> None:
-    """Ten texts stand on forty rows: they count as ten in every interval."""
+def test_one_number_has_one_interval_in_report_calibration_and_gate(tmp_path: Path) -> None:
+    """Ten texts are on forty rows: rows of their own, but each label of theirs counts once."""
     texts = [f"text {number} says {'yes' if number % 4 else 'no'}." for number in range(10)] * 4
     run = judged(tmp_path / "run", texts, lambda prompt: "PASS" if "yes" in prompt else "FAIL")
-    labels = [
-        replace(label, row=identity(text))
-        for text in dict.fromkeys(texts)
-        for label in labels_of([(text, "yes" in text, True)])
-    ]
-    reported = json.loads(commands.adjudge("runs", "show", run, "--json").stdout)["summary"][
-        "interval"
-    ]
+    labels = labels_of([(text, "yes" in text, True) for text in dict.fromkeys(texts)])
+    shown = json.loads(commands.adjudge("runs", "show", run, "--json").stdout)
     found = only(calibrate_run(labelled(run, labels), settings=NUMBER_ONLY))
-    assert (reported["lower"], reported["upper"]) == (
-        pytest.approx(found.naive.lower),
-        pytest.approx(found.naive.upper),
+    limits = shown["summary"]["interval"]
+    assert (found.naive.lower, found.naive.upper) == (limits["lower"], limits["upper"])
+    gate = GateConfidence(0.95).interval([float("yes" in text) for text in texts], [])
+    assert gate is not None and (gate.lower, gate.upper) == (limits["lower"], limits["upper"])
+    assert (found.labels_only.width or 0) > 1.5 * (found.naive.width or 1)
+
+
+def test_a_row_without_a_value_in_the_column_counts_alone_as_in_gates(tmp_path: Path) -> None:
+    rows = [{"response": f"{n} yes" if n % 3 else f"{n} no", "talk": ""} for n in range(40)]
+    critic = AspectCritic(
+        "Says yes.", model(lambda text: "PASS" if "yes" in text else "FAIL"), name="dates"
     )
-    passes = ["yes" in text for text in texts]
-    alone = rows_interval(list(map(float, passes)))
-    assert alone is not None and found.naive.width is not None
-    assert found.naive.width > 1.5 * (alone.upper - alone.lower)
-    gate = GateConfidence(0.95)
-    groups = [gate.group(one) for one in records_of(run)]
-    limits = gate.interval(list(map(float, passes)), groups)
-    assert limits is not None and limits.lower == pytest.approx(found.naive.lower)
+    instances = [Instance({"response": one["response"]}, metadata={"row": one}) for one in rows]
+    critic.evaluate(instances, run=tmp_path / "run")
+    labels = labels_of([(one["response"], "yes" in one["response"], True) for one in rows[:30]])
+    run = labelled(tmp_path / "run", labels)
+    plain, by_talk = (
+        only(calibrate_run(run, settings=replace(NUMBER_ONLY, cluster=column)))
+        for column in (None, "talk")
+    )
+    assert by_talk.naive.width == pytest.approx(plain.naive.width, rel=0.1)

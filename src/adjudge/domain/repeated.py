@@ -1,4 +1,4 @@
-"""Which rows count as one: answers to one question, trials of one task, copies of one text."""
+"""Which answers are to one question: those of several systems, and of several times."""
 
 from __future__ import annotations
 
@@ -22,21 +22,3 @@ def task_of(one: JudgmentRecord) -> str | None:
     """The task of an agent's run that is one trial of several; None of any other row."""
     is_trial = one.detail.kind == "agent" and {TRIAL, TASK} <= one.input.keys()
     return str(one.input[TASK]) if is_trial else None
-
-
-def unit_of(one: JudgmentRecord) -> int:
-    """Return a number that rows share if they count as one in every interval: the trials of one
-    task, the answers to one row, and otherwise rows with the same content. A text that was judged
-    twice says less than two texts.
-    """
-    named = task_of(one) or asked_row(one)
-    if named is not None:
-        return hash(named)
-    if not one.fields:  # nothing tells whether it is a copy
-        return hash(("", one.index))
-    return hash(
-        tuple(
-            (name, value if isinstance(value, str) else tuple(value))
-            for name, value in one.fields.items()
-        )
-    )

@@ -134,7 +134,9 @@ class _System:
         self.groups: list[Hashable] = []
         self.missing = 0
 
-    def add(self, contests: Sequence[float | None], rate: float | None, group: Hashable) -> None:
+    def add(
+        self, contests: Sequence[float | None], rate: float | None, group: Sequence[Hashable]
+    ) -> None:
         for each in contests:
             if each is not None and each in _OUTCOMES:
                 self.outcomes[_OUTCOMES[each]] += 1
@@ -142,7 +144,7 @@ class _System:
             self.missing += 1
         else:
             self.rates.append(rate)
-            self.groups.append(group)
+            self.groups += group
 
     def summary(self, name: str, sureness: GateConfidence) -> SystemSummary:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())

@@ -93,7 +93,7 @@ class MeasureTally:
                 self._reasons[name][abridge(reason)] += 1
             else:
                 values.append(value)
-                self._groups[name].append(self._sureness.group(one))
+                self._groups[name] += self._sureness.group(one)
 
     def summary(self) -> MeasuresSummary:
         """What they come to so far."""

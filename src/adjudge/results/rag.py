@@ -151,7 +151,7 @@ class RagTally:
     def add(self, one: JudgmentRecord) -> None:
         rag = rag_detail(one)
         self._overall.add(one)
-        self._groups.append(self._sureness.group(one))
+        self._groups += self._sureness.group(one)
         rule = rule_of(one)
         self._rules[rule] += 1
         self._rules[MISSING] += (rag is None or rag.composite.value is None) and rule != MISSING

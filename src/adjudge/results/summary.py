@@ -15,7 +15,7 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
 from adjudge.domain.record import JudgmentRecord
-from adjudge.domain.repeated import unit_of
+from adjudge.domain.repeated import asked_row, task_of
 from adjudge.messages import abridge
 from adjudge.stats import FEWEST
 
@@ -133,18 +133,23 @@ class GateConfidence:
 
     confidence: float | None = None
     cluster: str = ""
-    """The column whose equal values belong together; empty: rows count as one by ``unit_of``."""
+    """The column whose equal values belong together; empty: all rows are independent."""
     sequential: bool = False
     """Whether the limits hold at every look while rows are added."""
 
-    def group(self, one: JudgmentRecord) -> int:
-        """Return a number that the row shares with the rows that it counts as one with."""
-        return hash(one.group(self.cluster)) if self.cluster else unit_of(one)
+    def group(self, one: JudgmentRecord) -> list[Hashable]:
+        """The cluster of a row, to be added to those of the rows before; nothing where all are
+        independent.
+        """
+        if self.cluster:
+            return [one.group(self.cluster)]
+        row = task_of(one) or asked_row(one)
+        return [] if row is None else [row]
 
     def clusters(
         self, values: Sequence[float], groups: Sequence[Hashable]
     ) -> Sequence[Hashable] | None:
-        """Return the cluster of each value; None if all are independent."""
+        """The cluster of each value; None where all are independent."""
         if len(groups) != len(values) or (not self.cluster and len(set(groups)) == len(groups)):
             return None
         return groups
@@ -173,7 +178,7 @@ class Tally:
 
     def __init__(self, sureness: GateConfidence = UNSURE) -> None:
         self._sureness = sureness
-        self._groups = array("q")
+        self._groups: list[Hashable] = []
         self._counts: Counter[str] = Counter()
         self._scores, self._without_number, self._usage = array("d"), 0, Usage()
         self._least, self._most = 0.0, 0.0
@@ -214,7 +219,7 @@ class Tally:
         else:
             self._scores.append(one.score)
             self._is_count |= one.detail.is_count
-            self._groups.append(self._sureness.group(one))
+            self._groups += self._sureness.group(one)
 
     def _add_unscored(self, one: JudgmentRecord) -> None:
         least, most = one.bounds

@@ -478,7 +478,11 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
     keys, order = rows.strata
     return _Estimates(
         stratify(keys, values, order, clusters, rows.skipped),
-        naive(rows.judged_values(), level=level, clusters=clusters_at(clusters, rows.decided)),
+        naive(
+            rows.judged_values(),
+            level=level,
+            clusters=clusters_at(rows.row_clusters, rows.decided),
+        ),
         _alone(rows, drawn, settings),
         corrected_mean(
             keys,
@@ -499,7 +503,7 @@ def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
     judged = [rows.measure.value(one) for one in rows.numbers]
     return _Estimates(
         stratify(keys, rows.label_values(drawn), order),
-        naive(judged, level=level, clusters=clusters_at(rows.together, rows.numbered)),
+        naive(judged, level=level, clusters=clusters_at(rows.row_clusters, rows.numbered)),
         _alone(rows, drawn, settings),
         corrected_score(rows, drawn, level, these_rows=settings.these_rows),
         planned=False,

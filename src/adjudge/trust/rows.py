@@ -15,7 +15,7 @@ from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.instance import names_only
 from adjudge.domain.label import Label, LabelScale
 from adjudge.domain.record import CascadeStepRecord, JudgmentRecord, PairwiseDetail, VoteRecord
-from adjudge.domain.repeated import unit_of
+from adjudge.domain.repeated import asked_row, task_of
 from adjudge.domain.slices import Slicing, slice_rows, value_in
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
@@ -127,7 +127,7 @@ class Rows:
     numbered: array[int] = field(default_factory=lambda: array("q"))
     """The place of each of these rows among all rows of the judge."""
     clusters: list[Hashable] = field(default_factory=list)
-    """What each row counts as one with: its value in ``cluster``, else ``unit_of``."""
+    """What each row belongs together with: by ``cluster``, or what was asked, else itself."""
     labelled: list[LabelledRow] = field(default_factory=list)
     contestants: Contestants = Contestants()
     """What is compared, where responses are."""
@@ -194,7 +194,7 @@ class Rows:
             and (rates := _stated_rates(record, self._systems(record)))
         ):
             self.stated[place] = rates
-        cluster = self._cluster_of(record)
+        cluster = self._cluster_of(record, place)
         self.clusters.append(cluster)
         if self.weighting is not None:
             own = "" if said is None else self.weighting.kind(record)
@@ -223,11 +223,12 @@ class Rows:
         drawn = [one for one in self.labelled if one.counts]
         return [replace(one, random=False) for one in drawn] if self.is_grown else drawn
 
-    def _cluster_of(self, record: JudgmentRecord) -> Hashable:
-        if not self.cluster:
-            return unit_of(record)
-        record.cell(self.cluster)  # a SetupError if there is no such column
-        return record.group(self.cluster)
+    def _cluster_of(self, record: JudgmentRecord, place: int) -> Hashable:
+        if self.cluster:
+            record.cell(self.cluster)  # a SetupError if there is no such column
+            return record.group(self.cluster)
+        asked = task_of(record) or asked_row(record)
+        return place if asked is None else asked
 
     def _row(
         self,
@@ -389,12 +390,28 @@ class Rows:
         return measure_of(self.scale, self.contestants.names)
 
     @cached_property
-    def together(self) -> list[Hashable] | None:
-        """The cluster of each row; None if all are independent. Without a column, rows count as one
-        by the rule that reports and gates use, ``unit_of``.
+    def row_clusters(self) -> list[Hashable] | None:
+        """The cluster of each row; None if all are independent. Reports and gates have the same:
+        rows belong together by the column, or if they answer one question. Copies of one text are
+        rows of their own.
         """
         distinct = not self.cluster and len(set(self.clusters)) == len(self.clusters)
         return None if distinct else self.clusters
+
+    @cached_property
+    def together(self) -> list[Hashable] | None:
+        """Like row_clusters, but for labels: copies of one text share one label, which counts
+        once.
+        """
+        if self.row_clusters is not None:
+            return self.row_clusters
+        counts = Counter(one.identity for one in self.labelled)
+        if len(counts) == len(self.labelled):
+            return None
+        found = list(self.clusters)
+        for one in self.labelled:
+            found[one.place] = one.identity
+        return found
 
 
 def kind_name(verdict: str, kind: str) -> str:
