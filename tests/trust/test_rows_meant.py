@@ -34,6 +34,11 @@ def only(found: Sequence[Calibration]) -> Calibration:
     return one
 
 
+def renamed(rows: Sequence[Row]) -> list[Row]:
+    """Rows that come later, with texts of their own."""
+    return [(text.replace("row", "new row"), good, passed) for text, good, passed in rows]
+
+
 def label_rows(run: Path, rows: Sequence[Row], count: int, skip: Sequence[str] = ()) -> None:
     """Label the queue as somebody does who is always right, and skips some texts."""
     truth = {identity(text): good for text, good, _ in rows}
@@ -50,10 +55,7 @@ def label_rows(run: Path, rows: Sequence[Row], count: int, skip: Sequence[str] =
 def test_rows_that_were_added_after_labelling_are_left_out_and_counted(tmp_path: Path) -> None:
     """The old rows are mostly good and the new ones mostly bad: no label can say so of them."""
     old = population(100)
-    new = [
-        (text.replace("row", "new row"), good, passed)
-        for text, good, passed in population(300, good=0.1, seed=1)
-    ]
+    new = renamed(population(300, good=0.1, seed=1))
     run = run_of(tmp_path / "run", old)
     label_rows(run, old, 60)
     before = only(calibrate_run(run, settings=NUMBER_ONLY))
@@ -75,10 +77,7 @@ def test_labels_from_before_and_after_a_run_grew_are_weighed_apart(tmp_path: Pat
     held, shown = 0, 0
     for seed in range(5):
         old = population(100, good=0.95, seed=seed)
-        new = [
-            (text.replace("row", "new row"), good, passed)
-            for text, good, passed in population(300, good=0.3, seed=100 + seed)
-        ]
+        new = renamed(population(300, good=0.3, seed=100 + seed))
         run = run_of(tmp_path / f"run{seed}", old)
         label_rows(run, old, 50)
         run_of(run, [*old, *new])
@@ -103,8 +102,7 @@ def test_a_label_keeps_of_how_many_rows_it_was_drawn_also_in_files(tmp_path: Pat
     label_rows(run, rows, 40)
     assert {one.drawn_of for one in LabelStore(run).current()} == {80}
     commands.adjudge("label", run, "--export", tmp_path / "labels.csv")
-    longer = [*rows, *((text.replace("row", "new row"), *rest) for text, *rest in rows)]
-    other = run_of(tmp_path / "other", longer)
+    other = run_of(tmp_path / "other", [*rows, *renamed(rows)])
     commands.adjudge("label", other, "--import", tmp_path / "labels.csv")
     found = only(calibrate_run(other, settings=NUMBER_ONLY))
     assert (found.rows, found.added) == (80, 80)
@@ -116,7 +114,7 @@ def test_a_file_of_drawn_rows_speaks_of_the_rows_that_the_run_has(tmp_path: Path
     lines = [f"r{place},{'PASS' if good else 'FAIL'}" for place, (_, good, _) in enumerate(rows)]
     (tmp_path / "people.csv").write_text("\n".join(["id,ann", *lines[:60]]))
     commands.adjudge("label", run, "--import", tmp_path / "people.csv", "--design", "random")
-    run_of(run, [*rows, *((text.replace("row", "new row"), *rest) for text, *rest in rows)])
+    run_of(run, [*rows, *renamed(rows)])
     found = only(calibrate_run(run, settings=NUMBER_ONLY))
     assert (found.rows, found.added) == (90, 90)
 

@@ -20,10 +20,12 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 
 from adjudge.messages import Message, join, plural
+from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import (
     Clusters,
     Interval,
+    cluster_sums,
     design_effect,
     effective_units,
     interval_with_both_ends,
@@ -235,48 +237,51 @@ def _weighted(
     value = math.fsum(part.rows * (part.mean or 0.0) for part in parts) / rows
     likely, within = value, 0.0
     for part in labelled:
-        weight, count = part.rows / rows, len(part.labels)
-        mean, spread = _with_ends(part.labels, ENDS / len(labelled))
+        weight = part.rows / rows
+        mean, error = _with_ends(part, ENDS / len(labelled))
         # if these rows alone are meant, a verdict whose rows are all labelled is known
-        unknown = max(0.0, 1 - count / part.rows) if these_rows else 1.0
-        effect = design_effect(part.labels, part.clusters)
-        within += weight**2 * spread / count * unknown * effect
+        unknown = max(0.0, 1 - len(part.labels) / part.rows) if these_rows else 1.0
+        within += weight**2 * error * unknown
         likely += weight * (mean - (part.mean or 0.0))
     among = math.fsum(part.rows / rows * ((part.mean or 0.0) - value) ** 2 for part in parts)
     variance = _dependence(labelled) * within + (0 if these_rows else among / rows * row_effect)
     if variance <= 0:
         return value, Interval(value, value, level)
-    worth = likely * (1 - likely) / variance
-    hits = min(1.0, max(0.0, value)) * worth
-    return value, share_limits(hits, worth, level=level, critical=_critical(labelled, level))
+    worth = likely * (1 - likely) / variance * _fewness(labelled, level)
+    return value, share_limits(min(1.0, max(0.0, value)) * worth, worth, level=level)
 
 
-def _critical(parts: Sequence[Stratum], level: float) -> float | None:
-    """Return Student's quantile for labels in clusters, None for independent ones."""
+def _fewness(parts: Sequence[Stratum], level: float) -> float:
+    """Return the part that labels are worth because clusters are few: 1 for independent labels,
+    less by Student's quantile for the variance of few clusters.
+    """
     clusters = [cluster for part in parts for cluster in part.clusters or ()]
     if not clusters:
-        return None
+        return 1.0
     labels = [label for part in parts for label in part.labels]
-    return t_two_sided(level, max(1, effective_units(labels, clusters) - len(parts)))
+    freedom = max(1, effective_units(labels, clusters) - len(parts))
+    return (z_two_sided(level) / t_two_sided(level, freedom)) ** 2
 
 
-def _with_ends(labels: Sequence[float], ends: float) -> tuple[float, float]:
-    """Return the mean and the variance of the labels and of ``ends`` more at 0 and at 1 each."""
-    count = len(labels) + 2 * ends
-    mean = (math.fsum(labels) + ends) / count
-    squares = (math.fsum(label * label for label in labels) + ends) / count
-    return mean, squares - mean * mean
-
-
-def _critical(parts: Sequence[Stratum], level: float) -> float | None:
-    """Return Student's quantile for labels in clusters, None for independent ones."""
-    if any(part.clusters is None for part in parts):
-        clusters = [part.clusters for part in parts if part.clusters is not None]
-        if not clusters:
-            return None
-    labels = [label for part in parts for label in part.labels if part.clusters is not None]
-    members = [cluster for part in parts for cluster in part.clusters or ()]
-    return t_two_sided(level, max(1, effective_units(labels, members) - len(parts)))
+def _with_ends(part: Stratum, ends: float) -> tuple[float, float]:
+    """Return the mean and its squared standard error, of the labels and of ``ends`` more at 0 and
+    at 1 each. In clusters these are whole clusters: if nearly all labels are equal, they do not
+    show how alike a cluster is.
+    """
+    labels, clusters = part.labels, part.clusters
+    count = len(labels)
+    size = 1.0 if clusters is None else sum(n * n for n in Counter(clusters).values()) / count
+    total = count + 2 * ends * size
+    mean = (math.fsum(labels) + ends * size) / total
+    sums = cluster_sums([label - mean for label in labels], clusters)
+    squares = math.fsum(one * one for one in sums)
+    squares += ends * size * size * (mean * mean + (1 - mean) ** 2)
+    shown = squares / total / count
+    if clusters is None:
+        return mean, shown
+    alone = math.fsum((label - mean) ** 2 for label in labels)
+    alone = (alone + ends * size * (mean * mean + (1 - mean) ** 2)) / total / count
+    return mean, max(shown, alone * design_effect(labels, clusters))
 
 
 def _dependence(parts: Sequence[Stratum]) -> float:
