@@ -175,7 +175,7 @@ def test_skipped_rows_widen_the_interval_to_whatever_they_are() -> None:
 
 
 def test_annotators_who_skip_bad_rows_do_not_make_the_interval_miss() -> None:
-    """They skip 60% of the bad ones: without bounds the labels alone held in 63% of samples."""
+    """They skip 60% of the bad ones: without bounds the labels alone miss far too often."""
     choice, held, alone, blind = random.Random(4), 0, 0, 0
     for _ in range(200):
         parts, sample, missing = [], list[float](), 0
