@@ -23,7 +23,7 @@ from statistics import fmean, median
 from typing import Any, NamedTuple
 
 from adjudge.labels.weighting import WeightedQueue, Weighting, quotas
-from adjudge.stats.correction import Stratum, post_stratified
+from adjudge.stats.correction import Stratum, labels_only, post_stratified, stratify
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.refusal import too_few
 
@@ -76,7 +76,7 @@ def corrected(
             labels[key].append(row.truth)
     counts = Counter(keys)
     strata = [Stratum(" ".join(key), counts[key], tuple(labels[key])) for key in sorted(counts)]
-    return None if too_few(strata, every=True) else post_stratified(strata, few=0).estimate
+    return None if too_few(strata, every=True) else post_stratified(strata)
 
 
 def plain(rows: Sequence[JudgedText], count: int) -> tuple[Estimate | None, int]:
@@ -89,7 +89,7 @@ def plain(rows: Sequence[JudgedText], count: int) -> tuple[Estimate | None, int]
         )
         for verdict in sorted({row.verdict for row in rows})
     ]
-    return None if too_few(strata) else post_stratified(strata).estimate, count
+    return None if too_few(strata) else post_stratified(strata), count
 
 
 def weighted(rows: Sequence[JudgedText], count: int) -> tuple[Estimate | None, int]:
@@ -235,6 +235,47 @@ def savings(data: Path, draws: int) -> None:
             )
 
 
+def widths(data: Path, draws: int) -> None:
+    """Print how much narrower recorded judges make the interval of 50 and of 100 labels, drawn
+    among as many rows as were recorded, and how often that of exactly these rows holds their mean.
+    """
+    print("\n| recorded judge | rows | labels | alone | corrected | these rows | they hold |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for name, known in recorded(data):
+        choice, truth = random.Random(name), fmean(row.truth for row in known)
+        for count in (50, 100):
+            found = [
+                one
+                for _ in range(draws if len(known) > count else 0)
+                if (one := three_intervals(choice.sample(known, len(known)), count))
+            ]
+            if found:
+                alone, like, these = (
+                    fmean(one.width or 0 for one in each) for each in zip(*found, strict=True)
+                )
+                holds = fmean((one.lower or 0) <= truth <= (one.upper or 0) for _, _, one in found)
+                print(
+                    f"| {name} | {len(known)} | {count} | {alone:.3f} | {like:.3f} | {these:.3f} | "
+                    f"{holds:.2f} |"
+                )
+
+
+def three_intervals(
+    rows: Sequence[JudgedText], count: int
+) -> tuple[Estimate, Estimate, Estimate] | None:
+    """By the labels alone, corrected, and corrected for exactly these rows; None if too few."""
+    said = [row.verdict for row in rows]
+    labels = [row.truth if place < count else None for place, row in enumerate(rows)]
+    strata = stratify(said, labels, sorted(set(said)))
+    if too_few(strata):
+        return None
+    return (
+        labels_only([row.truth for row in rows[:count]]),
+        post_stratified(strata),
+        post_stratified(strata, these_rows=True),
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="the folder of public records")
@@ -244,6 +285,7 @@ def main() -> int:
     failed = coverage(given.draws, quick=given.quick)
     if given.data:
         savings(given.data, given.draws)
+        widths(given.data, given.draws)
     if failed:
         print(f"{failed} cells hold less often than {BAR}", file=sys.stderr)
     return int(failed > 0)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import operator
 import random
 import statistics
 import sys
@@ -159,7 +160,7 @@ def rate_estimates(labelled: Sequence[tuple[int, int]], passed: int) -> Iterator
         tuple(float(label) for label, verdict in labelled if verdict == side) for side in (0, 1)
     ]
     strata = [Stratum("FAIL", ROWS - passed, by_verdict[0]), Stratum("PASS", passed, by_verdict[1])]
-    yield post_stratified([stratum for stratum in strata if stratum.rows]).estimate
+    yield post_stratified([stratum for stratum in strata if stratum.rows])
 
 
 def rate_cell(
@@ -474,7 +475,7 @@ def shown_rate(
     ]
     if too_few(strata) is not None:
         return {}
-    return {"": held(post_stratified(strata).estimate, rate)}
+    return {"": held(post_stratified(strata), rate)}
 
 
 _binomial = lru_cache(Binomial)
@@ -858,7 +859,7 @@ def graded_draw(
     parts = [Stratum(str(one), counts[one], tuple(known[one])) for one in sorted(counts)]
     if too_few(parts) is not None:
         return {}
-    return {"": held(post_stratified(parts).estimate, mean)}
+    return {"": held(post_stratified(parts), mean)}
 
 
 def cluster_sizes(kind: str, groups: int, choice: random.Random) -> list[int]:
@@ -900,7 +901,7 @@ def clusters_draw(
         [label if group < groups else None for group, label, _ in rows],
         ("FAIL", "PASS"),
     )
-    found = corrected_mean(*judged, clusters=[group for group, _, _ in rows]).estimate
+    found = corrected_mean(*judged, clusters=[group for group, _, _ in rows])
     if too_few(stratify(*judged)) is None and found.lower is not None:
         held_by["corrected"] = held(found, rate)
     return held_by
@@ -966,8 +967,171 @@ def daily_comparisons(draws: int) -> float:
     return wrong / draws
 
 
+TWO_VERDICTS = (
+    ((10, 10), (0.5, 0.5)),
+    ((25, 25), (0.5, 0.5)),
+    ((50, 50), (0.5, 0.5)),
+    ((5, 15), (0.3, 0.7)),
+    ((10, 40), (0.2, 0.8)),
+    ((20, 80), (0.2, 0.8)),
+    ((5, 45), (0.1, 0.9)),
+    ((15, 45), (0.1, 0.9)),
+    ((15, 50), (0.02, 0.98)),
+)
+"""Labels of two verdicts, and the share of the rows that each has; in the last two one verdict was
+topped up.
+"""
+TRUE_MEANS = (0.0, 0.01, 0.03, 0.07, 0.13, 0.2, 0.35, 0.5, 0.65, 0.8, 0.87, 0.93, 0.97, 0.99, 1.0)
+
+
+def worth(_: int) -> bool:
+    """The corrected rate of two verdicts, by every sample there can be: how often the interval
+    holds at worst over 225 pairs of true means, and how wide it is next to the labels alone.
+    """
+    print("\n## Corrected rates of two verdicts, by every sample there can be\n")
+    print("| labels | share of the rows | holds, at worst | means there | width / labels alone |")
+    print("|---|---|--:|---|---|")
+    least = []
+    for counts, shares in some(TWO_VERDICTS, 3):
+        limits = {
+            hits: post_stratified(
+                [
+                    Stratum(str(place), round(1e9 * share), (1.0,) * hit + (0.0,) * (count - hit))
+                    for place, (hit, count, share) in enumerate(
+                        zip(hits, counts, shares, strict=True)
+                    )
+                ]
+            )
+            for hits in product(*(range(count + 1) for count in counts))
+        }
+        held_at = {
+            means: math.fsum(
+                chance
+                for hits, chance in sample_chances(counts, means)
+                if held(limits[hits], math.fsum(map(operator.mul, shares, means)))
+            )
+            for means in product(TRUE_MEANS, repeat=2)
+        }
+        worst = min(held_at, key=lambda means: held_at[means])
+        least.append(held_at[worst])
+        ratios = ", ".join(
+            f"{narrower(limits, counts, shares, means):.2f} at {means[0]}/{means[1]}"
+            for means in ((0.01, 0.99), (0.13, 0.87), (0.35, 0.65), (0.5, 0.5))
+        )
+        print(f"| {counts} | {shares} | {least[-1]:.3f} | {worst} | {ratios} |")
+        report(f"worth {len(least)}/{len(TWO_VERDICTS)}: {least[-1]:.3f}")
+    return verdict("corrected rates of two verdicts", least, BAR, 1.0)
+
+
+def sample_chances(
+    counts: Sequence[int], means: Sequence[float]
+) -> Iterator[tuple[tuple[int, ...], float]]:
+    """Hits of each verdict, and how likely they are."""
+    each = [
+        [
+            math.comb(count, hit) * mean**hit * (1 - mean) ** (count - hit)
+            for hit in range(count + 1)
+        ]
+        for count, mean in zip(counts, means, strict=True)
+    ]
+    for hits in product(*(range(count + 1) for count in counts)):
+        yield hits, math.prod(chances[hit] for chances, hit in zip(each, hits, strict=True))
+
+
+def narrower(
+    limits: Mapping[tuple[int, ...], Estimate],
+    counts: Sequence[int],
+    shares: Sequence[float],
+    means: Sequence[float],
+) -> float:
+    """The mean width over that of as many labels alone, at a mean that they have together."""
+    labels, mean = sum(counts), math.fsum(map(operator.mul, shares, means))
+    width = math.fsum(
+        chance * (limits[hits].width or 0) for hits, chance in sample_chances(counts, means)
+    )
+    alone = math.fsum(
+        math.comb(labels, hits)
+        * mean**hits
+        * (1 - mean) ** (labels - hits)
+        * (labels_only([1.0] * hits + [0.0] * (labels - hits)).width or 0)
+        for hits in range(labels + 1)
+    )
+    return width / alone
+
+
+def these_rows(draws: int) -> bool:
+    """The corrected rate of exactly the rows there are, and labels alone, of few rows and of most
+    of them labelled.
+    """
+    cells = {
+        f"θ={rate}, {judge[0]}/{judge[1]}, {labels} labels of {rows}": partial(
+            these_rows_draw, rate, judge, labels, rows
+        )
+        for rate, judge, labels, rows in product(
+            (0.02, 0.1, 0.5, 0.9, 0.99),
+            ((0.95, 0.90), (0.90, 0.60), (0.5, 0.5)),
+            (30, 60, 100),
+            (120, 300),
+        )
+    }
+    return grid("Exactly these rows", cells, draws)
+
+
+def these_rows_draw(
+    rate: float, judge: tuple[float, float], labels: int, rows: int, choice: random.Random
+) -> dict[str, bool]:
+    """Of rows that are drawn anew each time: it is their own mean that the interval must hold."""
+    truth = [float(choice.random() < rate) for _ in range(rows)]
+    said = [
+        "PASS" if choice.random() < (judge[0] if one else 1 - judge[1]) else "FAIL" for one in truth
+    ]
+    known = [one if place < labels else None for place, one in enumerate(truth)]
+    strata = stratify(said, known, ("FAIL", "PASS"))
+    if too_few(strata) is not None:
+        return {}
+    mean = statistics.fmean(truth)
+    return {
+        "corrected": held(post_stratified(strata, these_rows=True), mean),
+        "labels alone": held(labels_only(truth[:labels], of_rows=rows), mean),
+    }
+
+
+def skipped(draws: int) -> bool:
+    """Annotators who skip a part of the bad rows, or of the good ones, which are then bounded."""
+    cells = {
+        f"θ={rate}, {share:.0%} of the {kind} rows skipped, {labels} labels": partial(
+            skipped_draw, rate, share, kind == "good", labels
+        )
+        for rate, share, kind, labels in product(
+            (0.5, 0.8, 0.95), (0.2, 0.6), ("bad", "good"), (60, 150)
+        )
+    }
+    return grid("Skipped rows", cells, draws)
+
+
+def skipped_draw(
+    rate: float, share: float, good: bool, labels: int, choice: random.Random
+) -> dict[str, bool]:
+    """Of a judge of .9/.8, 1,000 rows."""
+    rows = [float(choice.random() < rate) for _ in range(1000)]
+    said = ["PASS" if choice.random() < (0.9 if one else 0.2) else "FAIL" for one in rows]
+    over = [
+        place for place in range(labels) if (rows[place] == 1) == good and choice.random() < share
+    ]
+    known = [None if place >= labels or place in over else one for place, one in enumerate(rows)]
+    strata = stratify(said, known, ("FAIL", "PASS"), skipped=over)
+    given = [one for one in known if one is not None]
+    shown = {"labels alone": held(labels_only(given, skipped=len(over)), rate)}
+    if too_few(strata) is None:
+        shown["corrected"] = held(post_stratified(strata), rate)
+    return shown
+
+
 SECTIONS: dict[str, Callable[[int], bool]] = {
     "rates": lambda draws: shown_rates(draws) if QUICK else rates(5 * draws) & shown_rates(draws),
+    "worth": worth,
+    "these-rows": these_rows,
+    "skipped": skipped,
     "numbers": numbers,
     "graded": graded,
     "clusters": clusters,

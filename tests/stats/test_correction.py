@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -17,7 +18,6 @@ from adjudge.stats.correction import (
     corrected_mean,
     from_unit,
     labels_only,
-    merge_neighbours,
     naive,
     post_stratified,
     prevalences,
@@ -35,10 +35,10 @@ from adjudge.stats.intervals import (
 )
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
 from adjudge.stats.refusal import (
-    adds_nothing,
     chance_p_value,
     doubts,
     labels_needed,
+    labels_saved,
     no_better_than_chance,
     too_few,
 )
@@ -61,17 +61,33 @@ def _labels(text: str) -> tuple[float, ...]:
 
 
 def test_the_corrected_rate_weighs_each_verdicts_labels_by_its_rows() -> None:
-    """By hand: 0.2 × 3/15 + 0.8 × 40/44, limits joined by MOVER."""
-    estimate = post_stratified(strata(400, "111" + "0" * 12, 1600, "1" * 40 + "0" * 4)).estimate
+    """By hand: 0.2 × 3/15 + 0.8 × 40/44. The variance, with three labels more at each end, says how
+    many labels of one share these are worth.
+    """
+    estimate = post_stratified(strata(400, "111" + "0" * 12, 1600, "1" * 40 + "0" * 4))
     value = 0.2 * 3 / 15 + 0.8 * 40 / 44
     assert estimate.value == pytest.approx(value)
-    fail, passed = share_limits(3, 15), share_limits(40, 44)
-    spread = 1.959964**2 * (0.2 * 0.2**2 + 0.8 * (40 / 44) ** 2 - value**2) / 2000
-    below = math.sqrt(
-        (0.2 * (0.2 - fail.lower)) ** 2 + (0.8 * (40 / 44 - passed.lower)) ** 2 + spread
+    fail, passed = 4.5 / 18, 41.5 / 47
+    within = 0.2**2 * fail * (1 - fail) / 15 + 0.8**2 * passed * (1 - passed) / 44
+    among = (0.2 * 0.2**2 + 0.8 * (40 / 44) ** 2 - value**2) / 2000
+    likely = 0.2 * fail + 0.8 * passed
+    worth = likely * (1 - likely) / (within + among)
+    limits = share_limits(value * worth, worth)
+    assert (estimate.lower, estimate.upper) == (
+        pytest.approx(limits.lower),
+        pytest.approx(limits.upper),
     )
-    assert estimate.lower == pytest.approx(value - below, abs=1e-7)
+    assert worth > 59
     assert (estimate.count, estimate.method, estimate.reason) == (59, "post-stratified", "")
+
+
+def test_labels_of_one_verdict_have_the_interval_of_the_labels_alone() -> None:
+    labels = [1.0] * 40 + [0.0] * 9
+    found = post_stratified([Stratum("PASS", 500, tuple(labels))])
+    assert (found.lower, found.upper) == (
+        pytest.approx(labels_only(labels).lower),
+        pytest.approx(labels_only(labels).upper),
+    )
 
 
 @given(ROWS)
@@ -81,13 +97,14 @@ def test_the_corrected_rate_lies_in_its_interval_and_between_the_labels(
     found = corrected_mean([verdict for verdict, _ in rows], [label for _, label in rows], OPTIONS)
     labels = [label for _, label in rows if label is not None]
     if not labels:
-        assert (found.estimate.value, found.estimate.reason) == (
-            None,
-            "no row with a verdict has a label",
-        )
+        assert (found.value, found.reason) == (None, "no row with a verdict has a label")
         return
-    value, lower, upper = found.estimate.value, found.estimate.lower, found.estimate.upper
-    assert value is not None and lower is not None and upper is not None
+    value, lower, upper = found.value, found.lower, found.upper
+    assert lower is not None and upper is not None
+    if {verdict for verdict, _ in rows} - {verdict for verdict, label in rows if label is not None}:
+        assert value is None and 0 <= lower <= upper <= 1
+        return
+    assert value is not None
     assert 0 <= lower <= value + 1e-12 and value - 1e-12 <= upper <= 1
     assert min(labels) - 1e-12 <= value <= max(labels) + 1e-12
 
@@ -97,11 +114,9 @@ def test_calling_a_pass_a_fail_and_a_fail_a_pass_mirrors_the_interval(
     rows: list[tuple[str, float | None]],
 ) -> None:
     other = {"FAIL": "PASS", "PASS": "FAIL"}
-    one = corrected_mean(
-        [verdict for verdict, _ in rows], [label for _, label in rows], OPTIONS
-    ).estimate
+    one = corrected_mean([verdict for verdict, _ in rows], [label for _, label in rows], OPTIONS)
     mirrored = [None if label is None else 1 - label for _, label in rows]
-    two = corrected_mean([other[verdict] for verdict, _ in rows], mirrored, OPTIONS).estimate
+    two = corrected_mean([other[verdict] for verdict, _ in rows], mirrored, OPTIONS)
     if one.value is not None and one.lower is not None and two.value is not None:
         assert (two.value, two.upper) == (
             pytest.approx(1 - one.value),
@@ -111,52 +126,99 @@ def test_calling_a_pass_a_fail_and_a_fail_a_pass_mirrors_the_interval(
 
 def test_a_judge_whose_every_row_is_labelled_leaves_the_mean_of_the_labels() -> None:
     verdicts, labels = ["PASS"] * 6 + ["FAIL"] * 4, [1.0, 1, 1, 0, 1, 1, 0, 0, 1, 0]
-    found = corrected_mean(verdicts, labels, OPTIONS).estimate.value
+    found = corrected_mean(verdicts, labels, OPTIONS).value
     assert found == pytest.approx(statistics.fmean(labels))
 
 
-def test_a_verdict_without_labels_joins_the_other_and_is_named() -> None:
+def test_a_verdict_without_labels_is_bounded_and_borrows_from_no_other() -> None:
+    """Its 20 rows may all be good or all be bad, whatever the labels of the other verdict are."""
     found = post_stratified(strata(20, "", 980, "1" * 50 + "0" * 10))
-    assert found.merged == ("FAIL + PASS",)
-    assert found.estimate.value == pytest.approx(50 / 60)
+    passes = post_stratified([Stratum("PASS", 980, _labels("1" * 50 + "0" * 10))])
+    assert found.value is None
+    assert found.lower is not None and found.upper is not None
+    assert passes.lower is not None and passes.upper is not None
+    assert found.lower == pytest.approx(0.98 * passes.lower, abs=0.005)
+    assert found.upper == pytest.approx(0.98 * passes.upper + 0.02, abs=0.005)
+    assert found.reason == (
+        "20 rows with a verdict that has no label (FAIL): the mean lies between 0.817 (all of "
+        "them 0) and 0.837 (all of them 1)"
+    )
 
 
-def test_options_with_few_labels_join_a_neighbour_never_one_across() -> None:
-    options = [
-        Stratum("1", 10, (0.0,) * 6),
-        Stratum("2", 10, (0.2,)),
-        Stratum("3", 10, (0.5,) * 3),
-        Stratum("4", 10, (1.0,) * 9),
-    ]
-    parts, merged = merge_neighbours(options)
-    assert [part.verdict for part in parts] == ["1 + 2 + 3", "4"]
-    assert merged == ("1 + 2 + 3",)
-    assert parts[0].rows == 30
+def test_the_interval_holds_whatever_a_verdict_without_labels_is() -> None:
+    """The rare verdict means a bad row; its neighbour's labels say nothing of that."""
+    choice, held = random.Random(3), 0
+    for _ in range(200):
+        labels = tuple(float(choice.random() < 0.95) for _ in range(60))
+        found = post_stratified([Stratum("1", 45, ()), Stratum("5", 955, labels)])
+        assert found.lower is not None and found.upper is not None
+        held += found.lower <= 0.955 * 0.95 <= found.upper
+    assert held >= 186
 
 
-@pytest.mark.parametrize(("labels", "left"), [(4, ["1 + 2", "3"]), (5, ["1", "2", "3"])])
-def test_of_several_options_one_stands_alone_from_five_labels_on(
-    labels: int, left: list[str]
-) -> None:
-    options = [
-        Stratum("1", 10, (0.0,) * 6),
-        Stratum("2", 10, (0.5,) * labels),
-        Stratum("3", 10, (1.0,) * 7),
-    ]
-    parts, _ = merge_neighbours(options)
-    assert [part.verdict for part in parts] == left
+def test_a_verdict_with_one_label_stands_by_that_label_alone() -> None:
+    found = post_stratified(
+        [Stratum("1", 10, (0.0,)), Stratum("3", 10, (0.5,) * 30), Stratum("5", 80, (1.0,) * 30)]
+    )
+    assert found.value == pytest.approx(0.85)
 
 
-def test_of_two_options_one_label_each_is_enough() -> None:
-    found = post_stratified(strata(20, "0", 980, "1" * 50 + "0" * 10))
-    assert found.merged == ()
+def test_skipped_rows_widen_the_interval_to_whatever_they_are() -> None:
+    known = post_stratified(strata(100, "0" * 20, 400, "1" * 40))
+    parts = [replace(one, skipped=4) for one in strata(100, "0" * 20, 400, "1" * 40)]
+    found = post_stratified(parts)
+    assert found.value == known.value
+    worst = post_stratified(strata(100, "0" * 24, 400, "1" * 40 + "0" * 4))
+    best = post_stratified(strata(100, "0" * 20 + "1" * 4, 400, "1" * 44))
+    assert (found.lower, found.upper) == (worst.lower, best.upper)
+    assert known.lower is not None and found.lower is not None and found.lower < known.lower
+
+
+def test_annotators_who_skip_bad_rows_do_not_make_the_interval_miss() -> None:
+    """They skip 60% of the bad ones: without bounds the labels alone miss far too often."""
+    choice, held, alone, blind = random.Random(4), 0, 0, 0
+    for _ in range(200):
+        parts, sample, missing = [], list[float](), 0
+        for name, rows, good in (("FAIL", 500, 0.3), ("PASS", 1500, 0.95)):
+            drawn = [float(choice.random() < good) for _ in range(rows // 20)]
+            labels = [one for one in drawn if one or choice.random() >= 0.6]
+            parts.append(Stratum(name, rows, tuple(labels), None, len(drawn) - len(labels)))
+            sample += labels
+            missing += len(drawn) - len(labels)
+        truth = 0.25 * 0.3 + 0.75 * 0.95
+        for_each = post_stratified(parts), labels_only(sample, skipped=missing), labels_only(sample)
+        hits = [(one.lower or 0) <= truth <= (one.upper or 0) for one in for_each]
+        held, alone, blind = held + hits[0], alone + hits[1], blind + hits[2]
+    assert held >= 190 and alone >= 190 and blind < 160
+
+
+def test_exactly_these_rows_have_a_narrower_interval_and_a_census_none() -> None:
+    parts = strata(40, "0" * 20, 60, "1" * 27 + "0" * 3)
+    like, these = post_stratified(parts), post_stratified(parts, these_rows=True)
+    assert like.value == these.value and like.width is not None and these.width is not None
+    assert these.width < 0.75 * like.width
+    census = post_stratified(strata(3, "001", 5, "11101"), these_rows=True)
+    assert (census.lower, census.value, census.upper) == (5 / 8, 5 / 8, 5 / 8)
+
+
+@pytest.mark.parametrize("rate", [0.02, 0.3, 0.9, 0.99])
+def test_of_exactly_these_rows_the_interval_holds(rate: float) -> None:
+    choice, held = random.Random(5), 0
+    for _ in range(300):
+        rows = [(float(choice.random() < rate), choice.random() < 0.2) for _ in range(150)]
+        verdicts = ["PASS" if bool(good) != wrong else "FAIL" for good, wrong in rows]
+        labels = [good if place < 60 else None for place, (good, _) in enumerate(rows)]
+        found = corrected_mean(verdicts, labels, OPTIONS, these_rows=True)
+        truth = statistics.fmean(good for good, _ in rows)
+        held += (found.lower or 0) <= truth <= (found.upper or 0)
+    assert held >= 0.93 * 300
 
 
 def test_failed_judgments_with_labels_are_a_stratum_of_their_own() -> None:
     verdicts = ["PASS"] * 60 + ["FAIL"] * 20 + [None] * 20
     labels = [1.0] * 10 + [None] * 50 + [0.0] * 10 + [None] * 10 + [0.0] * 6 + [None] * 14
     found = corrected_mean(verdicts, labels, OPTIONS)
-    assert found.estimate.value == pytest.approx(0.6)
+    assert found.value == pytest.approx(0.6)
     assert [part.verdict for part in stratify(verdicts, labels, OPTIONS)] == ["FAIL", "PASS", None]
 
 
@@ -164,10 +226,10 @@ def test_failed_judgments_without_labels_leave_bounds_and_no_number() -> None:
     verdicts = ["PASS"] * 60 + ["FAIL"] * 20 + [None] * 20
     labels = [1.0] * 10 + [None] * 50 + [0.0] * 10 + [None] * 30
     found = corrected_mean(verdicts, labels, OPTIONS)
-    assert found.estimate.value is None
-    assert found.estimate.lower is not None and found.estimate.upper is not None
-    assert found.estimate.lower < 0.6 and found.estimate.upper > 0.8
-    assert found.estimate.reason == (
+    assert found.value is None
+    assert found.lower is not None and found.upper is not None
+    assert found.lower < 0.6 and found.upper > 0.8
+    assert found.reason == (
         "20 failed judgments have no label: the mean lies between 0.600 (all of them 0) and "
         "0.800 (all of them 1)"
     )
@@ -183,14 +245,14 @@ def test_each_options_share_is_corrected_and_they_add_up_to_one() -> None:
     labels = [[*"aaaaab"], [*"bbbbbc"], [*"cccccccc"]]
     shown = [*labels[0], *[None] * 24, *labels[1], *[None] * 24, *labels[2], *[None] * 32]
     found = prevalences(verdicts, shown, [*"abc"])
-    assert math.fsum(one.estimate.value or 0 for one in found.values()) == pytest.approx(1)
-    assert found["a"].estimate.value == pytest.approx(0.3 * 5 / 6)
+    assert math.fsum(one.value or 0 for one in found.values()) == pytest.approx(1)
+    assert found["a"].value == pytest.approx(0.3 * 5 / 6)
 
 
 def test_scores_of_another_scale_go_there_and_back() -> None:
     labels = [to_unit(score, (1, 5)) for score in (1, 2, 2, 3, 4, 5, 5, 4, 3, 2)]
     verdicts = ["low"] * 5 + ["high"] * 5
-    found = from_unit(corrected_mean(verdicts, labels, ["low", "high"]).estimate, (1, 5))
+    found = from_unit(corrected_mean(verdicts, labels, ["low", "high"]), (1, 5))
     assert found.value == pytest.approx(3.1)
     assert (
         found.lower is not None
@@ -205,11 +267,9 @@ def test_one_label_repeated_within_a_conversation_counts_once() -> None:
     """
     labels = [1.0, 0, 1, 1, 0, 1, 1, 1, 0, 1]
     verdicts = ["PASS"] * 5 + ["FAIL"] * 5
-    alone = corrected_mean(verdicts, labels, OPTIONS).estimate
-    copies = corrected_mean(
-        verdicts * 10, labels * 10, OPTIONS, clusters=list(range(10)) * 10
-    ).estimate
-    fooled = corrected_mean(verdicts * 10, labels * 10, OPTIONS).estimate
+    alone = corrected_mean(verdicts, labels, OPTIONS)
+    copies = corrected_mean(verdicts * 10, labels * 10, OPTIONS, clusters=list(range(10)) * 10)
+    fooled = corrected_mean(verdicts * 10, labels * 10, OPTIONS)
     assert copies.width is not None and alone.width is not None and fooled.width is not None
     assert copies.width > 0.95 * alone.width > 2 * fooled.width
 
@@ -424,19 +484,22 @@ def test_of_a_judge_at_chance_it_is_said_and_of_a_good_one_not() -> None:
     assert constant is not None and "one of them never varies" in constant
 
 
-def test_of_a_judge_that_narrows_nothing_it_is_said() -> None:
+def test_it_is_said_how_many_labels_a_judge_saves() -> None:
     alone = Estimate(0.5, 0.4, 0.6, 100, "labels only")
-    assert adds_nothing(Estimate(0.5, 0.45, 0.55, 100, "post-stratified"), alone) is None
-    found = adds_nothing(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
-    assert found is not None and found.startswith(
-        "the judge adds little to the labels: corrected ±0.098"
+    found = labels_saved(Estimate(0.5, 0.42, 0.58, 100, "post-stratified"), alone)
+    assert found == (
+        "the judge saves about 56 labels: without it, so narrow an interval would take 156 labels "
+        "instead of 100"
     )
+    found = labels_saved(Estimate(0.5, 0.404, 0.6, 100, "post-stratified"), alone)
+    assert found == "the judge saves no labels: corrected ±0.098, the labels alone ±0.100"
 
 
 def test_only_the_number_of_labels_refuses_a_corrected_rate() -> None:
     parts = strata(400, "0" * 18 + "11", 1600, "1" * 76 + "0000")
     verdicts, labels = [0.0] * 20 + [1.0] * 80, [*parts[0].labels, *parts[1].labels]
-    assert doubts(verdicts, labels, post_stratified(parts).estimate, labels_only(labels)) == []
+    (saved,) = doubts(verdicts, labels, post_stratified(parts), labels_only(labels))
+    assert saved.startswith("the judge saves about")
     found = too_few(strata(400, "0", 1600, "1"))
     assert found is not None and found.code == "too_few_labels"
     for said in ("1" * 30, "0" * 30, "10" * 15):
@@ -468,7 +531,7 @@ def test_labels_needed_reach_the_width_and_save_some() -> None:
     )
     share = found.labels / 20000
     many = [Stratum(one.verdict, one.rows, _spread(one, round(one.rows * share))) for one in parts]
-    width = post_stratified(many).estimate.width
+    width = post_stratified(many).width
     assert width == pytest.approx(0.1, abs=0.003)
     assert sum(found.by_verdict.values()) == found.more
     assert (found.labels - 59) <= (found.more or 0) <= found.labels
@@ -524,9 +587,9 @@ def test_conversations_that_reach_over_both_verdicts_widen_the_interval() -> Non
         [place // 4 for place in range(80)],
     )
     labels[0:4], labels[76:80] = [0.0, 1.0, 0.0, 1.0], [1.0, 0.0, 1.0, 0.0]
-    together = corrected_mean(verdicts, labels, OPTIONS, clusters=clusters).estimate.width
+    together = corrected_mean(verdicts, labels, OPTIONS, clusters=clusters).width
     apart = [f"{cluster} {verdict}" for cluster, verdict in zip(clusters, verdicts, strict=True)]
-    separate = corrected_mean(verdicts, labels, OPTIONS, clusters=apart).estimate.width
+    separate = corrected_mean(verdicts, labels, OPTIONS, clusters=apart).width
     assert together is not None and separate is not None and together > 1.25 * separate
 
 
@@ -549,6 +612,6 @@ def test_labels_that_all_agree_have_limits_however_many_verdicts_there_are(
 ) -> None:
     """The shares of these verdicts do not add up to 1 exactly."""
     parts = [Stratum(str(rows), rows, (label,) * 20) for rows in counts]
-    found = post_stratified(parts).estimate
+    found = post_stratified(parts)
     assert found.lower is not None and found.upper is not None and found.upper <= 1
     assert found.lower <= label <= found.upper and found.width is not None and found.width > 0.05

@@ -49,7 +49,7 @@ def rates(choice: random.Random) -> Iterator[Estimate]:
     given: list[float | None] = [*zeros_and_ones(choice, min(labels, rows))]
     given += [None] * (rows - len(given))
     clusters = choice.choice([None, [place // 3 for place in range(rows)]])
-    yield corrected_mean(verdicts, given, ["FAIL", "PASS"], clusters=clusters).estimate
+    yield corrected_mean(verdicts, given, ["FAIL", "PASS"], clusters=clusters)
     known = [one for one in given if one is not None]
     yield naive(known)
     yield labels_only(known)
@@ -61,7 +61,7 @@ def graded(choice: random.Random) -> Iterator[Estimate]:
     given: list[float | None] = [choice.choice([0.0, 0.5, 1.0]) for _ in range(30)]
     if choice.random() < 0.3:
         given = [given[0]] * 30
-    yield corrected_mean(verdicts, [*given, *[None] * (rows - 30)], ["1", "2", "3"]).estimate
+    yield corrected_mean(verdicts, [*given, *[None] * (rows - 30)], ["1", "2", "3"])
 
 
 def numbers(choice: random.Random) -> Iterator[Estimate]:

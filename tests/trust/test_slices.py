@@ -119,7 +119,7 @@ def test_a_slice_alone_has_the_number_that_a_run_of_it_would_have(runs: tuple[Pa
             fmean(TRUE[at] != wrong(name, at) for name in ("ann", "bob")) for at in own if at % 2
         ]
         strata.append(Stratum(str(verdict), len(own), tuple(labels)))
-    wanted = post_stratified(strata, level=0.975).estimate
+    wanted = post_stratified(strata, level=0.975)
     assert german.corrected.value == pytest.approx(wanted.value)
     assert german.corrected.lower == pytest.approx(wanted.lower)
 
@@ -144,7 +144,7 @@ def test_simultaneous_intervals_hold_together() -> None:
                 )
                 for side in (False, True)
             ]
-            one = post_stratified(strata, level=each).estimate
+            one = post_stratified(strata, level=each)
             together &= one.lower is not None and one.lower <= rate <= (one.upper or 0.0)
         held += together
     assert held / draws > 0.93

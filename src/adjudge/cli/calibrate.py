@@ -122,6 +122,14 @@ class CalibrateOptions:
             "time; they are wider."
         ),
     )
+    these_rows: bool = option(
+        "--these-rows",
+        is_flag=True,
+        help=(
+            "Intervals of exactly these rows, not of rows like them: narrower, since only rows "
+            "without a label are uncertain."
+        ),
+    )
     drift: Path | None = option(
         "--drift",
         type=PATH,
@@ -253,6 +261,7 @@ def _settings(options: CalibrateOptions) -> CalibrationSettings:
     return CalibrationSettings(
         level=options.confidence,
         sequential=options.sequential,
+        these_rows=options.these_rows,
         target_width=options.target_width,
         cluster=options.cluster,
         by=options.by,

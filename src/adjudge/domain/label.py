@@ -77,6 +77,10 @@ class Label:
     """The share of the rows of its kind that the queue takes: how likely it was to be drawn."""
     step: int | None = None
     """Of what an agent did: the step where it went wrong."""
+    drawn_of: int | None = None
+    """How many rows the run had when this one was drawn: rows that were added later could not be
+    drawn. None if that is not known.
+    """
 
     def __post_init__(self) -> None:
         for name, value in (
@@ -106,6 +110,11 @@ class Label:
         if self.step is not None and (type(self.step) is not int or self.step < 1):
             raise SetupError(
                 "the step of a label must be a number from 1, not {step!r}", step=self.step
+            )
+        if self.drawn_of is not None and (type(self.drawn_of) is not int or self.drawn_of < 1):
+            raise SetupError(
+                "drawn_of of a label must be a number of rows from 1, not {drawn_of!r}",
+                drawn_of=self.drawn_of,
             )
         if self.score is not None and not math.isfinite(self.score):
             raise SetupError(

@@ -530,6 +530,9 @@ class CalibrationShape(TypedDict):
     judge: str
     criteria: str
     rows: int
+    rows_added_since_draw: Annotated[int, "rows that could not be drawn; no number is about them"]
+    rows_skipped: Annotated[int, "drawn rows without a label; the intervals hold whatever they are"]
+    interval_of: Annotated[str, "'rows like these', or 'these rows' alone"]
     naive: RateShape
     corrected: Annotated[RateShape | None, "null where it is refused"]
     refusal: RefusalShape | None

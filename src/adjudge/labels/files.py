@@ -75,6 +75,7 @@ class RunRows:
 
     def __init__(self, table: sqlite3.Connection, scales: Sequence[JudgedScale]) -> None:
         self._table = table
+        self._counts: dict[str, int] = {}
         self._scales: dict[str, JudgedScale] = {}
         for one in scales:
             self._scales.setdefault(one.name, one)  # of one name the first, as for those who label
@@ -95,6 +96,14 @@ class RunRows:
                 )
             )
         return self._scales[criteria].scale
+
+    def count(self, criteria: str) -> int:
+        """Return how many rows the judge has judged by a criterion that has judged most of them."""
+        if criteria not in self._counts:
+            query = "SELECT count(*) FROM rows WHERE criteria = ? GROUP BY judge"
+            found = self._table.execute(query, (criteria,))
+            self._counts[criteria] = max(number for (number,) in found)
+        return self._counts[criteria]
 
     def find(self, criteria: str, row: str | None, id: str | None, judge: str | None) -> FoundRow:
         """A row by its identity, its place in an export, or its id."""
@@ -340,6 +349,12 @@ class _RowReader:
             "chance": self._as(_float, "chance", None),
             "step": self._as(_integer, "step", None),
         }
+        values["drawn_of"] = self._as(_integer, "drawn_of", None)
+        # a file of people's own speaks of the rows that are here; an export (it has a seed, or the
+        # column) may be of a run that had fewer
+        is_export = values["seed"] is not None or "drawn_of" in self._cells
+        if values["design"] != "chosen" and not is_export:
+            values["drawn_of"] = self._rows.count(about.criteria)
         self.column = None
         return Label(**values)  # what is wrong with them, it says
 

@@ -102,9 +102,11 @@ def is_drawn(queue: Queue) -> bool:
 class RowIndex:
     """The rows of a run under one criterion, each once, however often its content is there."""
 
-    def __init__(self, table: sqlite3.Connection, seed: int) -> None:
+    def __init__(self, table: sqlite3.Connection, seed: int, judged: int) -> None:
         self._table = table
         self._seed = seed
+        self.judged = judged
+        """Rows of the judge that has judged most of them, copies of one text included."""
 
     def count(self) -> int:
         """How many rows there are."""
@@ -230,18 +232,20 @@ def row_index(
     with closing(sqlite3.connect("")) as table, reading(folder) as ledger:
         table.execute("PRAGMA cache_size = -65536")
         table.execute(_TABLE)
+        most = 0
         for judge in judged.judges:
             named = criterion_of_rows(ledger, judge, judged.name)
             if queue == "random" and named and not judged.scale.compares:
                 found = _plain_rows(ledger, judge, named)
             else:
                 found = _full_rows(ledger, judge, judged.name, named, queue, by)
-            table.executemany(
+            added = table.executemany(
                 _ADD,
                 ((one.identity, _lot(str(seed), one.identity), judge, *one[1:]) for one in found),
             )
+            most = max(most, added.rowcount)
         table.execute("CREATE INDEX by_verdict ON rows (verdict, lot) WHERE sampled")
-        yield RowIndex(table, seed)
+        yield RowIndex(table, seed, most)
 
 
 class _Row(NamedTuple):

@@ -80,6 +80,8 @@ class DrawnRows(NamedTuple):
     """Rows of the run, each text once."""
     drawn_by: str | None = None
     """What their chances follow, where they have chances of their own."""
+    of: int | None = None
+    """Rows of the run that could be drawn, copies of one text included."""
 
     @property
     def identities(self) -> list[str]:
@@ -118,6 +120,7 @@ class Labelling:
         self._store = store
         self._who = who
         self._drawn_by = drawn.drawn_by
+        self._drawn_of = drawn.of
         self._people = People(store.folder)
         self._plan = {row.identity: row for row in drawn.rows}
         self._passed: set[str] = set()
@@ -276,6 +279,7 @@ class Labelling:
             drawn_by=self._drawn_by if row.chance else None,
             chance=row.chance,
             step=step,
+            drawn_of=self._drawn_of if row.design != "chosen" else None,
         )
         self._store.add(label)
         self._again = None
@@ -302,7 +306,14 @@ class Labelling:
         order = (one for one in self._plan if not self.assigned or one in self.assigned.rows)
         before = set(takewhile(lambda one: one in labelled or one in left_out, order))
         drawn = [
-            replace(label, design="random", drawn_under=None, drawn_by=None, chance=None)
+            replace(
+                label,
+                design="random",
+                drawn_under=None,
+                drawn_by=None,
+                chance=None,
+                drawn_of=self._drawn_of,
+            )
             for label in self.labels()
             if label.design == "random_weighted"
             and label.row in before
@@ -461,8 +472,8 @@ def draw_rows(store: LabelStore, judged: JudgedScale, who: Annotator) -> DrawnRo
         if queue in WEIGHTED:
             weighting = _weighting(store, judged.name, index, queue, who.by)
             rows = index.draw(weighting, who.count)
-            return DrawnRows(draw, rows, index.count(), str(weighting))
-        return DrawnRows(draw, index.plan(queue, who.count), index.count())
+            return DrawnRows(draw, rows, index.count(), str(weighting), index.judged)
+        return DrawnRows(draw, index.plan(queue, who.count), index.count(), of=index.judged)
 
 
 def _weighting(

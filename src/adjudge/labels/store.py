@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import groupby
+from itertools import chain, groupby
 
 from adjudge.domain.label import DESIGNS, Label
 from adjudge.errors import SetupError
@@ -23,10 +23,12 @@ from adjudge.messages import Message
 _COLUMNS = tuple(entry.name for entry in fields(Label))
 _NAMES = ", ".join(_COLUMNS)
 _REALS = ("score", "at", "drawn_at", "chance")
-_SECOND = ("drawn_by", "chance", "step")
-"""Columns that the first version of the file lacks; rows without them have its checksum."""
-_TO_SECOND = {
-    "labels": ("drawn_by TEXT", "chance REAL", "step INTEGER"),
+_LATER = (("drawn_by", "chance", "step"), ("drawn_of",))
+"""Columns that the second and the third version of the file added; rows without them have the
+checksum of the version before.
+"""
+_NEW_COLUMNS = {
+    "labels": ("drawn_by TEXT", "chance REAL", "step INTEGER", "drawn_of INTEGER"),
     "draws": ("drawn_by TEXT",),
 }
 _MARKS = ",".join("?" * (len(_COLUMNS) + 1))
@@ -80,7 +82,7 @@ class LabelStore(LabelDatabase):
 
     FILE = LABELS
     TABLES = ("labels", "draws")
-    VERSION = 2
+    VERSION = 3
     DAMAGED = Message("it is damaged: put it aside and import the labels from an export")
 
     def add(self, *labels: Label) -> None:
@@ -249,7 +251,7 @@ class LabelStore(LabelDatabase):
             known = columns_in(connection, "labels")
             if not known:
                 return  # it is being made at this moment
-            if lacking := {*_SECOND} - {*known}:
+            if lacking := {*chain(*_LATER)} - {*known}:
                 names = (f"NULL AS {one}" if one in lacking else one for one in _COLUMNS)
                 query = query.replace(_NAMES, ", ".join(names))
             for row in connection.execute(query, {"criteria": criteria, "annotator": annotator}):
@@ -258,7 +260,7 @@ class LabelStore(LabelDatabase):
     def _make(self, connection: sqlite3.Connection, version: int) -> None:
         if not version:
             execute_file(connection, "labels.sql")
-        for table, columns in _TO_SECOND.items() if version else ():
+        for table, columns in _NEW_COLUMNS.items() if version else ():
             known = columns_in(connection, table)
             for column in columns:
                 if column.split()[0] not in known:
@@ -299,6 +301,7 @@ def _standing(history: Sequence[Label]) -> Label | None:
         drawn_under=drawn.drawn_under,
         drawn_by=drawn.drawn_by,
         chance=drawn.chance,
+        drawn_of=drawn.drawn_of,
     )
 
 
@@ -319,9 +322,12 @@ def _row(label: Label) -> tuple[object, ...]:
 
 
 def _checksum(values: Sequence[object]) -> int:
-    """Of what the first version of the file had, where the row has no more than that."""
-    first = len(values) - len(_SECOND)
-    return checksum(*(values[:first] if values[first:] == [None] * len(_SECOND) else values))
+    """Return the checksum of the columns of the first version that has all that the row holds."""
+    for added in reversed(_LATER):
+        if values[-len(added) :] != [None] * len(added):
+            break
+        values = values[: -len(added)]
+    return checksum(*values)
 
 
 def _storable(name: str, value: object) -> object:

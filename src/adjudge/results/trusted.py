@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.domain.judge_criterion import of_system
 from adjudge.messages import Message, capitalize
-from adjudge.results.counts import count_labels
+from adjudge.results.counts import count_labels, count_rows
 from adjudge.results.numbers import figure, level_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,18 @@ def trust_sentence(one: Calibration) -> Message:
 
 
 def trust_clause(one: Calibration) -> Message:
-    """The same without its full stop, for a sentence that says more."""
+    """Like trust_sentence, but without its full stop, for a sentence that says more."""
+    clause = _clause(one)
+    if not one.added:
+        return clause
+    return Message(
+        "{clause}; left out: {rows} added since the labels were drawn",
+        clause=clause,
+        rows=count_rows(one.added),
+    )
+
+
+def _clause(one: Calibration) -> Message:
     found, what, naive = one.corrected, _what(one), figure(one.naive.value, 3)
     labels = count_labels(one.count)
     if one.labels.model_made:
@@ -47,7 +58,11 @@ def trust_clause(one: Calibration) -> Message:
         "value": figure(found.value if found else None, 3),
         "lower": figure(found.lower if found else None, 3),
         "upper": figure(found.upper if found else None, 3),
-        "level": level_text(one.level),
+        "level": Message(
+            "{level}, exactly these {rows}", level=level_text(one.level), rows=count_rows(one.rows)
+        )
+        if one.these_rows
+        else level_text(one.level),
         "naive": naive,
     }
     if found is None or found.value is None:

@@ -1,9 +1,10 @@
-"""A judge's mean, corrected by what people said of some of its rows.
+"""A judge's mean, corrected by the labels that people gave to some of its rows.
 
 The default is the post-stratified estimate: the mean label among the rows of each verdict, weighted
-by how many rows got that verdict, with exact limits joined by MOVER. PPI++ and Rogan and
-Gladen's estimate stand beside it for readers who know their names: the first is too narrow for
-rates near 0 or 1, the second too wide for judges that are weak.
+by how many rows got that verdict. Its interval is that of a share with as many labels as these are
+worth together with the judge (Korn and Graubard 1998): the variance of the estimate says how many
+those are. PPI++ and Rogan and Gladen's estimate are printed on request for readers who know their
+names: the first is too narrow for rates near 0 or 1, the second too wide for weak judges.
 
 Values lie between 0 and 1 (a fail is 0, a pass is 1); scores of another scale are moved there by
 :func:`to_unit` and back by :func:`from_unit`. A judgment that failed has the verdict None: it is a
@@ -13,28 +14,32 @@ stratum of its own, never left out.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
-from adjudge.messages import Message, plural
+from adjudge.messages import Message, join, plural
+from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import (
     Clusters,
     Interval,
+    cluster_sums,
     design_effect,
+    effective_units,
     interval_with_both_ends,
-    mover,
     share_interval,
     share_limits,
-    variance_of_mean,
 )
-from adjudge.stats.sequence import Stream, likelihood_interval
+from adjudge.stats.student import t_two_sided
 
 FEW = 5
-"""A verdict with fewer labels than this has no mean of its own, where there are more than two
-verdicts.
+"""A verdict that at least one row in twenty has needs as many labels."""
+ENDS = 3.0
+"""Labels at each end of the scale that the variance is computed with, divided among the verdicts: a
+verdict whose labels all agree would otherwise count as certain. With fewer the interval misses too
+often if one verdict was topped up (``benchmarks/coverage.py --only worth``).
 """
 METHOD = "post-stratified"
 
@@ -51,21 +56,14 @@ class Stratum:
     rows: int
     labels: tuple[float, ...] = ()
     clusters: tuple[Hashable, ...] | None = None
-    """The cluster of each label; None where rows are independent."""
+    """The cluster of each label; None if rows are independent."""
+    skipped: int = 0
+    """Rows that were drawn and that annotators skipped: their labels may be anything."""
 
     @property
     def mean(self) -> float | None:
         """The mean label, None without labels."""
         return fmean(self.labels) if self.labels else None
-
-
-@dataclass(frozen=True, slots=True)
-class Corrected:
-    """The corrected mean, and how it came about."""
-
-    estimate: Estimate
-    merged: tuple[str, ...] = ()
-    """The verdicts that were merged, as "a + b"."""
 
 
 def to_unit(value: float, scale: tuple[float, float]) -> float:
@@ -100,15 +98,15 @@ def stratify(
     labels: Sequence[float | None],
     order: Sequence[str],
     clusters: Clusters = None,
+    skipped: Collection[int] = (),
 ) -> list[Stratum]:
-    """The rows by verdict, in the given order of verdicts, failed ones last; a verdict that no row
-    got is left out.
+    """Group the rows by verdict, in the given order of verdicts, failed ones last; a verdict that
+    no row got is left out. ``skipped``: the places of rows that annotators skipped.
     """
-    rows: dict[str | None, int] = defaultdict(int)
+    rows, passed_over = Counter(verdicts), Counter(verdicts[place] for place in skipped)
     values: dict[str | None, list[float]] = defaultdict(list)
     members: dict[str | None, list[Hashable]] = defaultdict(list)
     for place, (verdict, label) in enumerate(zip(verdicts, labels, strict=True)):
-        rows[verdict] += 1
         if label is not None:
             values[verdict].append(label)
             members[verdict].append(clusters[place] if clusters is not None else place)
@@ -126,9 +124,10 @@ def stratify(
             rows[verdict],
             tuple(values[verdict]),
             tuple(members[verdict]) if clusters is not None else None,
+            passed_over[verdict],
         )
         for verdict in (*order, None)
-        if rows.get(verdict)
+        if rows[verdict]
     ]
 
 
@@ -139,15 +138,14 @@ def corrected_mean(
     *,
     clusters: Clusters = None,
     level: float = 0.95,
-    few: int = FEW,
-) -> Corrected:
-    """The post-stratified mean of rows; ``labels`` holds None where nobody labelled. ``few``: 0
-    where no two verdicts may be merged, since their rows were drawn with different chances.
-    """
-    strata = stratify(verdicts, labels, order, clusters)
+    skipped: Collection[int] = (),
+    these_rows: bool = False,
+) -> Estimate:
+    """Return the post-stratified mean of rows; ``labels`` holds None for rows without one."""
+    strata = stratify(verdicts, labels, order, clusters, skipped)
     means = {stratum.verdict: stratum.mean or 0.0 for stratum in strata}
     effect = design_effect([means[verdict] for verdict in verdicts], clusters)
-    return post_stratified(strata, level=level, row_effect=effect, few=few)
+    return post_stratified(strata, level=level, row_effect=effect, these_rows=these_rows)
 
 
 def prevalences(
@@ -158,9 +156,11 @@ def prevalences(
     order: Sequence[str] | None = None,
     clusters: Clusters = None,
     level: float = 0.95,
-) -> dict[str, Corrected]:
-    """The corrected share of each option: the same estimate, once per option. ``order``: of
-    ``verdicts``, where these are no options but what labels are random within.
+    skipped: Collection[int] = (),
+    these_rows: bool = False,
+) -> dict[str, Estimate]:
+    """Return the corrected share of each option. ``order``: of ``verdicts``, if these are not the
+    options but the groups within which labels are random.
     """
     return {
         option: corrected_mean(
@@ -169,151 +169,129 @@ def prevalences(
             order or options,
             clusters=clusters,
             level=level,
-            few=0 if order else FEW,
+            skipped=skipped,
+            these_rows=these_rows,
         )
         for option in options
     }
 
 
 def post_stratified(
-    strata: Sequence[Stratum], *, level: float = 0.95, row_effect: float = 1.0, few: int = FEW
-) -> Corrected:
-    """The mean label of each verdict, weighted by the rows of that verdict, with limits by MOVER.
+    strata: Sequence[Stratum],
+    *,
+    level: float = 0.95,
+    row_effect: float = 1.0,
+    these_rows: bool = False,
+) -> Estimate:
+    """Return the mean label of each verdict, weighted by the rows of that verdict.
 
-    Labels must be random within each verdict; any split between the verdicts is allowed. Failed
-    judgments are a stratum of their own; where nobody labelled any, there is no value but an
-    interval that holds whatever they are. ``row_effect`` is the design effect of clusters among all
-    rows.
+    Labels must be random within each verdict; any split between the verdicts is allowed. Nothing is
+    borrowed: a verdict without labels (failed judgments too) may have any mean, so there is no
+    value but an interval that holds whatever it is, and it holds whatever skipped rows are.
+    ``row_effect`` is the design effect of clusters among all rows. ``these_rows``: the interval is
+    of the mean of exactly these rows, not of rows like them.
     """
-    judged, merged = merge_neighbours(
-        [stratum for stratum in strata if stratum.verdict is not None], few
-    )
-    failed = [stratum for stratum in strata if stratum.verdict is None]
     labels = sum(len(stratum.labels) for stratum in strata)
-    if not all(stratum.labels for stratum in judged) or not strata:
-        reason = Message("no row with a verdict has a label")
-        return Corrected(undefined(METHOD, labels, reason, level=level), merged)
-    parts = [*judged, *failed]
-    if all(stratum.labels for stratum in parts):
-        value, interval = _weighted(parts, level, row_effect)
-        if not few:
-            interval = _with_likelihood(parts, interval)
-        estimate = Estimate(value, interval.lower, interval.upper, labels, METHOD, level)
-        return Corrected(estimate, merged)
+    if not any(stratum.labels for stratum in strata if stratum.verdict is not None):
+        return undefined(METHOD, labels, Message("no row with a verdict has a label"), level=level)
     (lowest, low), (highest, high) = (
-        _weighted(
-            [part if part.labels else _Known(part.rows, end) for part in parts], level, row_effect
-        )
+        _weighted([_filled(part, end) for part in strata], level, row_effect, these_rows)
         for end in (0.0, 1.0)
     )
-    reason = _unlabelled_failures(parts, lowest, highest)
-    estimate = Estimate(None, low.lower, high.upper, labels, METHOD, level, reason)
-    return Corrected(estimate, merged)
-
-
-def merge_neighbours(
-    strata: Sequence[Stratum], few: int = FEW
-) -> tuple[list[Stratum], tuple[str, ...]]:
-    """Join verdicts with too few labels to the neighbour with fewer labels; of two verdicts only
-    one without any is joined.
-    """
-    parts = list(strata)
-    while len(parts) > 1:
-        enough = few if len(parts) > 2 else 1
-        place = min(range(len(parts)), key=lambda at: len(parts[at].labels))
-        if len(parts[place].labels) >= enough:
-            break
-        other = min(
-            (at for at in (place - 1, place + 1) if 0 <= at < len(parts)),
-            key=lambda at: len(parts[at].labels),
-        )
-        first = min(place, other)
-        parts[first : first + 2] = [_joined(parts[first], parts[first + 1])]
-    known = {stratum.verdict for stratum in strata}
-    return parts, tuple(str(stratum.verdict) for stratum in parts if stratum.verdict not in known)
-
-
-def _joined(one: Stratum, other: Stratum) -> Stratum:
-    clusters = (
-        None if one.clusters is None or other.clusters is None else one.clusters + other.clusters
-    )
-    return Stratum(
-        f"{one.verdict} + {other.verdict}",
-        one.rows + other.rows,
-        one.labels + other.labels,
-        clusters,
-    )
+    if not all(part.labels for part in strata):
+        reason = _unlabelled_verdicts(strata, lowest, highest)
+        return Estimate(None, low.lower, high.upper, labels, METHOD, level, reason)
+    rows = sum(part.rows for part in strata)
+    value = math.fsum(part.rows * (part.mean or 0.0) for part in strata) / rows
+    return Estimate(value, low.lower, high.upper, labels, METHOD, level)
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
-    """A stratum whose mean is assumed."""
+class _Assumed:
+    """A stratum without labels, and the mean that it is taken to have."""
 
     rows: int
     mean: float
 
 
-def _weighted(
-    parts: Sequence[Stratum | _Known], level: float, row_effect: float
-) -> tuple[float, Interval]:
-    rows = sum(part.rows for part in parts)
-    weighted = [(part.rows / rows, part.mean or 0.0, _limits(part, level)) for part in parts]
-    value = math.fsum(part.rows * (part.mean or 0.0) for part in parts) / rows
-    spread = math.fsum(weight * (mean - value) ** 2 for weight, mean, _ in weighted)
-    among, dependence = spread / rows * row_effect, _dependence(parts)
-    interval = mover(weighted, variance=among, level=level, dependence=dependence)
-    if len(parts) > 2:
-        variance = among + dependence * math.fsum(
-            (part.rows / rows) ** 2 * _label_variance(part) for part in parts
-        )
-        interval = _at_least_of_one_share(interval, value, variance)
-    lower, upper = min(value, interval.lower), max(value, interval.upper)
-    return value, Interval(max(0.0, lower), min(1.0, upper), level)
-
-
-def _with_likelihood(parts: Sequence[Stratum], found: Interval) -> Interval:
-    """On each side the wider one of these limits and the likelihood's. MOVER's are too narrow where
-    many thin strata lie at one end: it adds the squares of limits that cannot lie beyond it.
-    """
-    rows = sum(part.rows for part in parts)
-    streams = [
-        Stream(part.rows / rows, math.fsum(part.labels), len(part.labels) - math.fsum(part.labels))
-        for part in parts
-    ]
-    other = likelihood_interval(streams, level=found.level)
-    return Interval(min(found.lower, other.lower), max(found.upper, other.upper), found.level)
-
-
-def _label_variance(part: Stratum | _Known) -> float:
-    """The squared standard error of a verdict's mean label."""
-    if isinstance(part, _Known) or len(part.labels) < 2:
-        return 0.0
-    return variance_of_mean(part.labels) * design_effect(part.labels, part.clusters)
-
-
-_ROUNDING = 1e-18
-"""A variance below it is what rounding leaves of labels that all agree."""
-
-
-def _at_least_of_one_share(interval: Interval, value: float, variance: float) -> Interval:
-    """No narrower than that of one share with this variance: of many verdicts that each hold a rare
-    label, the joined limits would come out too near.
-    """
-    if variance < _ROUNDING or not 0 < value < 1:
-        return interval
-    worth = value * (1 - value) / variance
-    alone = share_limits(value * worth, worth, level=interval.level)
-    return Interval(
-        min(interval.lower, alone.lower), max(interval.upper, alone.upper), interval.level
+def _filled(part: Stratum, end: float) -> Stratum | _Assumed:
+    """Return the stratum with its skipped rows labelled ``end``; without labels, all rows."""
+    if not part.labels:
+        return _Assumed(part.rows, end)
+    if not part.skipped:
+        return part
+    alone = tuple(("skipped", place) for place in range(part.skipped))
+    return replace(
+        part,
+        labels=part.labels + (end,) * part.skipped,
+        clusters=None if part.clusters is None else part.clusters + alone,
     )
 
 
-def _dependence(parts: Sequence[Stratum | _Known]) -> float:
-    """How much larger the variance is because clusters reach over several verdicts: 1 or more."""
+def _weighted(
+    parts: Sequence[Stratum | _Assumed], level: float, row_effect: float, these_rows: bool
+) -> tuple[float, Interval]:
+    """Return the weighted mean of the strata, and its interval."""
+    labelled = [part for part in parts if isinstance(part, Stratum)]
+    rows = sum(part.rows for part in parts)
+    value = math.fsum(part.rows * (part.mean or 0.0) for part in parts) / rows
+    likely, within = value, 0.0
+    for part in labelled:
+        weight = part.rows / rows
+        mean, error = _with_ends(part, ENDS / len(labelled))
+        # if these rows alone are meant, a verdict whose rows are all labelled is known
+        unknown = max(0.0, 1 - len(part.labels) / part.rows) if these_rows else 1.0
+        within += weight**2 * error * unknown
+        likely += weight * (mean - (part.mean or 0.0))
+    among = math.fsum(part.rows / rows * ((part.mean or 0.0) - value) ** 2 for part in parts)
+    variance = _dependence(labelled) * within + (0 if these_rows else among / rows * row_effect)
+    if variance <= 0:
+        return value, Interval(value, value, level)
+    worth = likely * (1 - likely) / variance * _fewness(labelled, level)
+    return value, share_limits(min(1.0, max(0.0, value)) * worth, worth, level=level)
+
+
+def _fewness(parts: Sequence[Stratum], level: float) -> float:
+    """Return the part that labels are worth because clusters are few: 1 for independent labels,
+    less by Student's quantile for the variance of few clusters.
+    """
+    clusters = [cluster for part in parts for cluster in part.clusters or ()]
+    if not clusters:
+        return 1.0
+    labels = [label for part in parts for label in part.labels]
+    freedom = max(1, effective_units(labels, clusters) - len(parts))
+    return (z_two_sided(level) / t_two_sided(level, freedom)) ** 2
+
+
+def _with_ends(part: Stratum, ends: float) -> tuple[float, float]:
+    """Return the mean and its squared standard error, of the labels and of ``ends`` more at 0 and
+    at 1 each. In clusters these are whole clusters: if nearly all labels are equal, they do not
+    show how alike a cluster is.
+    """
+    labels, clusters = part.labels, part.clusters
+    count = len(labels)
+    size = 1.0 if clusters is None else sum(n * n for n in Counter(clusters).values()) / count
+    total = count + 2 * ends * size
+    mean = (math.fsum(labels) + ends * size) / total
+    sums = cluster_sums([label - mean for label in labels], clusters)
+    squares = math.fsum(one * one for one in sums)
+    squares += ends * size * size * (mean * mean + (1 - mean) ** 2)
+    shown = squares / total / count
+    if clusters is None:
+        return mean, shown
+    alone = math.fsum((label - mean) ** 2 for label in labels)
+    alone = (alone + ends * size * (mean * mean + (1 - mean) ** 2)) / total / count
+    return mean, max(shown, alone * design_effect(labels, clusters))
+
+
+def _dependence(parts: Sequence[Stratum]) -> float:
+    """Return how much larger the variance is because clusters reach over several verdicts: 1 or
+    more.
+    """
     whole: dict[Hashable, float] = defaultdict(float)
     apart: dict[tuple[int, Hashable], float] = defaultdict(float)
     for place, part in enumerate(parts):
-        if isinstance(part, Stratum) and part.clusters is not None and part.mean is not None:
+        if part.clusters is not None and part.mean is not None:
             for label, cluster in zip(part.labels, part.clusters, strict=True):
                 share = part.rows / len(part.labels) * (label - part.mean)
                 whole[cluster] += share
@@ -326,12 +304,6 @@ def _dependence(parts: Sequence[Stratum | _Known]) -> float:
     )
 
 
-def _limits(part: Stratum | _Known, level: float) -> Interval:
-    if isinstance(part, _Known):
-        return Interval(part.mean, part.mean, level)
-    return label_interval(part.labels, level=level, clusters=part.clusters)
-
-
 def label_interval(
     labels: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
@@ -340,16 +312,27 @@ def label_interval(
     return interval(labels, level=level, clusters=clusters)
 
 
-def _unlabelled_failures(parts: Iterable[Stratum], lowest: float, highest: float) -> Message:
-    count = sum(part.rows for part in parts if not part.labels)
+def _unlabelled_verdicts(parts: Sequence[Stratum], lowest: float, highest: float) -> Message:
+    missing = {part.verdict: part.rows for part in parts if not part.labels}
+    limits = {"lowest": lowest, "highest": highest}
+    if [*missing] == [None]:
+        return plural(
+            "{count} failed judgment has no label: the mean lies between {lowest:.3f} (all of them "
+            "0) and {highest:.3f} (all of them 1)",
+            "{count} failed judgments have no label: the mean lies between {lowest:.3f} (all of "
+            "them 0) and {highest:.3f} (all of them 1)",
+            missing[None],
+            **limits,
+        )
+    named = (Message("failed") if verdict is None else verdict for verdict in missing)
     return plural(
-        "{count} failed judgment has no label: the mean lies between {lowest:.3f} (all of them 0) "
-        "and {highest:.3f} (all of them 1)",
-        "{count} failed judgments have no label: the mean lies between {lowest:.3f} (all of them "
-        "0) and {highest:.3f} (all of them 1)",
-        count,
-        lowest=lowest,
-        highest=highest,
+        "{count} row with a verdict that has no label ({verdicts}): the mean lies between "
+        "{lowest:.3f} (all of them 0) and {highest:.3f} (all of them 1)",
+        "{count} rows with a verdict that has no label ({verdicts}): the mean lies between "
+        "{lowest:.3f} (all of them 0) and {highest:.3f} (all of them 1)",
+        sum(missing.values()),
+        verdicts=join(", ", named),
+        **limits,
     )
 
 
@@ -359,14 +342,27 @@ def naive(values: Sequence[float], *, level: float = 0.95, clusters: Clusters = 
 
 
 def labels_only(
-    labels: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
+    labels: Sequence[float],
+    *,
+    level: float = 0.95,
+    clusters: Clusters = None,
+    skipped: int = 0,
+    of_rows: int | None = None,
 ) -> Estimate:
-    """The labels without the judge.
+    """Estimate the mean by the labels without the judge.
 
-    They must be a random sample of all rows, not of each verdict.
+    They must be a random sample of all rows, not of each verdict. The interval holds whatever the
+    ``skipped`` rows of the sample are. ``of_rows``: how many rows there are, if the mean of exactly
+    these is meant.
     """
-    reason = Message("no row has a label")
-    return estimate_mean(labels, Message("labels only"), reason, level, clusters)
+    method = Message("labels only")
+    if not labels or not (skipped or of_rows):
+        return estimate_mean(labels, method, Message("no row has a label"), level, clusters)
+    groups = None if clusters is None else tuple(clusters)
+    sample = Stratum(method, of_rows or len(labels) + skipped, tuple(labels), groups, skipped)
+    return replace(
+        post_stratified([sample], level=level, these_rows=of_rows is not None), method=method
+    )
 
 
 def estimate_mean(
@@ -380,16 +376,27 @@ def estimate_mean(
 
 
 def expected_limits(
-    shares: Sequence[tuple[float, float]], labels: float, rows: int, *, level: float
+    shares: Sequence[tuple[float, float]],
+    labels: float,
+    rows: int,
+    *,
+    level: float,
+    these_rows: bool = False,
 ) -> Interval:
-    """The limits to expect of ``labels`` labels spread like the verdicts (share of the rows, mean
-    label).
+    """Return the limits to expect of ``labels`` labels spread like the verdicts (share of the rows,
+    mean label).
     """
-    value = math.fsum(share * mean for share, mean in shares)
-    spread = math.fsum(share * (mean - value) ** 2 for share, mean in shares)
-    parts = [
-        (share, mean, share_limits(share * labels * mean, share * labels, level=level))
-        for share, mean in shares
-        if share > 0
-    ]
-    return mover(parts, variance=spread / rows, level=level)
+    held = [(share, mean) for share, mean in shares if share > 0]
+    value = math.fsum(share * mean for share, mean in held)
+    ends, usual, within = ENDS / len(held), 0.0, 0.0
+    for share, mean in held:
+        count = share * labels
+        likely = (count * mean + ends) / (count + 2 * ends)
+        within += share**2 * likely * (1 - likely) / count
+        usual += share * likely
+    among = math.fsum(share * (mean - value) ** 2 for share, mean in held)
+    variance = within * max(0.0, 1 - labels / rows) if these_rows else within + among / rows
+    if variance <= 0:
+        return Interval(value, value, level)
+    worth = usual * (1 - usual) / variance
+    return share_limits(value * worth, worth, level=level)

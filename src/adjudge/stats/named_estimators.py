@@ -37,6 +37,7 @@ def ppi_plus_plus(
     level: float = 0.95,
     clusters: BothClusters = (None, None),
     ends: tuple[float, float] | None = None,
+    these_rows: bool = False,
 ) -> Estimate:
     """PPI++ as ``ppi_py`` computes it: ``judged`` is the verdict beside each label, ``unlabelled``
     those of the other rows.
@@ -44,7 +45,8 @@ def ppi_plus_plus(
     ``with_t``: with n-1 and Student's quantile, for differences and scores, which lie far from the
     ends that break it. With ``clusters``, which ``ppi_py`` does not know, the variance is that of
     whole clusters. ``ends``: the limits are computed with one more label at either end of the scale
-    beside a mean verdict, which ``ppi_py`` does not do.
+    beside a mean verdict, which ``ppi_py`` does not do. ``these_rows``: the mean is that of exactly
+    these rows, not of rows like them, which ``ppi_py`` does not know either.
     """
     method = Message("PPI++ with t") if with_t else "PPI++"
     count, rest, units = len(labels), len(unlabelled), count_units(labels, clusters[0])
@@ -59,7 +61,7 @@ def ppi_plus_plus(
         )
     weight = power_tuning(labels, judged, unlabelled)
     left = [label - weight * verdict for label, verdict in zip(labels, judged, strict=True)]
-    rest_mean = weight * fmean(unlabelled)
+    rest_mean = weight * fmean([*judged, *unlabelled] if these_rows else unlabelled)
     value = rest_mean + fmean(left)
     if ends is not None:
         typical = weight * fmean([*judged, *unlabelled])
@@ -70,7 +72,11 @@ def ppi_plus_plus(
         left = [*left, *(end - typical for end in ends for _ in range(each))]
     middle = rest_mean + fmean(left)
     shrinks = (1.0, 1.0) if with_t else ((count - 1) / count, (rest - 1) / rest)
-    variance = _variance(left, [weight * verdict for verdict in unlabelled], clusters, shrinks)
+    if these_rows:
+        effect = design_effect(left, clusters[0])
+        variance = variance_of_mean(left) * effect * shrinks[0] * rest / (count + rest)
+    else:
+        variance = _variance(left, [weight * verdict for verdict in unlabelled], clusters, shrinks)
     freedom = max(1, effective_units(left, clusters[0]) - 1)
     critical = t_two_sided(level, freedom) if with_t else z_two_sided(level)
     reach = critical * math.sqrt(variance)

@@ -172,7 +172,7 @@ def _corrected_width(
     held = [one for one in strata if one.rows]
     if too_few(held):
         return 1.0
-    return post_stratified(held, level=level).estimate.width or 1.0
+    return post_stratified(held, level=level).width or 1.0
 
 
 def _hits(choice: random.Random, count: int, share: float) -> int:

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from adjudge.messages import Message, join
-from adjudge.stats.correction import FEW, Stratum, expected_limits, merge_neighbours
+from adjudge.stats.correction import FEW, Stratum, expected_limits
 from adjudge.stats.correlation import pearson
 from adjudge.stats.distributions import fisher_greater
 from adjudge.stats.estimate import Estimate
-from adjudge.stats.intervals import Clusters, cluster_sums, share_limits
+from adjudge.stats.intervals import Clusters, cluster_sums
 from adjudge.stats.student import t_cdf
 
 LEAST_LABELS = 20
@@ -31,7 +31,7 @@ RISK = 0.05
 """How often a judge that knows nothing may pass for one that does."""
 NO_GAIN = 0.95
 """A corrected interval that is no narrower than this share of the labels' own
-is not worth a judge.
+saves no labels worth naming.
 """
 
 
@@ -50,13 +50,14 @@ def doubts(
     alone: Estimate,
     clusters: Clusters = None,
 ) -> list[Message]:
-    """What is said beside a corrected number of a judge that is not worth much. The number stands:
-    to withhold it for what the labels say would leave the lucky samples.
+    """Return what is said next to a corrected number: that the labels do not show the judge to be
+    better than chance, and how many labels it saves. The number stands: to withhold it for what the
+    labels say would leave the lucky samples.
 
     ``verdicts`` and ``labels`` are the judge's and the people's values of the labelled rows, side
     by side, and ``clusters`` which of them belong together.
     """
-    found = no_better_than_chance(verdicts, labels, clusters), adds_nothing(corrected, alone)
+    found = no_better_than_chance(verdicts, labels, clusters), labels_saved(corrected, alone)
     return [one for one in found if one is not None]
 
 
@@ -187,18 +188,26 @@ def _clustered_p_value(
     return t_cdf(-total / error, len(sums) - 1)
 
 
-def adds_nothing(corrected: Estimate, alone: Estimate) -> Message | None:
-    """The corrected interval is no narrower than the one of the labels alone."""
-    if corrected.width is None or alone.width is None or corrected.width < NO_GAIN * alone.width:
+def labels_saved(corrected: Estimate, alone: Estimate) -> Message | None:
+    """Say how many labels the judge saves: how many more would give as narrow an interval alone.
+    Widths shrink with the square root of the number of labels.
+    """
+    if not corrected.width or not alone.width:
         return None
-    figures = Message(
-        "corrected ±{corrected:.3f}, the labels alone ±{alone:.3f}",
+    worth = round(alone.count * (alone.width / corrected.width) ** 2)
+    if corrected.width < NO_GAIN * alone.width and worth > corrected.count:
+        return Message(
+            "the judge saves about {saved} labels: without it, so narrow an interval would take "
+            "{worth} labels instead of {count}",
+            saved=worth - corrected.count,
+            worth=worth,
+            count=corrected.count,
+        )
+    return Message(
+        "the judge saves no labels: corrected ±{corrected:.3f}, the labels alone ±{alone:.3f}",
         corrected=corrected.width / 2,
         alone=alone.width / 2,
     )
-    if corrected.width < alone.width:
-        return Message("the judge adds little to the labels: {figures}", figures=figures)
-    return Message("the judge adds nothing to the labels: {figures}", figures=figures)
 
 
 NOTHING_TO_PLAN_WITH = Message("no labels to plan with: label a few rows at random first")
@@ -219,29 +228,40 @@ class Needed:
     reason: str = ""
 
 
-def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: float = 0.95) -> Needed:
-    """How many labels, spread like the verdicts, make the expected width (upper limit less lower
-    limit) ``target_width``.
+def labels_needed(
+    strata: Sequence[Stratum],
+    target_width: float,
+    *,
+    level: float = 0.95,
+    these_rows: bool = False,
+) -> Needed:
+    """Return how many labels, spread like the verdicts, make the expected width (upper limit less
+    lower limit) ``target_width``.
 
-    The labels there are serve as a pilot: each verdict's mean is taken from them. Failed judgments
-    that nobody labelled are left out of the plan: they need labels of their own.
+    The labels there are serve as a pilot: each verdict's mean is taken from them, and a verdict
+    without labels is taken to be good in half of its rows. Failed judgments without labels are left
+    out of the plan: they need labels of their own.
     """
-    parts, _ = merge_neighbours([one for one in strata if one.verdict is not None])
-    parts += [one for one in strata if one.verdict is None and one.labels]
+    parts = [one for one in strata if one.verdict is not None or one.labels]
     rows, have = sum(part.rows for part in parts), sum(len(part.labels) for part in parts)
-    if not rows or not have or any(part.mean is None for part in parts):
+    if not rows or not have:
         return Needed(target_width, None, None, reason=NOTHING_TO_PLAN_WITH)
-    shares = [(part.rows / rows, part.mean or 0.0) for part in parts]
+    shares = [(part.rows / rows, 0.5 if part.mean is None else part.mean) for part in parts]
     mean = math.fsum(share * mean for share, mean in shares)
-    alone = _least(lambda labels: _width_alone(mean, labels, level), target_width, rows)
-    count = _least(lambda labels: _width(shares, labels, rows, level), target_width, rows)
+
+    def width(labels: int, verdicts: Sequence[tuple[float, float]] = shares) -> float:
+        limits = expected_limits(verdicts, labels, rows, level=level, these_rows=these_rows)
+        return limits.upper - limits.lower
+
+    alone = _least(lambda labels: width(labels, [(1.0, mean)]), target_width, rows)
+    count = _least(width, target_width, rows)
     if count is None:
         reason = Message(
             "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
             "{width:.3f}",
             target=target_width,
             rows=rows,
-            width=_width(shares, rows, rows, level),
+            width=width(rows),
         )
         return Needed(target_width, None, None, {}, alone, reason)
     missing = {
@@ -255,16 +275,6 @@ def labels_needed(strata: Sequence[Stratum], target_width: float, *, level: floa
 
 def _named(part: Stratum) -> str:
     return "failed" if part.verdict is None else str(part.verdict)
-
-
-def _width(shares: Sequence[tuple[float, float]], labels: int, rows: int, level: float) -> float:
-    interval = expected_limits(shares, labels, rows, level=level)
-    return min(1.0, interval.upper) - max(0.0, interval.lower)
-
-
-def _width_alone(mean: float, labels: int, level: float) -> float:
-    interval = share_limits(mean * labels, labels, level=level)
-    return interval.upper - interval.lower
 
 
 def _least(width: Callable[[int], float], target: float, most: int) -> int | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from adjudge.stats.distributions import z_two_sided
@@ -39,12 +39,6 @@ class Stream:
         """Of the bets against ``share``."""
         mixed = _log_beta(self.hits + 0.5, self.misses + 0.5) - _log_beta(0.5, 0.5)
         return mixed - _times_log(self.hits, share) - _times_log(self.misses, 1 - share)
-
-    def log_ratio(self, share: float) -> float:
-        """How many times likelier, as a logarithm, the labels are at their own mean."""
-        mean = self.mean or 0.0
-        own = _times_log(self.hits, mean) + _times_log(self.misses, 1 - mean)
-        return own - _times_log(self.hits, share) - _times_log(self.misses, 1 - share)
 
     def share_at(self, slope: float) -> float:
         """Where the capital grows by ``slope`` times the weight with the share."""
@@ -153,28 +147,10 @@ def sequential_interval(streams: Sequence[Stream], *, level: float = 0.95) -> In
     """The same of a weighted sum of means: the least and the greatest sum at which the capital of
     all streams together has not reached its bound.
     """
-    return _profile(streams, Stream.log_capital, math.log(1 / (1 - level)), level)
-
-
-def likelihood_interval(streams: Sequence[Stream], *, level: float) -> Interval:
-    """The weighted sums of means at which the labels are not too unlikely, whatever the means are
-    (the profile likelihood). Streams that all lie at one end count together, as one would.
-    """
-    return _profile(streams, Stream.log_ratio, z_two_sided(level) ** 2 / 2, level)
-
-
-def _profile(
-    streams: Sequence[Stream],
-    against: Callable[[Stream, float], float],
-    bound: float,
-    level: float,
-) -> Interval:
-    """The least and the greatest weighted sum at which what speaks against it stays below the
-    bound.
-    """
+    bound = math.log(1 / (1 - level))
 
     def capital(slope: float) -> float:
-        return math.fsum(against(one, one.share_at(slope)) for one in streams)
+        return math.fsum(one.log_capital(one.share_at(slope)) for one in streams)
 
     def end(sign: int) -> float:
         far = 1.0

@@ -19,14 +19,13 @@ from adjudge.domain.results import PairwiseInstanceResult, Result
 from adjudge.domain.sampled import QuantitativeResult
 from adjudge.domain.verdict import TIE
 from adjudge.errors import SetupError
+from adjudge.labels.queue import verdict_of
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.records import records, votes_of
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
 from adjudge.runs.traffic_rows import is_of_sample
 from adjudge.stats.correction import (
-    FEW,
-    Corrected,
     Stratum,
     corrected_mean,
     from_unit,
@@ -67,6 +66,8 @@ class CalibrationSettings(LabelSettings):
     """The column by which the number and agreement are told apart."""
     sequential: bool = False
     """Whether the corrected number may be looked at after every label, and labelling stopped."""
+    these_rows: bool = False
+    """Whether intervals are of the mean of exactly these rows, and not of rows like them."""
     looks: int = 0
     """After how many parts of the labels, in their order, the corrected number is told."""
 
@@ -87,6 +88,18 @@ class Calibration(JudgeCriterion, HtmlRepr):
     """
     naive: Estimate
     """What the judge says, as if it were never wrong."""
+    these_rows: bool
+    """Whether the intervals of the corrected number and of the labels alone are of exactly these
+    rows, and not of rows like them.
+    """
+    added: int
+    """Rows that were added to the run after the last labelled row was drawn. They could not be
+    drawn, so no number here is about them.
+    """
+    skipped: int
+    """Drawn rows that annotators skipped and nobody labelled: the interval holds whatever they
+    are.
+    """
     labels_only: Estimate
     corrected: Estimate | None
     """None where there is a refusal."""
@@ -132,6 +145,9 @@ class Calibration(JudgeCriterion, HtmlRepr):
             "rate_of": self.measure.name,
             "scale": list(self.measure.range),
             **some_of(self, "rows", "failed"),
+            "rows_added_since_draw": self.added,
+            "rows_skipped": self.skipped,
+            "interval_of": "these rows" if self.these_rows else "rows like these",
             "naive": estimate_data(self.naive),
             "corrected": {**estimate_data(self.corrected), "method": self.corrected.method}
             if self.corrected
@@ -164,6 +180,16 @@ WEIGHTED_NUMBERS = Refusal(
     Message(
         "rows that were drawn with chances of their own correct shares and scores of options, not "
         "numbers; label rows in the random queue"
+    ),
+)
+
+
+GROWN_NUMBERS = Refusal(
+    "grown_run",
+    Message(
+        "rows were added between the labels, so that rows had different chances to be drawn, and "
+        "numbers cannot be corrected by such labels: calibrate by those of one draw "
+        "(--labels FILE)"
     ),
 )
 
@@ -204,9 +230,11 @@ def calibrate(
         _kept(settings),
         contestants=compared,
         weighting=used.weighting,
+        drawn_of=used.drawn_of,
+        skipped_rows=used.skipped,
     )
-    for record in found:
-        rows.add(record)
+    for number, record in enumerate(found):
+        rows.add(record, number)
     return calibration(rows, used, judge=names[0], lock=lock, settings=settings)
 
 
@@ -278,16 +306,21 @@ def _of_judge(one: LabelledJudge, settings: CalibrationSettings) -> list[Calibra
                 contestants=contestants,
                 weighting=used.weighting,
                 first_kinds=first_kinds,
+                drawn_of=used.drawn_of,
+                skipped_rows=used.skipped,
             )
 
         by_system: defaultdict[str, Rows] = defaultdict(new_rows)
         in_votes = used.weighting is not None and used.weighting.reads_votes
-        beside = 0
+        beside = number = 0
         for record in records(ledger, judge=one.judge, votes=in_votes):
+            if verdict_of(record, one.scale.name) is None:
+                continue
             if is_of_sample(record):
-                by_system[record.answered_by].add(record)
+                by_system[record.answered_by].add(record, number)
             else:
                 beside += 1
+            number += 1
     labelled = {
         system: {row.identity for row in rows.labelled} for system, rows in by_system.items()
     }
@@ -321,12 +354,15 @@ def calibration(
 ) -> Calibration:
     """What ``rows`` and their labels come to."""
     measure, level = rows.measure, settings.level
-    drawn = [one for one in rows.labelled if one.counts]
+    drawn = rows.drawn
     estimates, once = _estimates(rows, drawn, settings)
     several = rows.contestants.refusal
     weighted = rows.weighting is not None
     by_labels = (
-        several or used.refusal or (WEIGHTED_NUMBERS if weighted and measure.is_number else None)
+        several
+        or used.refusal
+        or (WEIGHTED_NUMBERS if weighted and measure.is_number else None)
+        or (GROWN_NUMBERS if rows.is_grown and measure.is_number else None)
     )
     refused = by_labels or too_few(estimates.strata, every=weighted)
     return Calibration(
@@ -339,27 +375,30 @@ def calibration(
         failed=sum(one is None for one in rows.verdicts),
         count=len({one.identity for one in drawn}),
         naive=from_unit(estimates.naive, measure.range),
+        these_rows=settings.these_rows,
+        added=rows.late,
+        skipped=len(rows.skipped),
         labels_only=from_unit(estimates.alone, measure.range),
-        corrected=None if refused else from_unit(estimates.corrected.estimate, measure.range),
+        corrected=None if refused else from_unit(estimates.corrected, measure.range),
         refusal=refused,
         labels=used,
         labels_by_verdict=dict(_by_verdict(one.verdict for one in drawn)),
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
-        needed=estimates.needed(settings.target_width, level),
+        needed=estimates.needed(settings),
         confusion=confusion_of(
             drawn, measure, _weights(estimates.strata, rows), level, rows.together
         ),
         others=tuple(from_unit(one, measure.range) for one in well_known(rows, drawn, level))
         if settings.all_estimators and not several
         else (),
-        shares={} if refused or settings.sequential else _shares(rows, drawn, level),
+        shares={} if refused or settings.sequential else _shares(rows, drawn, settings),
         distance=None if used.refusal else distance_of(drawn, measure, level),
         agreement=agreement_of(rows, settings.agreement, level) if settings.agreement else None,
         looks=() if refused else tuple(_looks(rows, drawn, settings)),
-        slices=None if by_labels else slices_of(rows, drawn, level),
+        slices=None if by_labels else slices_of(rows, drawn, level, these_rows=settings.these_rows),
         panel=panel_of(rows.labelled, measure, level, _said(rows)) if settings.agreement else None,
         notes=(
-            *_price(estimates.corrected.estimate, once, settings),
+            *_price(estimates.corrected, once, settings),
             *([] if refused else _doubts(estimates, rows, drawn)),
             *_notes(used, estimates, rows),
         ),
@@ -371,8 +410,8 @@ def _estimates(
 ) -> tuple[_Estimates, Estimate]:
     """What is estimated, and the corrected rate as it would be, were it looked at once."""
     level = settings.level
-    found = (_numbers if rows.measure.is_number else _options)(rows, drawn, level)
-    once = found.corrected.estimate
+    found = (_numbers if rows.measure.is_number else _options)(rows, drawn, settings)
+    once = found.corrected
     if settings.sequential:
         found = _looked_at_often(found, rows, drawn, settings)
     if several := rows.contestants.refusal:
@@ -395,7 +434,7 @@ def _looks(
         some = in_order[: round(len(in_order) * number / settings.looks)]
         found, _ = _estimates(rows, some, settings)
         if not too_few(found.strata, every=rows.weighting is not None):
-            yield from_unit(found.corrected.estimate, rows.measure.range)
+            yield from_unit(found.corrected, rows.measure.range)
 
 
 def _weights(strata: Sequence[Stratum], rows: Rows) -> list[float]:
@@ -419,38 +458,54 @@ class _Estimates:
     strata: Sequence[Stratum]
     naive: Estimate
     alone: Estimate
-    corrected: Corrected
+    corrected: Estimate
     planned: bool = True
     """Whether labels can be planned by verdict; else by the width that they gave."""
 
-    def needed(self, target: float, level: float) -> Needed:
+    def needed(self, settings: CalibrationSettings) -> Needed:
         if not self.planned:
-            return needed_for_score(self.corrected.estimate, self.alone, target)
-        return labels_needed(self.strata, target, level=level)
+            return needed_for_score(self.corrected, self.alone, settings.target_width)
+        return labels_needed(
+            self.strata,
+            settings.target_width,
+            level=settings.level,
+            these_rows=settings.these_rows,
+        )
 
 
-def _options(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> _Estimates:
-    clusters, values = rows.together, rows.label_values(drawn)
-    (keys, order), weighted = rows.strata, rows.weighting is not None
+def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:
+    clusters, values, level = rows.together, rows.label_values(drawn), settings.level
+    keys, order = rows.strata
     return _Estimates(
-        stratify(keys, values, order, clusters),
-        naive(rows.judged_values(), level=level, clusters=clusters_at(clusters, rows.decided)),
-        _alone(rows, drawn, level),
-        corrected_mean(
-            keys, values, order, clusters=clusters, level=level, few=0 if weighted else FEW
+        stratify(keys, values, order, clusters, rows.skipped),
+        naive(
+            rows.judged_values(),
+            level=level,
+            clusters=clusters_at(rows.row_clusters, rows.decided),
         ),
-        planned=not weighted,
+        _alone(rows, drawn, settings),
+        corrected_mean(
+            keys,
+            values,
+            order,
+            clusters=clusters,
+            level=level,
+            skipped=rows.skipped,
+            these_rows=settings.these_rows,
+        ),
+        planned=rows.weighting is None,
     )
 
 
-def _numbers(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> _Estimates:
+def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:
     keys, order = rows.strata
+    level = settings.level
     judged = [rows.measure.value(one) for one in rows.numbers]
     return _Estimates(
         stratify(keys, rows.label_values(drawn), order),
-        naive(judged, level=level, clusters=clusters_at(rows.together, rows.numbered)),
-        _alone(rows, drawn, level),
-        corrected_score(rows, drawn, level),
+        naive(judged, level=level, clusters=clusters_at(rows.row_clusters, rows.numbered)),
+        _alone(rows, drawn, settings),
+        corrected_score(rows, drawn, level, these_rows=settings.these_rows),
         planned=False,
     )
 
@@ -469,38 +524,45 @@ def _looked_at_often(
         raise SetupError("--sequential does not work with --cluster: leave one of them out")
     if settings.by:
         raise SetupError("--sequential does not work with --by: leave one of them out")
+    if settings.these_rows:
+        raise SetupError("--sequential does not work with --these-rows: leave one of them out")
     said, order = rows.strata
-    strata = stratify(said, rows.label_values(drawn), order, rows.together)
-    streams = [_stream(one, len(said)) for one in strata]
+    strata = stratify(said, rows.label_values(drawn), order, rows.together, rows.skipped)
     level, count = settings.level, sum(len(one.labels) for one in strata)
-    limits = sequential_rate(streams, len(said), level=level)
-    known = all(one.mean is not None for one in streams)
-    value = estimates.corrected.estimate.value if known else None
+    low, high = (
+        sequential_rate([_stream(one, len(said), end) for one in strata], len(said), level=level)
+        for end in (0.0, 1.0)
+    )
+    known = all(one.labels for one in strata)
+    value = estimates.corrected.value if known else None
     labels = list({one.identity: one.value(rows.measure) for one in drawn if one.random}.values())
-    alone = confidence_sequence(labels, level=level)
+    skipped = sum(rows.skipped.values())
+    least, most = (
+        confidence_sequence([*labels, *[end] * skipped], level=level) for end in (0.0, 1.0)
+    )
     method = Message("post-stratified, sequential")
     reason = "" if known else Message("a verdict has no label: the mean may lie anywhere between")
-    lower, upper = limits.lower, limits.upper
+    lower, upper = low.lower, high.upper
     if value is not None:  # copies of a text weigh in it, and not in the limits
         lower, upper = min(lower, value), max(upper, value)
     found = Estimate(value, lower, upper, count, method, level, reason)
     return replace(
         estimates,
-        corrected=replace(estimates.corrected, estimate=found),
-        alone=replace(estimates.alone, lower=alone.lower, upper=alone.upper)
+        corrected=found,
+        alone=replace(estimates.alone, lower=least.lower, upper=most.upper)
         if labels
         else estimates.alone,
     )
 
 
-def _stream(stratum: Stratum, rows: int) -> Stream:
-    """The labels of a verdict, those of one text taken as one."""
+def _stream(stratum: Stratum, rows: int, end: float) -> Stream:
+    """Return the labels of a verdict, those of one text taken as one, skipped rows as ``end``."""
     texts: dict[Hashable, list[float]] = {}
     for place, label in enumerate(stratum.labels):
         text = place if stratum.clusters is None else stratum.clusters[place]
         texts.setdefault(text, []).append(label)
-    hits = sum(sum(own) / len(own) for own in texts.values())
-    return Stream(stratum.rows / rows, hits, len(texts) - hits)
+    hits = sum(sum(own) / len(own) for own in texts.values()) + end * stratum.skipped
+    return Stream(stratum.rows / rows, hits, len(texts) + stratum.skipped - hits)
 
 
 def _price(found: Estimate, once: Estimate, settings: CalibrationSettings) -> Iterator[Message]:
@@ -513,22 +575,27 @@ def _price(found: Estimate, once: Estimate, settings: CalibrationSettings) -> It
         )
 
 
-def _alone(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> Estimate:
+def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> Estimate:
     """Rows that were topped up within a verdict are no random sample of all rows, nor are those
     that were drawn with chances of their own.
     """
     own = [one for one in drawn if one.random]
     if drawn and not own:
         why = Message("no labelled row was drawn among all rows")
-        return undefined(Message("labels only"), 0, why, level=level)
-    clusters = clusters_at(rows.together, [one.place for one in own])
-    return labels_only([one.value(rows.measure) for one in own], level=level, clusters=clusters)
+        return undefined(Message("labels only"), 0, why, level=settings.level)
+    return labels_only(
+        [one.value(rows.measure) for one in own],
+        level=settings.level,
+        clusters=clusters_at(rows.together, [one.place for one in own]),
+        skipped=sum(rows.skipped.values()),
+        of_rows=len(rows.verdicts) if settings.these_rows else None,
+    )
 
 
 def _doubts(estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow]) -> list[Message]:
     measure = rows.measure
     judged = [(said, one) for one in drawn if (said := one.said) is not None]
-    corrected = from_unit(estimates.corrected.estimate, measure.range)
+    corrected = from_unit(estimates.corrected, measure.range)
     bounded = corrected.value is None  # by failed judgments, which the labels alone say nothing of
     return doubts(
         [measure.value(said) for said, _ in judged],
@@ -539,7 +606,9 @@ def _doubts(estimates: _Estimates, rows: Rows, drawn: Sequence[LabelledRow]) -> 
     )
 
 
-def _shares(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> dict[str, Estimate]:
+def _shares(
+    rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings
+) -> dict[str, Estimate]:
     measure = rows.measure
     if measure.is_number or measure.is_binary:
         return {}
@@ -548,15 +617,16 @@ def _shares(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> dict[str,
         truth = one.truth
         said[one.place] = truth if isinstance(truth, str) else None
     keys, order = rows.strata
-    found = prevalences(
+    return prevalences(
         keys,
         said,
         measure.options,
-        order=order if rows.weighting else None,
+        order=order,
         clusters=rows.together,
-        level=level,
+        level=settings.level,
+        skipped=rows.skipped,
+        these_rows=settings.these_rows,
     )
-    return {option: one.estimate for option, one in found.items()}
 
 
 def _by_verdict(verdicts: Iterable[str | None]) -> Iterator[tuple[str, int]]:
@@ -569,9 +639,7 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
     if used.model_made:
         yield Message("the labels were made by a model: this corrects one model by another")
     yield from used.notes
-    for merged in estimates.corrected.merged:
-        yield Message("verdicts with few labels were taken together: {merged}", merged=merged)
-    known = {one.identity for one in rows.labelled}
+    known = {one.identity for one in rows.labelled} | rows.late_labelled
     yield from nonzero(
         plural(
             "{count} label is about a row that this judge has not judged",
@@ -594,5 +662,5 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
             sum(one.truth is None for one in rows.labelled),
         ),
     )
-    if estimates.corrected.estimate.reason and estimates.corrected.estimate.lower is not None:
-        yield estimates.corrected.estimate.reason
+    if estimates.corrected.reason and estimates.corrected.lower is not None:
+        yield estimates.corrected.reason

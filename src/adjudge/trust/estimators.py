@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from adjudge.messages import Message
-from adjudge.stats.correction import Corrected, label_interval, labels_only
+from adjudge.stats.correction import label_interval, labels_only
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, clusters_at, mover
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, rogan_gladen
@@ -14,46 +15,66 @@ from adjudge.stats.refusal import NOTHING_TO_PLAN_WITH, Needed
 from adjudge.trust.rows import LabelledRow, Rows
 
 
-def corrected_score(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> Corrected:
-    """PPI++ with t of the rows that have a number, a label at each end of the scale added.
+def corrected_score(
+    rows: Rows, drawn: Sequence[LabelledRow], level: float, *, these_rows: bool = False
+) -> Estimate:
+    """Return PPI++ with t of the rows that have a number, a label at each end of the scale added.
 
-    Failed judgments are a part of their own: labelled, or between both ends.
+    Failed judgments are a part of their own: labelled, or between both ends. The interval holds
+    whatever skipped rows are. ``these_rows``: it is of exactly these rows.
     """
-    judged = [one for one in drawn if one.number is not None]
-    labels, beside, rest, clusters = _series(rows, judged)
-    found = ppi_plus_plus(
-        labels, beside, rest, with_t=True, level=level, clusters=clusters, ends=(0.0, 1.0)
+    labels = {one.place: one.value(rows.measure) for one in drawn}
+    found = _score(rows, labels, level, these_rows)
+    if not rows.skipped or found.lower is None:
+        return found
+    low, high = (
+        _score(rows, {**labels, **dict.fromkeys(rows.skipped, end)}, level, these_rows)
+        for end in (0.0, 1.0)
     )
-    if found.value is None and len(rest) < 2 and labels:
-        found = labels_only(labels, level=level, clusters=clusters[0])
-    failed = sum(one is None for one in rows.verdicts)
+    return replace(found, lower=low.lower, upper=high.upper)
+
+
+def _score(rows: Rows, labels: Mapping[int, float], level: float, these_rows: bool) -> Estimate:
+    """Return the corrected mean by ``labels``, from 0 to 1, by the place of their row."""
+    own, beside, rest, clusters = _series(rows, labels)
+    found = ppi_plus_plus(
+        own,
+        beside,
+        rest,
+        with_t=True,
+        level=level,
+        clusters=clusters,
+        ends=(0.0, 1.0),
+        these_rows=these_rows,
+    )
+    if found.value is None and len(rest) < 2 and own:
+        of_rows = len(own) + len(rest) if these_rows else None
+        found = labels_only(own, level=level, clusters=clusters[0], of_rows=of_rows)
+    failed = [place for place, verdict in enumerate(rows.verdicts) if verdict is None]
     if not failed or found.value is None:
-        return Corrected(found)
+        return found
     return _with_failed(
         found,
-        failed / len(rows.verdicts),
-        [one.value(rows.measure) for one in drawn if one.number is None],
+        len(failed) / len(rows.verdicts),
+        [labels[place] for place in failed if place in labels],
     )
 
 
 _Series = tuple[list[float], list[float], list[float], BothClusters]
 
 
-def _series(rows: Rows, judged: Sequence[LabelledRow]) -> _Series:
-    """Labels, the judge's numbers beside them, its numbers of the other rows, and the clusters of
-    both.
+def _series(rows: Rows, labels: Mapping[int, float]) -> _Series:
+    """Return the labels of rows with a number, the judge's numbers of these and of the other rows,
+    and the clusters of both.
     """
-    taken, measure = {one.place for one in judged}, rows.measure
-    others = [
-        (place, number)
-        for place, number in zip(rows.numbered, rows.numbers, strict=True)
-        if place not in taken
-    ]
+    numbers = dict(zip(rows.numbered, map(rows.measure.value, rows.numbers), strict=True))
+    own = [place for place in numbers if place in labels]
+    others = [place for place in numbers if place not in labels]
     return (
-        [one.value(measure) for one in judged],
-        [measure.value(one.number) for one in judged if one.number is not None],
-        [measure.value(number) for _, number in others],
-        _clusters(rows.together, [one.place for one in judged], [place for place, _ in others]),
+        [labels[place] for place in own],
+        [numbers[place] for place in own],
+        [numbers[place] for place in others],
+        _clusters(rows.together, own, others),
     )
 
 
@@ -61,7 +82,7 @@ def _clusters(together: Clusters, labelled: Sequence[int], others: Sequence[int]
     return clusters_at(together, labelled), clusters_at(together, others)
 
 
-def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corrected:
+def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Estimate:
     level, value = found.level, found.value or 0.0
     own = Interval(found.lower or 0.0, found.upper or 0.0, level)
     if labels:
@@ -69,7 +90,7 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corr
         parts = [(1 - share, value, own), (share, mean, label_interval(labels, level=level))]
         limits, total = mover(parts, variance=0.0, level=level), (1 - share) * value + share * mean
         count = found.count + len(labels)
-        return Corrected(Estimate(total, limits.lower, limits.upper, count, found.method, level))
+        return Estimate(total, limits.lower, limits.upper, count, found.method, level)
     low, high = (1 - share) * value, (1 - share) * value + share
     reason = Message(
         "failed judgments have no label: the mean lies between {low:.3f} and {high:.3f} of the "
@@ -78,7 +99,7 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Corr
         high=high,
     )
     lower, upper = (1 - share) * own.lower, (1 - share) * own.upper + share
-    return Corrected(Estimate(None, lower, upper, found.count, found.method, level, reason))
+    return Estimate(None, lower, upper, found.count, found.method, level, reason)
 
 
 def needed_for_score(corrected: Estimate, alone: Estimate, target: float) -> Needed:
@@ -100,7 +121,7 @@ def well_known(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> list[E
     measure = rows.measure
     own = [one for one in drawn if one.random and one.verdict is not None]
     if measure.is_number:
-        *series, clusters = _series(rows, [one for one in own if one.number is not None])
+        *series, clusters = _series(rows, {one.place: one.value(measure) for one in own})
         return [ppi_plus_plus(*series, level=level, clusters=clusters)]
     labelled = {one.place for one in own}
     places = [place for place in rows.decided if place not in labelled]

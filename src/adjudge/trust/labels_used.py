@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -49,6 +50,14 @@ class LabelsUsed:
     """What the chances follow of rows that were drawn with chances of their own."""
     older: Message | None = None
     """What is said of labels from before a change of the judge; one of the notes."""
+    skipped: Mapping[str, bool] = field(default_factory=dict)
+    """Identity of a row that was drawn, that somebody skipped and nobody labelled → whether it was
+    drawn among all rows.
+    """
+    drawn_of: tuple[float, ...] = ()
+    """How many rows the run had at each draw, in ascending order; infinity for labels that do not
+    say it.
+    """
 
     @property
     def weighting(self) -> Weighting | None:
@@ -106,6 +115,7 @@ def labels_used(
     if before and since is not None:
         from_before = _as_it_was(since) if older else _some_older(len(before), since)
         notes.append(from_before)
+    drawn = [one for one in kept if one.is_random]
     return LabelsUsed(
         tuple(kept),
         tuple(notes),
@@ -113,7 +123,24 @@ def labels_used(
         any(one.kind == "model" for one in kept),
         ways[0] if len(ways) == 1 else None,
         from_before,
+        _skipped_rows(known, kept, lock),
+        tuple(sorted({math.inf if one.drawn_of is None else one.drawn_of for one in drawn})),
     )
+
+
+def _skipped_rows(
+    labels: Iterable[Label], kept: Iterable[Label], lock: str | None
+) -> dict[str, bool]:
+    """Return the drawn rows that annotators skipped and nobody labelled: they may be the bad ones.
+    A row that one of them skipped and another labelled is labelled.
+    """
+    labelled = {one.row for one in kept}
+    passed_over, _ = _of_this_judge([one for one in labels if one.state == "skipped"], lock)
+    found: dict[str, bool] = {}
+    for one in passed_over:
+        if one.is_random and one.kind != "model" and one.row not in labelled:
+            found[one.row] = found.get(one.row, False) or one.design == "random"
+    return found
 
 
 def _of_this_judge(labels: Sequence[Label], lock: str | None) -> tuple[list[Label], int]:
@@ -228,6 +255,13 @@ def _notes(
             "{count} labels unsure, left out: the corrected number is about rows that people "
             "could decide",
             sum(one.state == "unsure" for one in known),
+        ),
+        plural(
+            "{count} label does not say how many rows the run had when its row was drawn: the "
+            "number is not about rows that were added since",
+            "{count} labels do not say how many rows the run had when their rows were drawn: the "
+            "number is not about rows that were added since",
+            sum(one.is_random and one.seed is not None and one.drawn_of is None for one in kept),
         ),
         plural(
             "{count} label given with the judge's verdict in sight, which draws people towards it",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from array import array
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
 
@@ -125,6 +127,7 @@ class Rows:
     numbered: array[int] = field(default_factory=lambda: array("q"))
     """The place of each of these rows among all rows of the judge."""
     clusters: list[Hashable] = field(default_factory=list)
+    """What each row belongs together with: by ``cluster``, or what was asked, else itself."""
     labelled: list[LabelledRow] = field(default_factory=list)
     contestants: Contestants = Contestants()
     """What is compared, where responses are."""
@@ -140,26 +143,48 @@ class Rows:
     """Row identity → the kind of the first row with that content, by which all its copies were
     drawn.
     """
+    drawn_of: Sequence[float] = ()
+    """How many rows the run had at each draw of labelled rows, in ascending order. Rows that came
+    between two draws are apart: their chances to be drawn differ.
+    """
+    draws: list[int] = field(default_factory=list)
+    """The first draw of ``drawn_of`` that could take the row, for each row."""
+    late: int = 0
+    """Rows that were added after the last draw and are left out: they could not be drawn."""
+    late_labelled: set[str] = field(default_factory=set)
+    """Identities of those that have labels all the same."""
+    skipped_rows: Mapping[str, bool] = field(default_factory=dict)
+    """Row identity → whether it was drawn among all rows, for drawn rows that annotators skipped
+    and nobody labelled.
+    """
+    skipped: dict[int, bool] = field(default_factory=dict)
+    """Like ``skipped_rows``, by the place of the row."""
     groups: list[str] = field(default_factory=list)
     """What each row holds in the column ``group``."""
-    asked: set[str] = field(default_factory=set)
-    """The questions that answers are to, where some may have several; ``is_repeated``: some do."""
-    is_repeated: bool = False
     unfit: int = 0
     """Labels that say what cannot be said by this criteria: they are left out."""
     reworded: int = 0
     """Labels that were given to another wording of the criteria."""
 
-    def add(self, record: JudgmentRecord) -> None:
-        """One more judgment; those by other criteria are left alone."""
+    def add(self, record: JudgmentRecord, number: int = 0) -> None:
+        """Add a judgment, unless it is by another criterion. ``number``: of its row among those
+        that the judge judged by this criterion, whoever answered, from 0.
+        """
         verdict = verdict_of(record, self.scale.name)
         if verdict is None:
             return
+        draw = bisect_right(self.drawn_of, number)
+        if self.drawn_of and draw == len(self.drawn_of):
+            self.late += 1
+            if self.labels and record.identity in self.labels:
+                self.late_labelled.add(record.identity)
+            return
+        self.draws.append(draw)
         place = len(self.verdicts)
         said = None if verdict == FAILED else self._named(record, verdict)
-        number = record.score if self.scale.range and said is not None else None
-        if number is not None:
-            self.numbers.append(number)
+        score = record.score if self.scale.range and said is not None else None
+        if score is not None:
+            self.numbers.append(score)
             self.numbered.append(place)
         self._check(record, said)
         self.verdicts.append(said)
@@ -169,7 +194,7 @@ class Rows:
             and (rates := _stated_rates(record, self._systems(record)))
         ):
             self.stated[place] = rates
-        cluster = record.cell(self.cluster) if self.cluster else self._asked_of(record, place)
+        cluster = self._cluster_of(record, place)
         self.clusters.append(cluster)
         if self.weighting is not None:
             own = "" if said is None else self.weighting.kind(record)
@@ -179,16 +204,31 @@ class Rows:
         if self.all_votes is not None:
             self.all_votes.append(self._votes(record))
         if given := self._answers(record):
-            self.labelled.append(self._row(record, place, said, number, given, cluster))
+            self.labelled.append(self._row(record, place, said, score, given, cluster))
+        elif self.skipped_rows and record.identity in self.skipped_rows:
+            self.skipped[place] = self.skipped_rows[record.identity]
 
-    def _asked_of(self, record: JudgmentRecord, place: int) -> Hashable:
-        """What was asked, where it may be answered several times; else the row stands alone."""
+    @cached_property
+    def is_grown(self) -> bool:
+        """True if rows were added between two draws: labels are then random within the rows of each
+        draw alone, and not among all rows.
+        """
+        return len(set(self.draws)) > 1
+
+    @property
+    def drawn(self) -> list[LabelledRow]:
+        """The labelled rows that were drawn at random; none among all rows if there were fewer of
+        them at some draw.
+        """
+        drawn = [one for one in self.labelled if one.counts]
+        return [replace(one, random=False) for one in drawn] if self.is_grown else drawn
+
+    def _cluster_of(self, record: JudgmentRecord, place: int) -> Hashable:
+        if self.cluster:
+            record.cell(self.cluster)  # a SetupError if there is no such column
+            return record.group(self.cluster)
         asked = task_of(record) or asked_row(record)
-        if asked is None:
-            return place
-        self.is_repeated |= asked in self.asked
-        self.asked.add(asked)
-        return asked
+        return place if asked is None else asked
 
     def _row(
         self,
@@ -316,39 +356,57 @@ class Rows:
 
     @property
     def strata(self) -> tuple[Sequence[str | None], Sequence[str]]:
-        """Within what the labels of each row are random ones (its verdict; its kind too where kinds
-        were drawn apart), and the order of these.
+        """The group within which the label of each row is a random one, and the order of these
+        groups: its verdict, its kind if kinds were drawn apart, and the rows that were there at
+        the same draws if rows were added between draws.
         """
         options = ("scored",) if self.scale.range else self.measure.options
         said = ["scored" if one and self.scale.range else one for one in self.verdicts]
-        if self.weighting is None:
+        kinds = self.kinds or [""] * len(said)
+        if self.is_grown:
+            named = [self._rows_of_draw(draw) for draw in range(len(self.drawn_of))]
+            kinds = [
+                f"{kind}, {named[draw]}" if kind else named[draw]
+                for kind, draw in zip(kinds, self.draws, strict=True)
+            ]
+        elif self.weighting is None:
             return said, options
         names = [
             None if verdict is None else kind_name(verdict, kind)
-            for verdict, kind in zip(said, self.kinds, strict=True)
+            for verdict, kind in zip(said, kinds, strict=True)
         ]
-        kinds = sorted(set(self.kinds))
-        return names, [kind_name(verdict, kind) for verdict in options for kind in kinds]
+        known = sorted(set(kinds))
+        return names, [kind_name(verdict, kind) for verdict in options for kind in known]
+
+    def _rows_of_draw(self, draw: int) -> str:
+        """Return the numbers, from 1, of the rows that a draw was the first to find."""
+        first = int(self.drawn_of[draw - 1]) + 1 if draw else 1
+        last = self.drawn_of[draw]
+        return f"{first}–{'' if math.isinf(last) else int(last)}"
 
     @cached_property
     def measure(self) -> Measure:
         """What is estimated of them."""
         return measure_of(self.scale, self.contestants.names)
 
-    @property
-    def together(self) -> list[Hashable] | None:
-        """The cluster of each row; None where all are independent.
-
-        Several answers to one question belong together, and copies of one text.
+    @cached_property
+    def row_clusters(self) -> list[Hashable] | None:
+        """The cluster of each row; None if all are independent. Reports and gates have the same:
+        rows belong together by the column, or if they answer one question. Copies of one text are
+        rows of their own.
         """
-        if self.cluster or self.is_repeated:
-            return self.clusters
-        copies = [
-            identity
-            for identity, count in Counter(one.identity for one in self.labelled).items()
-            if count > 1
-        ]
-        if not copies:
+        distinct = not self.cluster and len(set(self.clusters)) == len(self.clusters)
+        return None if distinct else self.clusters
+
+    @cached_property
+    def together(self) -> list[Hashable] | None:
+        """Like row_clusters, but for labels: copies of one text share one label, which counts
+        once.
+        """
+        if self.row_clusters is not None:
+            return self.row_clusters
+        counts = Counter(one.identity for one in self.labelled)
+        if len(counts) == len(self.labelled):
             return None
         found = list(self.clusters)
         for one in self.labelled:

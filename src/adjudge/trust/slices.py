@@ -9,7 +9,7 @@ from statistics import fmean
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
 from adjudge.messages import Message
-from adjudge.stats.correction import FEW, corrected_mean, from_scale, from_unit, stratify
+from adjudge.stats.correction import corrected_mean, from_scale, from_unit, stratify
 from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import clusters_at
@@ -63,8 +63,10 @@ class SliceReport:
         }
 
 
-def slices_of(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> SliceReport | None:
-    """The corrected number of each slice; None where no column tells rows apart.
+def slices_of(
+    rows: Rows, drawn: Sequence[LabelledRow], level: float, *, these_rows: bool = False
+) -> SliceReport | None:
+    """Return the corrected number of each slice; None if no column tells rows apart.
 
     How many intervals there are depends on how many labels there are, and not on what they say.
     """
@@ -75,7 +77,7 @@ def slices_of(rows: Rows, drawn: Sequence[LabelledRow], level: float) -> SliceRe
     places: dict[str, list[int]] = {name: [] for name in slicing.names}
     for place, name in enumerate(slicing.of_rows):
         places[name].append(place)
-    parts = [_Part(rows, name, own, labels) for name, own in places.items()]
+    parts = [_Part(rows, name, own, labels, these_rows) for name, own in places.items()]
     each = level_of_each(level, sum(not one.missing for one in parts))
     means = {one.verdict: one.mean for one in stratify(rows.strata[0], labels, rows.strata[1])}
     owns = [one.own_value(each, means) for one in parts]
@@ -101,7 +103,12 @@ def _said(rows: Rows) -> dict[int, float]:
 
 class _Part:
     def __init__(
-        self, rows: Rows, name: str, places: Sequence[int], labels: Sequence[float | None]
+        self,
+        rows: Rows,
+        name: str,
+        places: Sequence[int],
+        labels: Sequence[float | None],
+        these_rows: bool,
     ) -> None:
         keys, self._order = rows.strata
         self._name = name
@@ -109,7 +116,8 @@ class _Part:
         self._keys = [keys[at] for at in places]
         self._labels = [labels[at] for at in places]
         self._clusters = clusters_at(rows.together, places)
-        self._few = 0 if rows.weighting else FEW
+        self._these_rows = these_rows
+        self._skipped = [place for place, at in enumerate(places) if at in rows.skipped]
         self._strata = stratify(self._keys, self._labels, self._order)
         self.missing = labels_missing(self._strata, every=rows.weighting is not None)
 
@@ -120,8 +128,9 @@ class _Part:
             self._order,
             clusters=self._clusters,
             level=level,
-            few=self._few,
-        ).estimate
+            skipped=self._skipped,
+            these_rows=self._these_rows,
+        )
 
     def own_value(self, level: float, means: Mapping[str | None, float | None]) -> OwnValue:
         """``means``: of the labels on all rows, by what each is random within."""

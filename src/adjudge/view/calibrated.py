@@ -67,6 +67,7 @@ def calibration_lines(one: Calibration) -> Iterator[str]:
         for name, rows in one.rows_by_verdict.items()
     )
     yield Message("labelled rows: {each}", each=join(", ", each))
+    yield from _scope_lines(one)
     shares = (
         (Message("sensitivity"), one.confusion.sensitivity),
         (Message("specificity"), one.confusion.specificity),
@@ -85,6 +86,34 @@ def calibration_lines(one: Calibration) -> Iterator[str]:
     yield needed_text(one.needed, one.measure.range)
     yield Message("judge identity {identity}", identity=one.lock or Message("not known"))
     yield from one.notes
+
+
+def _scope_lines(one: Calibration) -> Iterator[Message]:
+    """Say which rows the intervals are about, and which drawn rows have no label."""
+    rows = count_rows(one.rows)
+    yield (
+        Message("intervals are about exactly these {rows}, not about rows like them", rows=rows)
+        if one.these_rows
+        else Message(
+            "intervals are about rows like these; --these-rows gives those of exactly these {rows}",
+            rows=rows,
+        )
+    )
+    if one.added:
+        yield plural(
+            "{count} row was added after the labels were drawn and could not be drawn: no number "
+            "here is about it; label further rows to include it",
+            "{count} rows were added after the labels were drawn and could not be drawn: no number "
+            "here is about them; label further rows to include them",
+            one.added,
+        )
+    if one.skipped:
+        yield plural(
+            "{count} drawn row was skipped and has no label: the intervals hold whatever it is",
+            "{count} drawn rows were skipped and have no label: the intervals hold whatever they "
+            "are",
+            one.skipped,
+        )
 
 
 def confusion_table(one: Calibration) -> tuple[list[str], list[list[str]]]:

@@ -4,7 +4,7 @@ CREATE TABLE labels (
     criteria_identity TEXT, kind TEXT NOT NULL, design TEXT NOT NULL,
     judge_visible INTEGER NOT NULL, note TEXT NOT NULL, at REAL NOT NULL, seed INTEGER,
     drawn_at REAL, drawn_under TEXT, id TEXT, checksum INTEGER NOT NULL, drawn_by TEXT,
-    chance REAL, step INTEGER);
+    chance REAL, step INTEGER, drawn_of INTEGER);
 CREATE INDEX labels_by_row ON labels (criteria, row, annotator);
 CREATE TABLE draws (
     criteria TEXT PRIMARY KEY, seed INTEGER NOT NULL, drawn_at REAL NOT NULL, drawn_by TEXT);
