@@ -93,6 +93,8 @@ class GateResult:
     """Whether it is held to that win rate."""
     reason: str = ""
     """Where two runs are compared: why they cannot be."""
+    unjudged: int = 0
+    """Rows that neither of two compared runs judged; they are not among ``rows``."""
     unchanged: bool = False
     """True if two runs are compared and hold the same answers, judged alike."""
     rows_to_decide: int | None = None
@@ -159,6 +161,14 @@ class GateResult:
         said = [self._outcome()]
         if self.pairing and self.pairing.paired:
             said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
+        if self.unjudged:
+            said.append(
+                plural(
+                    "{count} row was judged in neither run (skipped) and does not count.",
+                    "{count} rows were judged in neither run (skipped) and do not count.",
+                    self.unjudged,
+                )
+            )
         if not self.same_judge:
             said.append(
                 Message(
@@ -455,6 +465,7 @@ class GateResult:
                 against=self.against,
                 cluster=self.cluster,
                 sequential=self.sequential,
+                unjudged=self.unjudged,
                 pairing=self.pairing.to_dict() if self.pairing else None,
                 system=self.system,
             ),

@@ -114,6 +114,7 @@ def _gate(
         missing=found.without,
         confidence=found.level,
         sure=unchanged or shown.lower is not None,
+        unjudged=found.unjudged,
         unchanged=unchanged,
         rows_to_decide=_rows_to_decide(found, -margin),
         against=against,

@@ -70,7 +70,9 @@ class DifferenceLimits:
         """Return the p-value of a true difference of no more than ``margin`` to either side;
         two-sided.
         """
-        return min(1.0, 2 * min(self.chance_below(margin), self.chance_above(-margin)))
+        is_above = self.units.mean > 0
+        beyond = self.chance_below(margin) if is_above else self.chance_above(-margin)
+        return min(1.0, 2 * beyond)
 
     def rows_to_decide(self, bar: float, level: float) -> int | None:
         """Return about how many rows like these put all of the interval on one side of ``bar``."""

@@ -18,7 +18,7 @@ from statistics import NormalDist
 
 from adjudge.stats.distributions import z_quantile
 
-GRID = 256
+GRID = 100
 """Steps of the grid that means of units are kept on, per 1. A mean between two steps is divided
 between them, which keeps the mean of all units and widens the bounds by next to nothing.
 """
@@ -79,18 +79,19 @@ class Units:
         """
         sign, end = (1, ends[0]) if self.mean > bar else (-1, ends[1])
 
-        def is_enough(times: float) -> bool:
-            return _chance_at_most_zero(list(self._terms(bar, end, sign, times))) <= risk
+        def is_enough(rows: int) -> bool:
+            terms = self._terms(bar, end, sign, rows / self.rows)
+            return _chance_at_most_zero(list(terms)) <= risk
 
-        fewest, most = 1.0, 2.0
-        while not is_enough(most):
-            fewest, most = most, 2 * most
-            if most * self.rows > _MOST:
+        fewest, enough = self.rows, 2 * self.rows
+        while not is_enough(enough):
+            fewest, enough = enough, 2 * enough
+            if enough > _MOST:
                 return None
-        while (most - fewest) * self.rows > 1:
-            middle = (fewest + most) / 2
-            fewest, most = (fewest, middle) if is_enough(middle) else (middle, most)
-        return math.ceil(most * self.rows)
+        while enough - fewest > 1:
+            middle = (fewest + enough) // 2
+            fewest, enough = (fewest, middle) if is_enough(middle) else (middle, enough)
+        return enough
 
     def _terms(
         self, value: float, end: float, sign: int, times: float = 1.0
@@ -127,7 +128,7 @@ class Units:
             if before[0] < math.inf and guess != before[0] and reached != before[1]:
                 slope = (reached - before[1]) / (guess - before[0])
             before = guess, reached
-            if high - low < 1e-10 or abs(reached - wanted) < 1e-9:
+            if high - low < 1e-10 or abs(reached - wanted) < 1e-7:
                 break
             guess = guess + (wanted - reached) / slope
         return low if high - low < 1e-10 else guess
@@ -138,7 +139,7 @@ def _chance_at_most_zero(terms: Sequence[tuple[float, float]]) -> float:
     ``terms`` holds (distance, shape).
 
     It is the integral of the moment generating function over its argument, along the vertical line
-    through the saddle point, by the trapezoidal rule (relative error about 1e-8).
+    through the saddle point, by the trapezoidal rule (relative error about 1e-7).
     """
     used = [(distance, shape) for distance, shape in terms if distance != 0 and shape > 0]
     least = min((distance for distance, _ in used), default=0.0)
@@ -149,7 +150,7 @@ def _chance_at_most_zero(terms: Sequence[tuple[float, float]]) -> float:
     saddle, curvature = _saddle_point(used, -1 / least)
     height = -math.fsum(shape * math.log1p(saddle * distance) for distance, shape in used)
     height -= math.log(saddle)
-    step, place, total = 1 / (3 * math.sqrt(curvature)), 0, 0.5
+    step, place, total = 0.4 / math.sqrt(curvature), 0, 0.5
     while True:
         place += 1
         at = complex(saddle, place * step)
@@ -157,7 +158,7 @@ def _chance_at_most_zero(terms: Sequence[tuple[float, float]]) -> float:
         for distance, shape in used:
             power -= shape * cmath.log(1 + distance * at)
         total += math.exp(power.real) * math.cos(power.imag)
-        if power.real < -21:
+        if power.real < -18:
             break
     return min(1.0, math.exp(height) * step * total / math.pi)
 

@@ -501,8 +501,8 @@ def _notes(
         )
     if unjudged := series.unjudged + pairing.skipped_alone:
         yield plural(
-            "{count:,} row was judged in neither run (skipped) and is not compared",
-            "{count:,} rows were judged in neither run (skipped) and are not compared",
+            "{count:,} row was judged in neither run (skipped) and does not count",
+            "{count:,} rows were judged in neither run (skipped) and do not count",
             unjudged,
         )
     if pairing.shared:
