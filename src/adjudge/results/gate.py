@@ -315,10 +315,9 @@ class GateResult:
         if margin < 1:
             yield Message("It would pass with a margin of {margin:.3f}.", margin=margin)
         if self.rows_to_decide is not None:
-            yield plural(
-                "About {count} row would decide it, if the change stays at {value:+.3f}.",
-                "About {count} rows would decide it, if the change stays at {value:+.3f}.",
-                self.rows_to_decide,
+            yield Message(
+                "About {rows} rows would decide it, if the change stays at {value:+.3f}.",
+                rows=self.rows_to_decide,
                 value=float(self.value or 0.0),
             )
 

@@ -37,17 +37,17 @@ class Units:
     squares: int = 0
     """The sum of the squared numbers of rows."""
 
-    def add(self, mean: float, rows: int = 1) -> None:
-        """Add a unit of so many rows."""
+    def add(self, mean: float, rows: int = 1, *, units: int = 1) -> None:
+        """Add units that have this mean and so many rows each."""
         place = mean * GRID
         below = round(place) if abs(place - round(place)) < 1e-9 else math.floor(place)
         above = max(0.0, place - below)
-        self.counts[below, rows] += 1 - above
+        self.counts[below, rows] += (1 - above) * units
         if above > 1e-9:
-            self.counts[below + 1, rows] += above
-        self.rows += rows
-        self.total += mean * rows
-        self.squares += rows * rows
+            self.counts[below + 1, rows] += above * units
+        self.rows += rows * units
+        self.total += mean * rows * units
+        self.squares += rows * rows * units
 
     @property
     def mean(self) -> float:
