@@ -102,7 +102,7 @@ def grid(
     """
     draws = max(MADE, draws)
     first = first_round({cell: cells[cell] for cell in some(cells)}, draws)
-    least = sorted(first, key=lambda one: first[one])[: max(WORST, len(first) // 40)]
+    least = worst_cells(first, bar)
     again = draws if QUICK else draws * again
     second = {}
     for cell in dict.fromkeys(cell for cell, _ in least):
@@ -132,6 +132,13 @@ def first_round(cells: Mapping[str, Draw], draws: int) -> dict[tuple[str, str], 
             (cell, name): statistics.fmean(each) for name, each in hits.items() if len(each) >= MADE
         }
     return shares
+
+
+def worst_cells(shares: Mapping[tuple[str, str], float], bar: float) -> list[tuple[str, str]]:
+    """Return the cells to draw again: those that hold least often, and all that are near the bar."""
+    order = sorted(shares, key=lambda one: shares[one])
+    near = sum(share < bar + 0.005 for share in shares.values())
+    return order[: max(WORST, len(order) // 40, near)]
 
 
 def drawn_hits(cell: str, draw: Draw, draws: int, turn: str) -> dict[str, list[bool]]:
