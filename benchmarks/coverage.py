@@ -135,7 +135,7 @@ def first_round(cells: Mapping[str, Draw], draws: int) -> dict[tuple[str, str], 
 
 
 def worst_cells(shares: Mapping[tuple[str, str], float], bar: float) -> list[tuple[str, str]]:
-    """Return the cells to draw again: those that hold least often, and all that are near the bar."""
+    """Return the cells to draw again: those that hold least often, and all near the bar."""
     order = sorted(shares, key=lambda one: shares[one])
     near = sum(share < bar + 0.005 for share in shares.values())
     return order[: max(WORST, len(order) // 40, near)]
