@@ -556,11 +556,12 @@ def _p_value(one: RunComparison) -> float | None:
     """Of the difference that is shown; where there is a margin, of one as far beyond it between
     runs that differ by no more.
     """
-    if one.shown.lower is None or (one.corrected is None and not one.margin):
+    limits = one.difference.limits
+    if one.shown.lower is None or (one.corrected is None and not (one.margin and limits)):
         return one.difference.p_value
-    if one.corrected is None:
-        return one.difference.limits and one.difference.limits.chance_within(one.margin)
-    middle, error, freedom = _corrected_spread(one.corrected)
+    if one.corrected is None and limits is not None:
+        return limits.chance_within(one.margin)
+    middle, error, freedom = _corrected_spread(one.shown)
     beyond = abs(middle) - one.margin
     if beyond <= 0:
         return 1.0
