@@ -308,11 +308,11 @@ class GateResult:
         return join(" ", (undecided, *self._ways_to_decide()))
 
     def _ways_to_decide(self) -> Iterator[Message]:
-        """The margin with which an undecided comparison would pass, and the rows that would
-        decide.
+        """The margin with which an undecided comparison would pass, if what was seen is within the
+        allowed drop, and the rows that would decide.
         """
         margin = math.ceil(-self.lower * 1000) / 1000
-        if margin < 1:
+        if margin < 1 and not above(self.bar, self.value or 0.0):
             yield Message("It would pass with a margin of {margin:.3f}.", margin=margin)
         if self.rows_to_decide is not None:
             yield Message(

@@ -102,7 +102,7 @@ def _gate(
     if unchanged:
         lower = upper = 0.0
     share = scored / rows if rows else 0.0
-    return GateResult(
+    gate = GateResult(
         judge=found.judge,
         name=found.criteria,
         measure="difference",
@@ -116,7 +116,6 @@ def _gate(
         sure=unchanged or shown.lower is not None,
         unjudged=found.unjudged,
         unchanged=unchanged,
-        rows_to_decide=_rows_to_decide(found, -margin),
         against=against,
         among=among,
         same_judge=found.same_judge,
@@ -125,6 +124,9 @@ def _gate(
         of_wins=bool(found.system),
         reason=found.difference.estimate.reason or Message("no row has a number in both runs"),
     )
+    if gate.verdict != "inconclusive":
+        return gate
+    return replace(gate, rows_to_decide=_rows_to_decide(found, -margin))
 
 
 def _rows_to_decide(found: RunComparison, bar: float) -> int | None:
