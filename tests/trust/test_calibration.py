@@ -533,9 +533,7 @@ def test_sensitivity_knows_of_rows_that_belong_together(tmp_path: Path) -> None:
     once = [passed for _, good, passed in rows if good]
     hits, misses = sum(once), len(once) - sum(once)
     assert found.lower is not None and found.lower <= beta_quantile(0.025, hits, misses + 1) + 1e-9
-    assert (
-        found.upper is not None and found.upper >= beta_quantile(0.975, hits + 1, misses) - 1e-9
-    )
+    assert found.upper is not None and found.upper >= beta_quantile(0.975, hits + 1, misses) - 1e-9
 
 
 def test_a_level_is_never_rounded_to_certainty(run: Path, rows: list[Row]) -> None:
