@@ -2,12 +2,13 @@
 corrected rates, grades, scores, differences, clusters, gates, few rows, agreement, ratings,
 cascades; and how often a judge at chance is told of.
 
-python benchmarks/coverage.py                       all of it, in a quarter of an hour
-python benchmarks/coverage.py --draws 200 --only rates differences
-python benchmarks/coverage.py --quick               a few cells of each, in a minute
+python benchmarks/coverage.py                       all of it; hours on one core
+python benchmarks/coverage.py --only clusters paired-gates
+python benchmarks/coverage.py --quick               a few cells of each, in some minutes
 
 The cells of a grid that hold least often in a first round are drawn again, with other seeds and
 many times as often: only the second round is printed, so that none of them is the worst by luck.
+The first round has enough draws to find a cell that holds in 90% of samples: see ``first_round``.
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ from adjudge.stats.difference import (
     corrected_difference,
     labelled_difference,
 )
+from adjudge.stats.distributions import beta_cdf
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import rows_interval
+from adjudge.stats.mean_bounds import Units
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
 from adjudge.stats.planning import Binomial
 from adjudge.stats.probability import calibration_error
@@ -63,13 +66,21 @@ MADE = 30
 """Draws with an estimate, below which nothing is said of how often it is right."""
 PATIENCE = 5
 """Draws for each one that is wanted, where most of them show no estimate."""
-AGAIN = 25
+DOUBTFUL = 0.96
+"""Cells that hold no oftener than this in the first draws get five times as many before the worst
+are chosen. Of 100 draws of a cell that holds in 90%, more than 96 hold in 1 of 125 first rounds.
+"""
+AGAIN = 40
 """How many times as often the worst cells are drawn in the second round."""
 WORST = 8
 """How many cells of a grid are drawn again, at least: of a large one, one in forty."""
 OURS = "post-stratified"
 BAR = 0.93
 """The least share of samples in which a 95% interval that is shown may hold the truth."""
+GATE_BAR = 0.965
+"""The least share of samples in which one limit of a 95% interval may lie on its own side of the
+truth: 97.5% are promised.
+"""
 QUICK: list[bool] = []
 """Not empty: a few cells of each grid alone."""
 
@@ -84,17 +95,15 @@ Draw = Callable[[random.Random], Mapping[str, bool]]
 """Of one sample: whether each interval that is shown holds the truth."""
 
 
-def grid(title: str, cells: Mapping[str, Draw], draws: int, again: int = AGAIN) -> bool:
-    """Print the cells in which the interval holds least often where it is shown; whether each of
-    them does often enough.
+def grid(
+    title: str, cells: Mapping[str, Draw], draws: int, again: int = AGAIN, bar: float = BAR
+) -> bool:
+    """Print the cells in which the interval holds least often where it is shown, and return True if
+    each of them does often enough.
     """
-    first: dict[tuple[str, str], float] = {}
     draws = max(MADE, draws)
-    for cell in some(cells):
-        for name, hits in drawn_hits(cell, cells[cell], draws, "first").items():
-            if len(hits) >= MADE:
-                first[cell, name] = statistics.fmean(hits)
-    least = sorted(first, key=lambda one: first[one])[: max(WORST, len(first) // 40)]
+    first = first_round({cell: cells[cell] for cell in some(cells)}, draws)
+    least = worst_cells(first, bar)
     again = draws if QUICK else draws * again
     second = {}
     for cell in dict.fromkeys(cell for cell, _ in least):
@@ -107,7 +116,30 @@ def grid(title: str, cells: Mapping[str, Draw], draws: int, again: int = AGAIN) 
     for where in sorted(covered, key=lambda one: covered[one])[:WORST]:
         named = ", ".join(one for one in where if one)
         print(f"| {named} | {covered[where]:.3f} | {len(second[where])} |")
-    return verdict(title, list(covered.values()), noisy(again), 1.0)
+    return verdict(title, list(covered.values()), wanted(again, bar), 1.0)
+
+
+def first_round(cells: Mapping[str, Draw], draws: int) -> dict[tuple[str, str], float]:
+    """Return (cell, name) → the share of samples in which the interval holds. A cell that may hold
+    too seldom is drawn five times as often as the others.
+    """
+    shares: dict[tuple[str, str], float] = {}
+    for cell, draw in cells.items():
+        hits = drawn_hits(cell, draw, draws, "first")
+        if any(statistics.fmean(each) <= DOUBTFUL for each in hits.values()) and not QUICK:
+            for name, more in drawn_hits(cell, draw, 4 * draws, "further").items():
+                hits.setdefault(name, []).extend(more)
+        shares |= {
+            (cell, name): statistics.fmean(each) for name, each in hits.items() if len(each) >= MADE
+        }
+    return shares
+
+
+def worst_cells(shares: Mapping[tuple[str, str], float], bar: float) -> list[tuple[str, str]]:
+    """Return the cells to draw again: those that hold least often, and all near the bar."""
+    order = sorted(shares, key=lambda one: shares[one])
+    near = sum(share < bar + 0.005 for share in shares.values())
+    return order[: max(WORST, len(order) // 40, near)]
 
 
 def drawn_hits(cell: str, draw: Draw, draws: int, turn: str) -> dict[str, list[bool]]:
@@ -122,9 +154,13 @@ def drawn_hits(cell: str, draw: Draw, draws: int, turn: str) -> dict[str, list[b
     return hits
 
 
-def noisy(draws: int) -> float:
-    """The bar less twice the error that so many draws leave."""
-    return BAR - 2 * math.sqrt(BAR * (1 - BAR) / draws)
+def wanted(draws: int, bar: float = BAR) -> float:
+    """Return the share that so many draws must reach: the bar and twice the error that they leave.
+    A quick run has too few draws to show that a bar is reached, and is held to the bar less that
+    error.
+    """
+    error = 2 * math.sqrt(bar * (1 - bar) / draws)
+    return bar - error if QUICK else bar + error
 
 
 def report(text: str) -> None:
@@ -230,7 +266,7 @@ def rates(draws: int) -> bool:
         cells = " | ".join(f"{found[rate, judge, count][OURS][0]:.3f}" for count in LABELS)
         print(f"| {rate} | {judge[0]}/{judge[1]} | {cells} |")
     return verdict(
-        "every cell of the default", [row[OURS][0] for row in found.values()], noisy(draws), 1.0
+        "every cell of the default", [row[OURS][0] for row in found.values()], wanted(draws), 1.0
     )
 
 
@@ -312,7 +348,7 @@ def differences(draws: int) -> bool:
         )
         for judges, both, labels in product(TWO_JUDGES, two, (20, 30, 50, 100, 200))
     }
-    return grid(f"Corrected differences of two systems over {ROWS} rows", cells, draws // 2)
+    return grid(f"Corrected differences of two systems over {ROWS} rows", cells, draws)
 
 
 def equal_systems(
@@ -401,14 +437,13 @@ def few_rows(draws: int) -> bool:
     # with 8 rows nobody can tell good scores from good scores beside a rare 0: limits that hold for
     # one 0 in five always hold
     # for one in twenty
-    wanted = (
-        ("few passes and fails", passes, 1.0),
-        ("few scores", scores, 1.0),
-        ("few scores with a rare 0", rare, 1.0),
+    tables = (
+        ("few passes and fails", passes),
+        ("few scores", scores),
+        ("few scores with a rare 0", rare),
     )
     kept = [
-        verdict(what, [share for row in table for share in row], BAR, most)
-        for what, table, most in wanted
+        verdict(what, [share for row in table for share in row], BAR, 1.0) for what, table in tables
     ]
     return all(kept)
 
@@ -532,6 +567,103 @@ def paired_draw(
     return {"": held(found, share * jump)} if found.width is not None else {}
 
 
+MARGINS = (0.01, 0.02, 0.05, 0.1)
+
+
+def paired_gates(draws: int) -> bool:
+    """Gates that hold a run to another one, with a true drop of exactly the margin: passes and
+    fails over every sample there is, then scores and clusters by drawing.
+    """
+    counts = some(range(20, 1001), 12)
+    print("\n## Paired passes and fails: how often a gate passes wrongly, over every sample\n")
+    print(f"{len(counts)} numbers of rows from {counts[0]} to {counts[-1]}.\n")
+    print("| margin | at worst | rows | rows that gain |\n|--:|--:|--:|--:|")
+    shares = []
+    for margin in MARGINS:
+        share, rows, gain = max(false_passes(rows, margin) for rows in counts)
+        shares.append(share)
+        print(f"| {margin} | {share:.4f} | {rows} | {gain} |")
+        report(f"paired gates, margin {margin}: {share:.4f}")
+    cells = {
+        f"{share} of {rows} rows lose {loss}, {gain} gain it, others by {spread}": partial(
+            paired_gate_draw, share, loss, gain, spread, rows
+        )
+        for share, loss, gain, spread, rows in product(
+            (0.04, 0.1), (0.25, 0.5, 1.0), (0.0, 0.03), (0.0, 0.05), (20, 50, 100, 139, 300)
+        )
+    }
+    cells |= {
+        f"{share} of {groups} clusters of {size} lose, {gain} gain": partial(
+            paired_cluster_draw, share, gain, groups, size
+        )
+        for share, gain, groups, size in product(
+            (0.02, 0.05, 0.1), (0.0, 0.02), (45, 90, 183), (10, 20)
+        )
+    }
+    kept = grid("Paired gates at the boundary", cells, draws, bar=GATE_BAR)
+    return verdict("paired gates that pass wrongly", shares, 0.0, 0.025) and kept
+
+
+def false_passes(rows: int, margin: float) -> tuple[float, int, float]:
+    """Return how often a gate passes at worst if the true change is ``-margin``, the rows, and the
+    share of rows that gain there.
+    """
+    most, fewest = int(0.3 * rows) + 8, []
+    gains = 0
+    for losses in range(most):
+        while gains + losses <= rows and not gate_passes(rows, gains, losses, margin):
+            gains += 1
+        if gains + losses > rows:
+            break
+        fewest.append(gains)
+    shares = []
+    for gain in (0.0, 0.0005, 0.002, 0.005, 0.01, 0.03, 0.08, 0.15):
+        lose, chance = gain + margin, math.exp(rows * math.log1p(-gain - margin))
+        among, total = gain / (1 - lose), 0.0
+        for losses, least in enumerate(fewest):  # at least so many of the other rows gain
+            total += chance * (
+                1.0 if least == 0 else beta_cdf(among, least, rows - losses - least + 1)
+            )
+            chance *= (rows - losses) / (losses + 1) * lose / (1 - lose)
+        shares.append((total, rows, gain))
+    return max(shares)
+
+
+def gate_passes(rows: int, gains: int, losses: int, margin: float) -> bool:
+    """Return True if the lower limit of these pairs is not below ``-margin``."""
+    units = Units()
+    for change, count in ((1.0, gains), (-1.0, losses), (0.0, rows - gains - losses)):
+        units.add(change, units=count)
+    return units.chance_below(-margin, -1.0) <= 0.025
+
+
+def paired_gate_draw(
+    share: float, loss: float, gain: float, spread: float, rows: int, choice: random.Random
+) -> dict[str, bool]:
+    """Whether a gate with the true drop for a margin does not pass."""
+    changes = []
+    for _ in range(rows):
+        place = choice.random()
+        jump = -loss if place < share else loss if place < share + gain else None
+        changes.append(choice.gauss(0, spread) if jump is None else jump)
+    found = compare(changes, [0.0] * rows).estimate
+    return {} if found.lower is None else {"": found.lower <= loss * (gain - share)}
+
+
+def paired_cluster_draw(
+    share: float, gain: float, groups: int, size: int, choice: random.Random
+) -> dict[str, bool]:
+    """The same of clusters whose rows change together, all of them or some."""
+    changes = []
+    for _ in range(groups):
+        place, part = choice.random(), choice.random()
+        way = -1.0 if place < share else 1.0 if place < share + gain else 0.0
+        changes += [way * (choice.random() < part) for _ in range(size)]
+    groups_of = [place // size for place in range(groups * size)]
+    found = compare(changes, [0.0] * len(changes), clusters=groups_of).estimate
+    return {} if found.lower is None else {"": found.lower <= (gain - share) / 2}
+
+
 def one_sided(_: int) -> bool:
     """Gates: how often a limit lies on the wrong side of the truth, over every sample there is."""
     print("\n## Gates on a rate, 95% confidence: how often either limit is wrong, at worst\n")
@@ -568,7 +700,7 @@ def figures(draws: int) -> bool:
         f"a calibrated judge, {labels} labels": partial(calibration_draw, labels)
         for labels in (30, 100, 300)
     }
-    return grid("Figures of agreement", cells, draws // 2)
+    return grid("Figures of agreement", cells, draws)
 
 
 def figures_draw(labels: int, rate: float, judge: tuple[float, float]) -> Draw:
@@ -620,7 +752,7 @@ def ratings(draws: int) -> bool:
         f"steps of {gap}, {prompts} prompts": partial(ratings_draw, gap, prompts)
         for gap, prompts in product((0.0, 0.5, 2.0), (10, 30, 60))
     }
-    return grid("Ratings of four systems", cells, draws // 2, again=7)
+    return grid("Ratings of four systems", cells, draws, again=15)
 
 
 def ratings_draw(gap: float, prompts: int, choice: random.Random) -> dict[str, bool]:
@@ -650,7 +782,7 @@ def judges(draws: int) -> bool:
         f"{count} judges right in {rate}, {rows} rows": partial(judges_draw, count, rate, rows)
         for count, rate, rows in product((2, 5, 20), (0.5, 0.7, 0.95), (30, 60, 200))
     }
-    return grid("Equal judges", cells, draws // 2)
+    return grid("Equal judges", cells, draws)
 
 
 def judges_draw(count: int, rate: float, rows: int, choice: random.Random) -> dict[str, bool]:
@@ -862,28 +994,57 @@ def graded_draw(
     return {"": held(post_stratified(parts), mean)}
 
 
+SIZES = {"of 4": 4, "of 10": 10, "of 20": 20}
+
+
 def cluster_sizes(kind: str, groups: int, choice: random.Random) -> list[int]:
     """How many rows belong together."""
-    if kind == "alike":
-        return [4] * groups
+    if kind in SIZES:
+        return [SIZES[kind]] * groups
     if kind == "one of 60":
         return [60] + [3] * (groups - 1)
     return [min(200, int(choice.paretovariate(1.1))) for _ in range(groups)]
+
+
+def cluster_cells() -> dict[str, tuple[str, float, float, int]]:
+    """Name → sizes, true rate, how alike the rows of a cluster are, clusters."""
+    settings = [
+        *product(
+            (*SIZES, "one of 60", "a few large"), (0.5, 0.9, 0.97), (0.05, 0.3, 0.9), (12, 25, 60)
+        ),
+        *product(SIZES, (0.97, 0.98, 0.99), (0.05, 0.3, 0.6), (45, 60, 90)),
+    ]
+    return {
+        f"θ={rate}, alike {alike}, {groups} clusters, {kind}": (kind, rate, alike, groups)
+        for kind, rate, alike, groups in settings
+    }
 
 
 def clusters(draws: int) -> bool:
     """Rates of rows that belong together, by themselves and corrected, in clusters of equal and of
     very unequal size.
     """
-    cells = {
-        f"θ={rate}, alike {alike}, {groups} clusters, {kind}": partial(
-            clusters_draw, kind, rate, alike, groups
-        )
-        for kind, rate, alike, groups in product(
-            ("alike", "one of 60", "a few large"), (0.5, 0.9, 0.97), (0.05, 0.3, 0.9), (12, 25, 60)
-        )
-    }
-    return grid("Rows that belong together", cells, draws // 2)
+    cells = {name: partial(clusters_draw, *cell) for name, cell in cluster_cells().items()}
+    return grid("Rows that belong together", cells, draws, again=20)
+
+
+def cluster_gates(draws: int) -> bool:
+    """Gates on the same rates, with the true rate for a bar."""
+    cells = {name: partial(cluster_gate_draw, *cell) for name, cell in cluster_cells().items()}
+    return grid("Gates on rows that belong together", cells, draws, bar=GATE_BAR)
+
+
+def cluster_gate_draw(
+    kind: str, rate: float, alike: float, groups: int, choice: random.Random
+) -> dict[str, bool]:
+    """Whether a gate whose bar is the true rate neither passes nor fails."""
+    rows = list(cluster_rows(kind, rate, alike, groups, choice))
+    limits = rows_interval(
+        [label for _, label, _ in rows], clusters=[group for group, _, _ in rows]
+    )
+    if limits is None:
+        return {}
+    return {"does not pass": limits.lower <= rate, "does not fail": limits.upper >= rate}
 
 
 def clusters_draw(
@@ -1128,19 +1289,21 @@ def skipped_draw(
 
 
 SECTIONS: dict[str, Callable[[int], bool]] = {
-    "rates": lambda draws: shown_rates(draws) if QUICK else rates(5 * draws) & shown_rates(draws),
+    "rates": lambda draws: shown_rates(draws) if QUICK else rates(20 * draws) & shown_rates(draws),
     "worth": worth,
     "these-rows": these_rows,
     "skipped": skipped,
     "numbers": numbers,
     "graded": graded,
     "clusters": clusters,
+    "cluster-gates": cluster_gates,
     "sequential": lambda draws: sequential(2 * draws),
     "paired": paired,
     "figures": figures,
     "ratings": ratings,
     "judges": judges,
     "one-sided": one_sided,
+    "paired-gates": paired_gates,
     "differences": differences,
     "gates": lambda draws: gates(30 * draws),
     "few-rows": lambda draws: few_rows(80 * draws),
@@ -1157,11 +1320,13 @@ def main() -> int:
     parser.add_argument(
         "--draws",
         type=int,
-        default=60,
-        help="draws a cell in the first round",
+        default=100,
+        help="draws per cell in the first round",
     )
     parser.add_argument("--only", nargs="*", choices=list(SECTIONS), default=list(SECTIONS))
-    parser.add_argument("--quick", action="store_true", help="a few cells of each, 100 draws")
+    parser.add_argument(
+        "--quick", action="store_true", help="a few cells of each, by at most 100 draws"
+    )
     options = parser.parse_args()
     if options.quick:
         QUICK.append(True)

@@ -223,12 +223,13 @@ def test_comparisons_are_attacked_in_both_orders_with_fence_and_sandwich(
 def test_a_gate_passes_only_where_the_upper_limit_lies_below_it(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = [f"r{n},Why {n}?,It is {n}." for n in range(60)]
+    """None of 71 rows moved leaves a share of 0.0506 possible at 95%, none of 72 one of 0.0499."""
+    lines = [f"r{n},Why {n}?,It is {n}." for n in range(72)]
     Path("rows.csv").write_text("\n".join(["id,question,answer", *lines]) + "\n")
     provider.answer = lambda body: say("FAIL")
     words = ("attack", "--rows", "rows.csv", "--aspect", "It is right.", "-m", "openai/gpt-4o-mini")
     few = (*words, "--family", "instructions", "--fail-over", "0.05", "--run")
-    (judge,) = attack(monkeypatch, capsys, *few, "runs/few", "--sample", "40", code=5)
+    (judge,) = attack(monkeypatch, capsys, *few, "runs/few", "--sample", "71", code=5)
     assert judge["families"][0]["beyond_noise"]["upper"] > 0.05
-    (judge,) = attack(monkeypatch, capsys, *few, "runs/all", "--sample", "60")
+    (judge,) = attack(monkeypatch, capsys, *few, "runs/all", "--sample", "72")
     assert judge["families"][0]["beyond_noise"]["upper"] < 0.05

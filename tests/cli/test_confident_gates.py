@@ -264,3 +264,79 @@ def test_sequential_gates_need_limits_and_no_clusters(
     done = project.run(9, 10, gates)
     assert done.returncode in (1, 2)
     assert said in done.stderr
+
+
+CHECKED = """\
+data: {{path: rows.csv, id: id}}
+models: {{model: openai/gpt-4o-mini, base_url: '{url}'}}
+checks: [{{contains: fine}}]
+judges: [{{kind: aspect, name: dates, criteria: "Names a date.", after: checks}}]
+run: {run}
+gates: {gates}
+"""
+
+
+def checked(project: Project, passed: int, judged: int, skipped: int, run: str, gates: str) -> Done:
+    """Run rows of which the last ones fail the check, so the judge is not asked about them."""
+    marks = ["Y" if n < passed else "N" for n in range(judged)]
+    answers = [f"{run} fine REC-{n:05}-{mark}" for n, mark in enumerate(marks)]
+    answers += [f"{run} short {n}" for n in range(skipped)]
+    lines = [f"q{n},{answer}" for n, answer in enumerate(answers)]
+    project.folder.joinpath("rows.csv").write_text("\n".join(["id,answer", *lines]))
+    url = project.provider.base_url("openai")
+    project.folder.joinpath("eval.yaml").write_text(CHECKED.format(run=run, gates=gates, url=url))
+    return commands.adjudge("run", "eval.yaml", "--no-cache", cwd=project.folder)
+
+
+def gate_of_dates(done: Done) -> str:
+    """Return the line of the gate on the judge's criterion, and none of the checks."""
+    return next(line for line in done.stderr.splitlines() if "Gate" in line and "dates" in line)
+
+
+def test_rows_that_neither_run_judged_are_not_unknown(project: Project) -> None:
+    """Sixty rows fall from 80% to 40%; the forty that fail the check in both runs say nothing."""
+    checked(project, 48, 60, 40, "old", "{}")
+    done = checked(project, 24, 60, 40, "new", "{not_worse_than: old, margin: 0.05}")
+    told = gate_of_dates(done)
+    assert done.returncode == 4, done.stderr
+    assert "Gate failed: dates is worse than in" in told
+    assert "40 rows were judged in neither run (skipped) and do not count." in told
+    shown = commands.adjudge("runs", "diff", "old", "new", cwd=project.folder)
+    assert "40 rows were judged in neither run (skipped) and do not count" in shown.stdout
+
+
+def test_a_row_that_one_run_judged_and_the_other_skipped_stays_unknown(project: Project) -> None:
+    """The new run skips twenty rows that the old one judged: they may have become worse."""
+    checked(project, 60, 60, 0, "old", "{}")
+    done = checked(project, 40, 40, 20, "new", "{not_worse_than: old, margin: 0.1}")
+    told = gate_of_dates(done)
+    assert "Gate undecided" in told
+    assert "in neither run" not in told
+
+
+@pytest.mark.parametrize("count", [5, 60])
+def test_a_run_with_the_same_answers_judged_alike_is_not_worse(
+    project: Project, count: int
+) -> None:
+    """Without a margin no number of rows decided it: the lower limit stayed below 0."""
+    assert project.run(count - 2, count, "{}", run="old").returncode == 0
+    done = project.run(count - 2, count, "{not_worse_than: old}", run="new")
+    assert done.returncode == 0, done.stderr
+    assert (
+        f"Gate passed: nothing changed for dates: all {count} judged answers are the same as in"
+        in done.stderr
+    )
+
+
+def test_other_answers_with_the_same_verdicts_need_a_margin_that_is_named(project: Project) -> None:
+    """None of 60 rows changed: up to 0.060 of them could have, and 72 rows show 0.050."""
+    assert project.run(58, 60, "{}", run="old").returncode == 0
+    done = project.run(58, 60, "{not_worse_than: old}", run="new", says="other")
+    assert done.returncode == 5
+    assert "It would pass with a margin of 0.060." in done.stderr
+    assert "rows would decide it" not in done.stderr
+    done = project.run(58, 60, "{not_worse_than: old, margin: 0.05}", run="newer", says="other")
+    assert done.returncode == 5
+    assert "About 72 rows would decide it, if the change stays at +0.000." in done.stderr
+    done = project.run(58, 60, "{not_worse_than: old, margin: 0.06}", run="newest", says="other")
+    assert done.returncode == 0, done.stderr

@@ -24,6 +24,7 @@ from adjudge.stats.correction import (
     stratify,
     to_unit,
 )
+from adjudge.stats.distributions import beta_quantile
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import (
     design_effect,
@@ -573,7 +574,8 @@ def test_eight_rows_of_four_conversations_have_no_interval_and_of_eight_have_a_w
     assert mean_interval(values[:8], clusters=conversations[:8]) is None
     alone, clustered = mean_interval(values), mean_interval(values, clusters=conversations)
     assert alone is not None and clustered is not None
-    assert clustered.upper - clustered.lower > 1.3 * (alone.upper - alone.lower)
+    assert clustered.upper - clustered.lower > 1.25 * (alone.upper - alone.lower)
+    assert clustered.lower == pytest.approx(beta_quantile(0.025, 8, 9))  # 8 of 16 conversations
     assert share_interval(values, clusters=conversations).upper > share_interval(values).upper
 
 

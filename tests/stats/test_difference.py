@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import random
 import statistics
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
@@ -22,8 +23,6 @@ from adjudge.stats.difference import (
     smallest_detectable_share,
 )
 from adjudge.stats.distributions import sign_test
-from adjudge.stats.intervals import mean_with_ends
-from adjudge.stats.student import t_quantile
 
 BITS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 1)), min_size=8, max_size=60)
 SHARES = st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=8, max_size=40)
@@ -72,23 +71,102 @@ def test_rows_without_any_difference_still_leave_a_doubt() -> None:
 
 
 @given(BITS)
-def test_of_passes_and_fails_it_is_mcnemars_test_and_bonett_and_prices_interval(
-    rows: list[tuple[int, int]],
-) -> None:
+def test_of_passes_and_fails_the_p_value_is_mcnemars(rows: list[tuple[int, int]]) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
-    first, second = [float(a) for a, _ in rows], [float(b) for _, b in rows]
-    found = compare(first, second)
+    found = compare([float(a) for a, _ in rows], [float(b) for _, b in rows])
     only_first, only_second = sum(a > b for a, b in rows), sum(a < b for a, b in rows)
     wanted = (
         stats.binomtest(only_first, only_first + only_second).pvalue
         if only_first + only_second
         else 1.0
     )
-    assert found.p_value == pytest.approx(wanted, abs=1e-9)
-    count = len(rows) + 2
-    p, q = (only_first + 1) / count, (only_second + 1) / count
-    reach = stats.t.ppf(0.975, count - 1) * math.sqrt((p + q - (p - q) ** 2) / (count - 1))
-    assert found.estimate.lower == pytest.approx(p - q - reach, abs=1e-9)
+    assert found.p_value == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("losses", [0, 1, 5, 20])
+def test_changes_in_one_direction_have_clopper_and_pearsons_limit(losses: int) -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
+    rows = 139
+    found = compare([1.0] * (rows - losses) + [0.0] * losses, [1.0] * rows)
+    wanted = stats.beta.ppf(0.975, losses + 1, rows - losses)
+    assert found.estimate.lower == pytest.approx(-wanted, abs=1e-8)
+
+
+@pytest.mark.parametrize(("gains", "losses", "same"), [(3, 2, 20), (10, 4, 46), (30, 45, 400)])
+def test_changes_in_both_directions_have_the_limit_of_random_weights(
+    gains: int, losses: int, same: int
+) -> None:
+    """The oracle integrates the Dirichlet distribution of the weights."""
+    stats = pytest.importorskip("scipy.stats", reason="scipy is an oracle for development only")
+    integrate = pytest.importorskip("scipy.integrate")
+    first = [1.0] * gains + [0.0] * losses + [1.0] * same
+    second = [0.0] * gains + [1.0] * losses + [1.0] * same
+    lower = compare(first, second).estimate.lower
+    assert lower is not None
+
+    def part(lost: float) -> float:
+        rest = (lower + lost) / (1 - lost)
+        return float(
+            stats.beta.pdf(lost, losses + 1, gains + same) * stats.beta.cdf(rest, gains, same)
+        )
+
+    chance, _ = integrate.quad(part, 0, 1, points=[max(0.0, -lower)], limit=400)
+    assert chance == pytest.approx(0.025, abs=1e-6)
+
+
+def false_passes(rows: int, margin: float, chances: Sequence[float]) -> float:
+    """How often a gate passes at worst if the true change is exactly ``-margin``: over every sample
+    there is, with ``chances`` of a gain.
+    """
+
+    def passes(gains: int, losses: int) -> bool:
+        rest = [0.0] * (rows - gains - losses)
+        found = compare(
+            [1.0] * gains + [0.0] * losses + rest, [0.0] * gains + [1.0] * losses + rest
+        )
+        return found.estimate.lower is not None and found.estimate.lower >= -margin
+
+    fewest, gains = [], 0
+    for losses in range(rows + 1):
+        while gains + losses <= rows and not passes(gains, losses):
+            gains += 1
+        if gains + losses > rows:
+            break
+        fewest.append(gains)
+    return max(
+        math.fsum(
+            math.comb(rows, lost)
+            * math.comb(rows - lost, won)
+            * (gain + margin) ** lost
+            * gain**won
+            * (1 - 2 * gain - margin) ** (rows - lost - won)
+            for lost, least in enumerate(fewest)
+            for won in range(least, rows - lost + 1)
+        )
+        for gain in chances
+    )
+
+
+@pytest.mark.parametrize(
+    ("rows", "margin"), [(20, 0.1), (36, 0.1), (47, 0.07), (70, 0.05), (71, 0.05), (139, 0.02)]
+)
+def test_a_gate_passes_wrongly_in_one_run_of_forty_at_most(rows: int, margin: float) -> None:
+    """Student's interval with two ends added passed 139 unchanged rows at a margin of 0.02, which
+    has a probability of 0.06 if one row in fifty gets worse.
+    """
+    assert false_passes(rows, margin, (0.0, 0.001, 0.01, 0.05, 0.2)) <= 0.025
+
+
+@pytest.mark.parametrize("step", [0.25, 0.5])
+def test_a_gate_on_grades_passes_wrongly_in_one_run_of_forty_at_most(step: float) -> None:
+    """Rows that lose a part of the scale, and none that gains: every sample there is."""
+    rows, share = 100, 0.1
+    wrong = 0.0
+    for lost in range(rows + 1):
+        found = compare([1 - step] * lost + [1.0] * (rows - lost), [1.0] * rows).estimate
+        if found.lower is not None and found.lower > -share * step:
+            wrong += math.comb(rows, lost) * share**lost * (1 - share) ** (rows - lost)
+    assert wrong <= 0.025
 
 
 @given(SHARES)
@@ -182,21 +260,31 @@ def test_a_corrected_difference_never_has_width_zero_and_few_labels_are_not_too_
     assert many.width is not None and many.width > 0.01
 
 
-def test_scores_taken_unit_by_unit_are_those_taken_at_once() -> None:
+def test_the_order_of_rows_and_scores_between_two_steps_change_nothing() -> None:
     choice = random.Random(3)
     rows = [(choice.random(), choice.random()) for _ in range(60)]
-    for clusters in (
-        None,
-        [place // 3 for place in range(60)],
-        [place % 20 for place in range(60)],
-    ):
-        found = compare([a for a, _ in rows], [b for _, b in rows], clusters=clusters)
-        differences = [a - b for a, b in rows]
-        mean, error, _ = mean_with_ends(differences, (-1.0, 1.0), clusters)
-        assert found.estimate.lower is not None and found.estimate.upper is not None
-        assert (found.estimate.lower + found.estimate.upper) / 2 == pytest.approx(mean, abs=1e-12)
-        reach = t_quantile(0.975, found.units + 1) * error
-        assert found.estimate.upper - mean == pytest.approx(reach, abs=1e-12)
+    clusters = [place // 3 for place in range(60)]
+    found = compare([a for a, _ in rows], [b for _, b in rows], clusters=clusters).estimate
+    turned = compare(
+        [a for a, _ in rows[::-1]], [b for _, b in rows[::-1]], clusters=clusters[::-1]
+    ).estimate
+    assert (found.lower, found.upper) == (turned.lower, turned.upper)
+    assert found.value == pytest.approx(statistics.fmean(a - b for a, b in rows))
+
+
+def test_a_cluster_counts_as_one_unit() -> None:
+    """Ten rows that change together say as much as one row that does."""
+    first, second = [1.0] * 40, [0.0] * 5 + [1.0] * 35
+    alone = compare(first, second).estimate
+    together = compare(
+        [one for one in first for _ in range(10)],
+        [one for one in second for _ in range(10)],
+        clusters=[place // 10 for place in range(400)],
+    ).estimate
+    assert (together.lower, together.upper) == (
+        pytest.approx(alone.lower),
+        pytest.approx(alone.upper),
+    )
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))

@@ -77,8 +77,8 @@ def test_a_comparison_takes_about_what_connors_formula_says() -> None:
 def test_the_counts_of_a_comparison_are_compared_as_its_rows_would_be(won: int, lost: int) -> None:
     first = [1.0] * won + [0.0] * lost + [1.0] * (60 - won - lost)
     second = [0.0] * won + [1.0] * lost + [1.0] * (60 - won - lost)
-    assert _comparison(60, won, lost, 0.95) is compare(first, second).outcome
-    assert isinstance(_comparison(60, won, lost, 0.95), ComparisonOutcome)
+    assert _comparison(won, lost, 0.95) is compare(first, second).outcome
+    assert isinstance(_comparison(won, lost, 0.95), ComparisonOutcome)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 1.0])

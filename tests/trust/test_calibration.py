@@ -32,7 +32,7 @@ from adjudge.errors import SetupError
 from adjudge.labels.scales import label_scale
 from adjudge.results.trusted import trust_sentence
 from adjudge.stats.correction import corrected_mean
-from adjudge.stats.intervals import share_interval
+from adjudge.stats.distributions import beta_quantile
 from adjudge.trust import Calibration, calibrate, calibrate_run
 from adjudge.trust.calibration import CalibrationSettings
 from support.labels import identity, model
@@ -530,8 +530,10 @@ def test_sensitivity_knows_of_rows_that_belong_together(tmp_path: Path) -> None:
     )
     found = only(calibrate_run(run, settings=NUMBER_ONLY)).confusion.sensitivity
     assert found is not None and found.count == 2 * sum(good for _, good, _ in rows)
-    once = share_interval([float(passed) for _, good, passed in rows if good])
-    assert (found.upper or 0) - (found.lower or 1) >= once.upper - once.lower
+    once = [passed for _, good, passed in rows if good]
+    hits, misses = sum(once), len(once) - sum(once)
+    assert found.lower is not None and found.lower <= beta_quantile(0.025, hits, misses + 1) + 1e-9
+    assert found.upper is not None and found.upper >= beta_quantile(0.975, hits + 1, misses) - 1e-9
 
 
 def test_a_level_is_never_rounded_to_certainty(run: Path, rows: list[Row]) -> None:

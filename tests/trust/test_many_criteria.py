@@ -69,7 +69,7 @@ def test_a_difference_hardly_beyond_the_margin_is_seen_in_one_criteria_and_not_a
     margin.
     """
     rows = [0.2 + 0.1 * (n % 2) for n in range(60)]
-    margin = 0.19
+    margin = 0.173
     found = [compared([0.0] * 60, rows, margin=margin) for _ in range(20)]
     assert (
         found[0].outcome is ComparisonOutcome.BETTER

@@ -24,6 +24,8 @@ class Pairing:
     """Rows whose id other rows of the same run have, too: of the run that has more of them."""
     other_questions: int = 0
     """Pairs of which either row has another question."""
+    skipped_alone: int = 0
+    """Rows without a counterpart that their own run skipped: neither run judged them."""
 
     @property
     def paired(self) -> int:

@@ -181,6 +181,9 @@ class GateShape(TypedDict):
     verdict: Literal["holds", "failed", "inconclusive"]
     rows: int
     missing: Annotated[int, "rows without a score; of two runs also those without a counterpart"]
+    unjudged: NotRequired[
+        Annotated[int, "rows that neither run judged, where the run is held to another one"]
+    ]
     pairing: NotRequired[Annotated[PairingShape, "where the run is held to another one"]]
     system: NotRequired[
         Annotated[
@@ -346,7 +349,8 @@ class ComparisonShape(TypedDict):
     labels: int
     rows: Annotated[int, "with a number in both runs"]
     independent: int
-    missing: Annotated[int, "pairs of which one has no number"]
+    missing: Annotated[int, "pairs of which one has no number, or both failed"]
+    unjudged: Annotated[int, "rows that neither run judged, since they were skipped"]
     pairing: PairingShape
     rows_with_another_text: int
     same_judge: bool

@@ -127,6 +127,8 @@ def _points(gate: GateResult) -> Message:
             against=gate.against,
             shared=shared,
         )
+    if gate.unchanged:
+        return Message("{name}: nothing changed, {shared}", name=gate.name, shared=shared)
     return Message(
         "{name}: {differs} by {points:.1f} points ({level:.0f}% {lower}…{upper}), {shared}",
         name=gate.name,

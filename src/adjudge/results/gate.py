@@ -5,7 +5,7 @@ and as an exit code.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from adjudge.domain.criteria import Criteria
@@ -93,6 +93,14 @@ class GateResult:
     """Whether it is held to that win rate."""
     reason: str = ""
     """Where two runs are compared: why they cannot be."""
+    unjudged: int = 0
+    """Rows that neither of two compared runs judged; they are not among ``rows``."""
+    unchanged: bool = False
+    """True if two runs are compared and hold the same answers, judged alike."""
+    rows_to_decide: int | None = None
+    """About how many rows would decide, if two runs are compared and their difference stays what it
+    is; None if that cannot be said.
+    """
     stopped: bool = False
     """Whether the run has not come to its end: rows that nobody was asked about yet could change
     it.
@@ -153,6 +161,14 @@ class GateResult:
         said = [self._outcome()]
         if self.pairing and self.pairing.paired:
             said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
+        if self.unjudged:
+            said.append(
+                plural(
+                    "{count} row was judged in neither run (skipped) and does not count.",
+                    "{count} rows were judged in neither run (skipped) and do not count.",
+                    self.unjudged,
+                )
+            )
         if not self.same_judge:
             said.append(
                 Message(
@@ -256,6 +272,15 @@ class GateResult:
             return Message(
                 "Gate undecided: {of} cannot be compared with {against}: {reason}.", **values
             )
+        if self.verdict == "holds" and self.unchanged:
+            return plural(
+                "Gate passed: nothing changed for {of}: the {count} judged answer is the same as "
+                "in {against}, with the same result.",
+                "Gate passed: nothing changed for {of}: all {count} judged answers are the same as "
+                "in {against}, with the same results.",
+                self.rows,
+                **values,
+            )
         if self.verdict == "holds":
             return Message(
                 "Gate passed: {of} is not worse than in {against}: change {value:+.3f} "
@@ -274,12 +299,27 @@ class GateResult:
                 "{value:+.3f}, but rows that one of the runs lacks could have any count.",
                 **values,
             )
-        return Message(
+        undecided = Message(
             "Gate undecided: whether {of} is worse than in {against} cannot be told: change "
             "{value:+.3f} (between {lower:+.3f} and {upper:+.3f} at {level}; a drop of {drop:.3f} "
             "is allowed).",
             **values,
         )
+        return join(" ", (undecided, *self._ways_to_decide()))
+
+    def _ways_to_decide(self) -> Iterator[Message]:
+        """The margin with which an undecided comparison would pass, if what was seen is within the
+        allowed drop, and the rows that would decide.
+        """
+        margin = math.ceil(-self.lower * 1000) / 1000
+        if margin < 1 and not above(self.bar, self.value or 0.0):
+            yield Message("It would pass with a margin of {margin:.3f}.", margin=margin)
+        if self.rows_to_decide is not None:
+            yield Message(
+                "About {rows} rows would decide it, if the change stays at {value:+.3f}.",
+                rows=self.rows_to_decide,
+                value=float(self.value or 0.0),
+            )
 
     def _sure(self) -> Message:
         """Where the limits decide."""
@@ -424,6 +464,7 @@ class GateResult:
                 against=self.against,
                 cluster=self.cluster,
                 sequential=self.sequential,
+                unjudged=self.unjudged,
                 pairing=self.pairing.to_dict() if self.pairing else None,
                 system=self.system,
             ),

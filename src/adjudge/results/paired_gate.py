@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.domain.rounding import equal
 from adjudge.errors import RunError
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
@@ -95,11 +96,13 @@ def _gate(
     """``highest``: the upper limit that holds for all ``among`` criteria together, so that none of
     many fails by chance.
     """
-    shown, scored = found.shown, found.rows
+    shown, scored, unchanged = found.shown, found.rows, found.is_unchanged
     rows = scored + found.without
     lower, upper = (-1.0, 1.0) if shown.lower is None or highest is None else (shown.lower, highest)
+    if unchanged:
+        lower = upper = 0.0
     share = scored / rows if rows else 0.0
-    return GateResult(
+    gate = GateResult(
         judge=found.judge,
         name=found.criteria,
         measure="difference",
@@ -110,7 +113,9 @@ def _gate(
         rows=rows,
         missing=found.without,
         confidence=found.level,
-        sure=shown.lower is not None,
+        sure=unchanged or shown.lower is not None,
+        unjudged=found.unjudged,
+        unchanged=unchanged,
         against=against,
         among=among,
         same_judge=found.same_judge,
@@ -119,6 +124,19 @@ def _gate(
         of_wins=bool(found.system),
         reason=found.difference.estimate.reason or Message("no row has a number in both runs"),
     )
+    if gate.verdict != "inconclusive":
+        return gate
+    return replace(gate, rows_to_decide=_rows_to_decide(found, -margin))
+
+
+def _rows_to_decide(found: RunComparison, bar: float) -> int | None:
+    """About how many rows would decide; None if rows without a number stand in the way, or labels
+    decide.
+    """
+    limits, value = found.difference.limits, found.shown.value
+    if limits is None or found.corrected or found.without or value is None or equal(value, bar):
+        return None
+    return limits.rows_to_decide(bar, found.level)
 
 
 def _not_compared(setup: Setup, level: float, judge: str, criteria: str) -> GateResult:

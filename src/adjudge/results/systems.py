@@ -163,7 +163,7 @@ class SystemsTally:
         paired, is_count = PairedScores(), (judge, criterion) in self._counts
         for row in both:
             paired.add([(fmean(two[row]), fmean(one[row]))])
-        found = paired.compared(clustered=False)
+        found = paired.compared()
         missing = len(shared) - len(both)
         return SystemDifference(
             judge,

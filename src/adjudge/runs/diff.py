@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.pairing import WAYS, Pairing, Way
-from adjudge.domain.record import JudgmentRecord, PairwiseDetail
+from adjudge.domain.record import JudgmentRecord, PairwiseDetail, StatusName
 from adjudge.domain.repeated import task_of
 from adjudge.domain.slices import value_in
 from adjudge.errors import SetupError
@@ -30,6 +30,7 @@ from adjudge.messages import Message
 from adjudge.runs.folder import records_of, run_info
 
 Side = Literal[0, 1]
+SKIPPED: StatusName = "skipped"
 _PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
 """What rows without a name are called: by their place, which says nothing of what they are."""
 _NOTHING = ("", "None", "nan", "NaN", "NaT")
@@ -52,6 +53,11 @@ class JudgmentSummary(NamedTuple):
     score: float | None
     chosen: str | int | None
     """The verdict, the option, or the better response."""
+
+    @property
+    def was_skipped(self) -> bool:
+        """Return True if no judge was asked about the row."""
+        return self.status == SKIPPED
 
 
 @dataclass(frozen=True)
@@ -160,9 +166,9 @@ class RunDiff:
             "a.question <> b.question"
         )
         (asked,) = self._table.execute(others, (line,)).fetchone()
-        return Pairing(
-            (rows[0], rows[1]), {way: found[way] for way in WAYS if way in found}, shared, asked
-        )
+        ways = {way: found[way] for way in WAYS if way in found}
+        skipped = self._count("partner IS NULL AND line = ? AND status = ?", line, SKIPPED)
+        return Pairing((rows[0], rows[1]), ways, shared, asked, skipped)
 
     def systems(self, line: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
         """What the rows of either run compare, by one judge and criteria: each

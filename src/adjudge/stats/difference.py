@@ -7,18 +7,18 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import fmean
 
 from adjudge.messages import Message
 from adjudge.stats import FEWEST
-from adjudge.stats.distributions import bisect, sign_test, z_quantile, z_two_sided
+from adjudge.stats.distributions import bisect, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
-from adjudge.stats.intervals import Clusters, Interval, count_units, likeness, mean_with_ends
+from adjudge.stats.intervals import Clusters, Interval, count_units, units_of
+from adjudge.stats.mean_bounds import Units
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus
 from adjudge.stats.sequence import ClusterSizes, sequential_difference
-from adjudge.stats.student import t_cdf, t_two_sided
 
 POWER = 0.8
 """How often the smallest detectable difference would be seen."""
@@ -38,8 +38,45 @@ class Difference:
     """The smallest difference that as many rows as these would show in 80% of comparisons."""
     units: int
     """Rows, or clusters of rows, that are independent."""
-    freedom: int = 0
-    """The degrees of freedom behind the limits; 0 where there are none."""
+    limits: DifferenceLimits | None = None
+    """Limits at other levels; None if there are none, or if they hold at every look."""
+
+
+@dataclass(frozen=True, slots=True)
+class DifferenceLimits:
+    """The limits of a paired difference at any level."""
+
+    units: Units
+    reach: float
+    """How far two scores can lie apart."""
+
+    def lower(self, level: float) -> float:
+        """Return the lower limit of the two-sided interval."""
+        return self.units.lower(-self.reach, (1 - level) / 2)
+
+    def upper(self, level: float) -> float:
+        """Return the upper limit of the two-sided interval."""
+        return self.units.upper(self.reach, (1 - level) / 2)
+
+    def chance_below(self, bar: float) -> float:
+        """Return the p-value of a true difference of ``bar`` or less; one-sided."""
+        return self.units.chance_below(bar, -self.reach)
+
+    def chance_above(self, bar: float) -> float:
+        """Return the p-value of a true difference of ``bar`` or more; one-sided."""
+        return self.units.chance_above(bar, self.reach)
+
+    def chance_within(self, margin: float) -> float:
+        """Return the p-value of a true difference of no more than ``margin`` to either side;
+        two-sided.
+        """
+        is_above = self.units.mean > 0
+        beyond = self.chance_below(margin) if is_above else self.chance_above(-margin)
+        return min(1.0, 2 * beyond)
+
+    def rows_to_decide(self, bar: float, level: float) -> int | None:
+        """Return about how many rows like these put all of the interval on one side of ``bar``."""
+        return self.units.rows_to_decide(bar, (-self.reach, self.reach), (1 - level) / 2)
 
 
 class ComparisonOutcome(StrEnum):
@@ -55,7 +92,7 @@ class PairedScores:
     """The scores of two runs for the same rows, taken unit by unit: rows that are independent, or
     clusters of rows.
 
-    Sums alone are kept, so that there may be any number of rows.
+    What is kept does not grow with the rows, so there may be any number of them.
     """
 
     rows: int = 0
@@ -63,16 +100,8 @@ class PairedScores:
     first: float = 0.0
     """The sum of the scores of the first run."""
     second: float = 0.0
-    squares: float = 0.0
-    """Of the differences, first less second; so are those below."""
-    sizes: float = 0.0
-    """The sum of units' rows, squared."""
-    sums: float = 0.0
-    """The sum of units' sums, squared."""
-    products: float = 0.0
-    """The sum of units' rows times their sums."""
-    between: float = 0.0
-    """The sum of units' sums, squared, over their rows."""
+    spread: Units = field(default_factory=Units)
+    """The differences, first less second; so are those below."""
     gains: int = 0
     losses: int = 0
     rises: float = 0.0
@@ -94,7 +123,6 @@ class PairedScores:
             total += difference
             self.first += one
             self.second += two
-            self.squares += difference * difference
             self.least, self.most = min(self.least, difference), max(self.most, difference)
             self.gains += difference > 0
             self.losses += difference < 0
@@ -106,21 +134,16 @@ class PairedScores:
         self.rises += max(0.0, total)
         self.falls += max(0.0, -total)
         self.largest = max(self.largest, count)
-        self.sizes += count * count
-        self.sums += total * total
-        self.products += count * total
-        self.between += total * total / count
+        self.spread.add(total / count, count)
 
     @property
     def mean(self) -> float | None:
         return (self.first - self.second) / self.rows if self.rows else None
 
     def compared(
-        self, *, clustered: bool, level: float = 0.95, margin: float = 0.0, reach: float = 1.0
+        self, *, level: float = 0.95, margin: float = 0.0, reach: float = 1.0
     ) -> Difference:
-        """What ``compare`` says of them. ``clustered``: whether units may be several rows;
-        ``reach``: how far two scores can lie apart.
-        """
+        """What ``compare`` says of them. ``reach``: how far two scores can lie apart."""
         mean, units = self.mean, self.units
         if mean is None or units < FEWEST:
             reason = Message(
@@ -135,22 +158,23 @@ class PairedScores:
                 None,
                 units,
             )
-        worth = self.rows / self._design_effect(mean, clustered=clustered)
-        middle, error = self._with_ends(mean, worth, reach)
-        freedom = (max(1, int(self.rows**2 / self.sizes)) if clustered else units) + 1
-        half = t_two_sided(level, freedom) * error
-        estimate = Estimate(mean, middle - half, middle + half, self.rows, "paired", level)
-        exact = sign_test(self.gains, self.losses) if self.binary and not clustered else None
-        p_value = 2 * t_cdf(-abs(middle) / error, freedom) if exact is None else exact
-        outcome = ComparisonOutcome.CANNOT_TELL
-        if exact is None or exact <= 1 - level:
-            outcome = three_valued(Interval(middle - half, middle + half, level), margin)
-        smallest = (
-            smallest_detectable_share((self.gains + self.losses) / self.rows, worth, level=level)
-            if self.binary
-            else smallest_detectable(error, level=level)
+        limits = DifferenceLimits(self.spread, max(reach, -self.least, self.most))
+        interval = Interval(limits.lower(level), limits.upper(level), level)
+        estimate = Estimate(mean, interval.lower, interval.upper, self.rows, "paired", level)
+        if self.binary and units == self.rows:
+            changed = (self.gains + self.losses) / self.rows
+            smallest = smallest_detectable_share(changed, self.rows, level=level)
+        else:
+            error = (interval.upper - interval.lower) / 2 / z_two_sided(level)
+            smallest = smallest_detectable(error, level=level)
+        return Difference(
+            estimate,
+            three_valued(interval, margin),
+            limits.chance_within(0.0),
+            smallest,
+            units,
+            limits,
         )
-        return Difference(estimate, outcome, p_value, smallest, units, freedom)
 
     def looked_at_often(
         self, *, level: float, margin: float = 0.0, reach: float = 1.0
@@ -160,7 +184,7 @@ class PairedScores:
         """
         mean = self.mean
         if mean is None:
-            return self.compared(clustered=False, level=level, reach=reach)
+            return self.compared(level=level, reach=reach)
         found = sequential_difference(
             self.rises / reach,
             self.falls / reach,
@@ -172,39 +196,6 @@ class PairedScores:
         method = Message("paired, sequential")
         estimate = Estimate(mean, limits.lower, limits.upper, self.rows, method, level)
         return Difference(estimate, three_valued(limits, margin), None, None, self.units)
-
-    def _design_effect(self, mean: float, *, clustered: bool) -> float:
-        """As :func:`adjudge.stats.intervals.design_effect` has it."""
-        if not clustered:
-            return 1.0
-        independent = (
-            (self.squares - self.rows * mean**2) / (self.rows - 1) / self.rows
-            if self.least < self.most
-            else 0.0
-        )
-        largest = self.sizes / self.rows
-        if independent <= 0:
-            return largest
-        squares = self.sums - 2 * mean * self.products + mean**2 * self.sizes
-        shown = self.units / (self.units - 1) * squares / self.rows**2 / independent
-        center = self.rows * mean**2
-        alike = likeness(
-            self.between - center, self.squares - center, self.rows, self.units, largest
-        )
-        return max(1.0, shown, 1 + (largest - 1) * alike)
-
-    def _with_ends(self, mean: float, worth: float, reach: float) -> tuple[float, float]:
-        """The mean with one more difference at each end, and its standard error."""
-        reach, count = max(reach, -self.least, self.most), worth + 2
-        middle = worth * mean / count
-        squares = (
-            worth
-            / self.rows
-            * (self.squares - 2 * middle * mean * self.rows + self.rows * middle**2)
-        )
-        return middle, math.sqrt(
-            (squares + (reach - middle) ** 2 + (reach + middle) ** 2) / (count - 1) / count
-        )
 
 
 def compare(
@@ -218,11 +209,11 @@ def compare(
     """Compare two runs row by row: ``first`` and ``second`` hold the scores (0 to 1) of the same
     rows in the same order.
 
-    The interval is Student's of the differences, with one difference at each end of what there can
-    be added (of passes and fails that is Bonett and Price's interval) and errors clustered: a jump
-    that few rows would make may not have been among them. Passes and fails without
-    clusters must also differ by McNemar's exact test. Better or worse is said only of differences
-    that lie beyond ``margin`` with all of their interval.
+    Each limit is that of :mod:`adjudge.stats.mean_bounds`, with the cluster as the unit: it reckons
+    with one more unit that changes as far as any can, since a jump that few rows would make may not
+    have been among them. Of passes and fails without clusters, whether the interval holds 0 is
+    McNemar's exact test. Better or worse is said only of differences that lie beyond ``margin``
+    with all of their interval.
     """
     units: dict[Hashable, list[tuple[float, float]]] = defaultdict(list)
     for place, pair in enumerate(zip(first, second, strict=True)):
@@ -230,7 +221,7 @@ def compare(
     scores = PairedScores()
     for unit in units.values():
         scores.add(unit)
-    return scores.compared(clustered=clusters is not None, level=level, margin=margin)
+    return scores.compared(level=level, margin=margin)
 
 
 def three_valued(interval: Interval, margin: float) -> ComparisonOutcome:
@@ -316,12 +307,11 @@ def labelled_difference(
         return undefined(
             Message("labels only"), len(differences), Message("fewer than two labels"), level=level
         )
-    mean, error, freedom = mean_with_ends(differences, ENDS, clusters)
-    reach = t_two_sided(level, freedom) * error
+    units, risk = units_of(differences, clusters), (1 - level) / 2
     return Estimate(
         fmean(differences),
-        mean - reach,
-        mean + reach,
+        units.lower(ENDS[0], risk),
+        units.upper(ENDS[1], risk),
         len(differences),
         Message("labels only"),
         level,

@@ -12,6 +12,7 @@ from statistics import fmean
 from adjudge.messages import Message
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import beta_quantile, z_two_sided
+from adjudge.stats.mean_bounds import Units
 from adjudge.stats.student import t_two_sided
 
 Clusters = Sequence[Hashable] | None
@@ -96,6 +97,21 @@ def likeness(between: float, total: float, count: int, units: int, largest: floa
     return min(1.0, max(0.0, (outside - inside) / spread)) if spread > 0 else 0.0
 
 
+def units_of(values: Sequence[float], clusters: Clusters) -> Units:
+    """Return the independent units of the values: the clusters, or each value."""
+    units = Units()
+    if clusters is None:
+        for value in values:
+            units.add(value)
+        return units
+    members: dict[Hashable, list[float]] = defaultdict(list)
+    for value, cluster in zip(values, clusters, strict=True):
+        members[cluster].append(value)
+    for own in members.values():
+        units.add(fmean(own), len(own))
+    return units
+
+
 @dataclass(frozen=True)
 class Interval:
     """Where the true value lies, with a certain confidence."""
@@ -105,6 +121,28 @@ class Interval:
     level: float = 0.95
 
 
+def _widened_by_clusters(alone: Interval, values: Sequence[float], clusters: Clusters) -> Interval:
+    """``alone``, the interval of independent values between 0 and 1, widened on each side to the
+    one that has the cluster as the unit (:mod:`adjudge.stats.mean_bounds`).
+
+    How alike the values of a cluster are is not estimated: if nearly all values are equal, a sample
+    hardly shows it. One more cluster that lies wholly at the end is reckoned with instead.
+    """
+    if clusters is None:
+        return alone
+    units, risk = units_of(values, clusters), (1 - alone.level) / 2
+    return Interval(
+        min(alone.lower, units.lower(0.0, risk)),
+        max(alone.upper, units.upper(1.0, risk)),
+        alone.level,
+    )
+
+
+def _check_scale(values: Sequence[float]) -> None:
+    if not all(0 <= value <= 1 for value in values):
+        raise ValueError(Message("an interval of the mean is for values between 0 and 1"))
+
+
 def mean_interval(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval | None:
@@ -112,25 +150,23 @@ def mean_interval(
     at the end it looks at, and moved further out on the side that the values are skewed to.
 
     So a rare bad score that was not among good ones is reckoned with, and either limit misses no
-    oftener than ``(1 - level) / 2``. None below 8 values, or 8 clusters where ``clusters`` says
-    which values belong together. ``benchmarks/coverage.py`` measures it.
+    oftener than ``(1 - level) / 2``. None below 8 values, or 8 clusters if ``clusters`` says which
+    values belong together. ``benchmarks/coverage.py`` measures it.
     """
-    units = count_units(values, clusters)
-    if units < FEWEST:
+    if count_units(values, clusters) < FEWEST:
         return None
-    if not all(0 <= value <= 1 for value in values):
-        raise ValueError(Message("an interval of the mean is for values between 0 and 1"))
-    worth = len(values) / design_effect(values, clusters)
-    reach = t_two_sided(level, effective_units(values, clusters))
-    weight = _weight_of_unseen(worth, reach, (1 - level) / 2)
-    below, low = _with_one_more(values, 0.0, worth, weight)
-    above, high = _with_one_more(values, 1.0, worth, weight)
-    shift = _skew(values) * (1 + 2 * reach * reach) / (6 * worth)
-    return Interval(
+    _check_scale(values)
+    reach = t_two_sided(level, len(values))
+    weight = _weight_of_unseen(len(values), reach, (1 - level) / 2)
+    below, low = _with_one_more(values, 0.0, weight)
+    above, high = _with_one_more(values, 1.0, weight)
+    shift = _skew(values) * (1 + 2 * reach * reach) / (6 * len(values))
+    alone = Interval(
         max(0.0, below - reach * low + min(0.0, shift)),
         min(1.0, above + reach * high + max(0.0, shift)),
         level,
     )
+    return _widened_by_clusters(alone, values, clusters)
 
 
 def _squares(values: Sequence[float], mean: float) -> float:
@@ -145,24 +181,22 @@ def _skew(values: Sequence[float]) -> float:
     return cubes / spread if spread > 1e-12 else 0.0
 
 
-def _weight_of_unseen(worth: float, reach: float, risk: float) -> float:
+def _weight_of_unseen(count: int, reach: float, risk: float) -> float:
     """How much the one more value counts, 1 or more: as much as moves the limit of equal values to
     the exact one of a share that may have gone unseen.
     """
-    unseen = worth * (1 - risk ** (1 / worth))
+    unseen = count * (1 - risk ** (1 / count))
     return max(1.0, (math.sqrt(reach * reach + 4 * unseen) - reach) / 2) ** 2
 
 
-def _with_one_more(
-    values: Sequence[float], end: float, worth: float, weight: float
-) -> tuple[float, float]:
-    """The mean of values that count as ``worth`` and of one more at an end of the scale that counts
-    as ``weight``, and its standard error.
+def _with_one_more(values: Sequence[float], end: float, weight: float) -> tuple[float, float]:
+    """The mean of the values and of one more at an end of the scale that counts as ``weight``, and
+    its standard error.
     """
-    count = worth + weight
-    mean = (worth * fmean(values) + weight * end) / count
-    squares = worth / len(values) * _squares(values, mean)
-    return mean, math.sqrt((squares + weight * (end - mean) ** 2) / worth / count)
+    count = len(values) + weight
+    mean = (math.fsum(values) + weight * end) / count
+    squares = _squares(values, mean) + weight * (end - mean) ** 2
+    return mean, math.sqrt(squares / len(values) / count)
 
 
 def interval_with_both_ends(
@@ -171,25 +205,12 @@ def interval_with_both_ends(
     """Student's interval of the mean with one 0 and one 1 added: for any number of values, as a
     part of an estimate needs.
     """
-    if not all(0 <= value <= 1 for value in values):
-        raise ValueError(Message("an interval of the mean is for values between 0 and 1"))
-    mean, error, freedom = mean_with_ends(values, (0.0, 1.0), clusters)
-    reach = t_two_sided(level, freedom) * error
-    return Interval(max(0.0, mean - reach), min(1.0, mean + reach), level)
-
-
-def mean_with_ends(
-    values: Sequence[float], ends: tuple[float, float], clusters: Clusters
-) -> tuple[float, float, int]:
-    """The mean of the values and one more at each end, its standard error, and the degrees of
-    freedom.
-    """
-    worth = len(values) / design_effect(values, clusters)
-    count = worth + 2
-    mean = (worth * fmean(values) + math.fsum(ends)) / count
-    squares = worth / len(values) * _squares(values, mean)
-    squares += math.fsum((end - mean) ** 2 for end in ends)
-    return mean, math.sqrt(squares / (count - 1) / count), effective_units(values, clusters) + 1
+    _check_scale(values)
+    more = [*values, 0.0, 1.0]
+    mean, reach = fmean(more), t_two_sided(level, len(values) + 1)
+    reach *= math.sqrt(variance_of_mean(more))
+    alone = Interval(max(0.0, mean - reach), min(1.0, mean + reach), level)
+    return _widened_by_clusters(alone, values, clusters)
 
 
 def rows_interval(
@@ -234,36 +255,25 @@ def wilson(hits: float, of: float, *, level: float = 0.95) -> Interval:
 def share_interval(
     values: Sequence[float], *, level: float = 0.95, clusters: Clusters = None
 ) -> Interval:
-    """:func:`share_limits` of zeros and ones; clusters shrink the count and take Student's
-    quantile.
-    """
-    if clusters is None:
-        return share_limits(sum(values), len(values), level=level)
-    worth = len(values) / design_effect(values, clusters)
-    critical = t_two_sided(level, max(1, effective_units(values, clusters) - 1))
-    return share_limits(min(1.0, fmean(values)) * worth, worth, level=level, critical=critical)
+    """:func:`share_limits` of zeros and ones, widened if they belong together in clusters."""
+    alone = share_limits(sum(values), len(values), level=level)
+    return _widened_by_clusters(alone, values, clusters)
 
 
 @lru_cache(maxsize=4096)
-def share_limits(
-    hits: float, of: float, *, level: float = 0.95, critical: float | None = None
-) -> Interval:
+def share_limits(hits: float, of: float, *, level: float = 0.95) -> Interval:
     """On each side the wider one of Clopper and Pearson's exact limit and Agresti and Coull's.
 
     Each limit by itself misses no oftener than ``(1 - level) / 2``, and several of them joined by
     :func:`mover` hold where Wilson's dip (rates near 0 and 1). Both numbers may be fractions (cases
-    that count less because they belong together); ``critical`` then stands in for the normal
-    quantile.
+    that count less because they belong together).
     """
     _check_share(hits, of)
-    normal, risk = z_two_sided(level), (1 - level) / 2
-    quantile = critical or normal
-    wide = agresti_coull(hits / of, of, quantile, level)
-    shrink = (normal / quantile) ** 2
-    hit, missed = hits * shrink, (of - hits) * shrink
+    missed, risk = of - hits, (1 - level) / 2
+    wide = agresti_coull(hits / of, of, z_two_sided(level), level)
     return Interval(
-        min(wide.lower, beta_quantile(risk, hit, missed + 1)) if hit > 0 else 0.0,
-        max(wide.upper, beta_quantile(1 - risk, hit + 1, missed)) if missed > 0 else 1.0,
+        min(wide.lower, beta_quantile(risk, hits, missed + 1)) if hits > 0 else 0.0,
+        max(wide.upper, beta_quantile(1 - risk, hits + 1, missed)) if missed > 0 else 1.0,
         level,
     )
 

@@ -13,7 +13,8 @@ from itertools import accumulate
 from statistics import median, quantiles
 
 from adjudge.stats.correction import Stratum, post_stratified
-from adjudge.stats.difference import ComparisonOutcome, PairedScores
+from adjudge.stats.difference import ComparisonOutcome
+from adjudge.stats.distributions import sign_test
 from adjudge.stats.intervals import Interval, share_limits
 from adjudge.stats.refusal import too_few
 from adjudge.stats.sequence import Stream, sequential_interval
@@ -131,7 +132,7 @@ def rows_for_comparison(
         for _ in range(DRAWS):
             changed = differing.draw(choice)
             won = _hits(choice, changed, gains / apart)
-            found += _comparison(rows, won, changed - won, level) is (
+            found += _comparison(won, changed - won, level) is (
                 better if difference > 0 else ComparisonOutcome.WORSE
             )
         return _share(found)
@@ -139,19 +140,11 @@ def rows_for_comparison(
     return _least(measure, lambda found: found >= power, MOST)
 
 
-def _comparison(rows: int, won: int, lost: int, level: float) -> ComparisonOutcome:
-    scores = PairedScores(
-        rows=rows,
-        units=rows,
-        first=float(won),
-        second=float(lost),
-        squares=float(won + lost),
-        gains=won,
-        losses=lost,
-        least=-1.0 if lost else 0.0,
-        most=1.0 if won else 0.0,
-    )
-    return scores.compared(clustered=False, level=level).outcome
+def _comparison(won: int, lost: int, level: float) -> ComparisonOutcome:
+    """As ``compare`` says of passes and fails: McNemar's exact test."""
+    if sign_test(won, lost) > 1 - level:
+        return ComparisonOutcome.CANNOT_TELL
+    return ComparisonOutcome.BETTER if won > lost else ComparisonOutcome.WORSE
 
 
 def _corrected_width(

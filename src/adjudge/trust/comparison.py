@@ -32,6 +32,7 @@ from adjudge.stats.difference import (
     holm,
     three_valued,
 )
+from adjudge.stats.distributions import z_two_sided
 from adjudge.stats.estimate import Estimate
 from adjudge.stats.intervals import Interval
 from adjudge.stats.slices import OwnValue, PooledValue, level_of_each, pool
@@ -72,7 +73,11 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     """By the labels of rows that people labelled in both runs."""
     labels: int = 0
     missing: int = 0
-    """Pairs of rows of which one has no number."""
+    """Pairs of rows of which one has no number, or both have none although a judge was asked."""
+    unjudged: int = 0
+    """Rows that neither run judged: skipped in both, or skipped in one and absent from the other.
+    They are not compared.
+    """
     pairing: Pairing = Pairing((0, 0), {})
     """Which rows were compared with which."""
     outcome: ComparisonOutcome
@@ -119,9 +124,15 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     @property
     def without(self) -> int:
         """Rows that could say anything: they have no number in one of the runs, or no counterpart
-        there.
+        there. Rows that neither run judged are not among them.
         """
-        return self.missing + sum(self.pairing.alone)
+        return self.missing + sum(self.pairing.alone) - self.pairing.skipped_alone
+
+    @property
+    def is_unchanged(self) -> bool:
+        """Return True if both runs hold the same answers, all judged alike."""
+        known = bool(self.rows) and self.difference.estimate.value is not None
+        return known and not (self.changed or self.other_texts or self.without)
 
     @property
     def shown(self) -> Estimate:
@@ -145,7 +156,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "labels": self.labels,
             "rows": self.rows,
             "independent": self.difference.units,
-            **some_of(self, "missing", "pairing"),
+            **some_of(self, "missing", "unjudged", "pairing"),
             "rows_with_another_text": self.other_texts,
             "same_judge": self.same_judge,
             "p_value": _p_value(self),
@@ -288,11 +299,7 @@ class _Line:
         rows = 0 if why else scores.rows
         if settings.sequential and self._is_count:
             why = why or NO_BOUNDS
-        difference = (
-            _refused(scores, level, why)
-            if why
-            else _difference(scores, settings, reach, clustered=clustered)
-        )
+        difference = _refused(scores, level, why) if why else _difference(scores, settings, reach)
         corrected = _corrected(series, settings, clustered=clustered)
         judges = list(zip(sides, series.judges, strict=True))
         locks = [side.lock(name, criteria) for side, name in judges]
@@ -318,6 +325,7 @@ class _Line:
             corrected=corrected,
             labels=len(series.labelled),
             missing=series.missing,
+            unjudged=series.unjudged + pairing.skipped_alone,
             pairing=pairing,
             outcome=ComparisonOutcome.CANNOT_TELL,
             changed=series.changed,
@@ -373,7 +381,9 @@ def _pooled(whole: RunComparison, slices: Sequence[RunComparison]) -> tuple[RunC
     own = [
         OwnValue(
             None if one.shown.value is None else one.shown.value / scale,
-            _spread(one)[1] / scale if one.shown.lower is not None else None,
+            None
+            if (width := one.shown.width) is None
+            else width / 2 / z_two_sided(one.level) / scale,
             expected / scale,
         )
         for one in slices
@@ -401,13 +411,11 @@ def _system(one: Sequence[tuple[str, ...]], two: Sequence[tuple[str, ...]]) -> t
     return before, ""
 
 
-def _difference(
-    scores: PairedScores, settings: ComparisonSettings, reach: float, *, clustered: bool
-) -> Difference:
+def _difference(scores: PairedScores, settings: ComparisonSettings, reach: float) -> Difference:
     level, margin = settings.level, settings.margin
     if settings.sequential:
         return scores.looked_at_often(level=level, margin=margin, reach=reach)
-    return scores.compared(clustered=clustered, level=level, margin=margin, reach=reach)
+    return scores.compared(level=level, margin=margin, reach=reach)
 
 
 def _refused(scores: PairedScores, level: float, why: str) -> Difference:
@@ -491,6 +499,12 @@ def _notes(
             series.missing,
             rows=series.missing + series.scores.rows,
         )
+    if unjudged := series.unjudged + pairing.skipped_alone:
+        yield plural(
+            "{count:,} row was judged in neither run (skipped) and does not count",
+            "{count:,} rows were judged in neither run (skipped) and do not count",
+            unjudged,
+        )
     if pairing.shared:
         yield Message(
             "{shared:,} rows share their id with others: those of one id were paired in their "
@@ -542,9 +556,12 @@ def _p_value(one: RunComparison) -> float | None:
     """Of the difference that is shown; where there is a margin, of one as far beyond it between
     runs that differ by no more.
     """
-    if one.shown.lower is None or (one.corrected is None and not one.margin):
+    limits = one.difference.limits
+    if one.shown.lower is None or (one.corrected is None and not (one.margin and limits)):
         return one.difference.p_value
-    middle, error, freedom = _spread(one)
+    if one.corrected is None and limits is not None:
+        return limits.chance_within(one.margin)
+    middle, error, freedom = _corrected_spread(one.shown)
     beyond = abs(middle) - one.margin
     if beyond <= 0:
         return 1.0
@@ -566,11 +583,10 @@ def upper_limits(found: Sequence[RunComparison], margin: float, level: float) ->
     return limits
 
 
-def _spread(one: RunComparison) -> tuple[float, float, int]:
-    """The middle of the interval that is shown, its standard error, and the degrees of freedom."""
-    shown = one.shown
+def _corrected_spread(shown: Estimate) -> tuple[float, float, int]:
+    """The middle of a corrected interval, its standard error, and the degrees of freedom."""
     lower, upper = shown.lower or 0.0, shown.upper or 0.0
-    freedom = max(1, shown.count - 1 if one.corrected else one.difference.freedom)
+    freedom = max(1, shown.count - 1)
     return (
         (lower + upper) / 2,
         (upper - lower) / 2 / t_two_sided(shown.level, freedom),
@@ -579,12 +595,17 @@ def _spread(one: RunComparison) -> tuple[float, float, int]:
 
 
 def _chance_below(one: RunComparison, bar: float) -> float:
-    middle, error, freedom = _spread(one)
+    """The p-value of a true difference that is not below ``bar``; one-sided."""
+    if one.corrected is None and one.difference.limits is not None:
+        return one.difference.limits.chance_above(bar)
+    middle, error, freedom = _corrected_spread(one.shown)
     return t_cdf((middle - bar) / error, freedom) if error > 0 else float(middle >= bar)
 
 
 def _upper(one: RunComparison, level: float) -> float:
-    middle, error, freedom = _spread(one)
+    if one.corrected is None and one.difference.limits is not None:
+        return one.difference.limits.upper(level)
+    middle, error, freedom = _corrected_spread(one.shown)
     return middle + t_two_sided(level, freedom) * error
 
 

@@ -127,6 +127,8 @@ class PairedSeries:
     scores: PairedScores = field(default_factory=PairedScores)
     """Of the second run and the first."""
     missing: int = 0
+    unjudged: int = 0
+    """Pairs that both runs skipped."""
     changed: int = 0
     other_texts: int = 0
     judges: tuple[str, str] = ("", "")
@@ -149,7 +151,9 @@ class PairedSeries:
             self.judges = (pair.before.judge, pair.after.judge)
             one, two = number_of(pair.before.summary), number_of(pair.after.summary)
             if one is None or two is None:
-                self.missing += 1
+                skipped = pair.before.summary.was_skipped and pair.after.summary.was_skipped
+                self.unjudged += skipped
+                self.missing += not skipped
                 continue
             self.changed += one != two
             self.other_texts += pair.identities[0] != pair.identities[1]

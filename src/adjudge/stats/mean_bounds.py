@@ -1,0 +1,182 @@
+"""Bounds of a mean of values on a bounded scale, from independent units of one or more rows.
+
+A bound is the quantile of the mean under random weights: each unit gets an exponential weight, and
+so does one more unit at the end of the scale that the bound looks at (Gaffke 2005; Learned-Miller
+and Thomas 2019). Of passes and fails it is Clopper and Pearson's limit. For other values no proof
+is published that it never misses too often, and no counterexample; ``benchmarks/coverage.py``
+enumerates every sample of paired passes and fails, and draws clusters and scores.
+"""
+
+from __future__ import annotations
+
+import cmath
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import NormalDist
+
+from adjudge.stats.distributions import z_quantile
+
+GRID = 100
+"""Steps of the grid that means of units are kept on, per 1. A mean between two steps is divided
+between them, which keeps the mean of all units and widens the bounds by next to nothing.
+"""
+_MOST = 1_000_000
+"""Rows that it is worth naming as enough to decide."""
+
+
+@dataclass(slots=True)
+class Units:
+    """Rows, or clusters of rows, that are independent of each other."""
+
+    counts: dict[tuple[int, int], float] = field(default_factory=lambda: defaultdict(float))
+    """(mean in steps of the grid, rows) → units."""
+    rows: int = 0
+    total: float = 0.0
+    squares: int = 0
+    """The sum of the squared numbers of rows."""
+
+    def add(self, mean: float, rows: int = 1, *, units: int = 1) -> None:
+        """Add units that have this mean and so many rows each."""
+        place = mean * GRID
+        below = round(place) if abs(place - round(place)) < 1e-9 else math.floor(place)
+        above = max(0.0, place - below)
+        self.counts[below, rows] += (1 - above) * units
+        if above > 1e-9:
+            self.counts[below + 1, rows] += above * units
+        self.rows += rows * units
+        self.total += mean * rows * units
+        self.squares += rows * rows * units
+
+    @property
+    def mean(self) -> float:
+        return self.total / self.rows
+
+    def lower(self, end: float, risk: float) -> float:
+        """The lower bound: the true mean is below it with probability ``risk`` at most. ``end``:
+        the least that a value can be.
+        """
+        return self._bound(end, risk, 1)
+
+    def upper(self, end: float, risk: float) -> float:
+        """The upper bound; ``end``: the most that a value can be."""
+        return -self._bound(end, risk, -1)
+
+    def chance_below(self, value: float, end: float) -> float:
+        """The risk at which the lower bound is ``value``: the p-value of a true mean that is no
+        higher.
+        """
+        return _chance_at_most_zero(list(self._terms(value, end, 1)))
+
+    def chance_above(self, value: float, end: float) -> float:
+        """The risk at which the upper bound is ``value``."""
+        return _chance_at_most_zero(list(self._terms(value, end, -1)))
+
+    def rows_to_decide(self, bar: float, ends: tuple[float, float], risk: float) -> int | None:
+        """About how many rows like these put one of the bounds on the far side of ``bar``; None if
+        a million would not.
+        """
+        sign, end = (1, ends[0]) if self.mean > bar else (-1, ends[1])
+
+        def is_enough(rows: int) -> bool:
+            terms = self._terms(bar, end, sign, rows / self.rows)
+            return _chance_at_most_zero(list(terms)) <= risk
+
+        fewest, enough = self.rows, 2 * self.rows
+        while not is_enough(enough):
+            fewest, enough = enough, 2 * enough
+            if enough > _MOST:
+                return None
+        while enough - fewest > 1:
+            middle = (fewest + enough) // 2
+            fewest, enough = (fewest, middle) if is_enough(middle) else (middle, enough)
+        return enough
+
+    def _terms(
+        self, value: float, end: float, sign: int, times: float = 1.0
+    ) -> Iterator[tuple[float, float]]:
+        """(distance from ``value``, units) of the units and of the one more at the end; ``times``:
+        as if there were so many times as many units.
+        """
+        for (place, rows), count in sorted(self.counts.items()):  # whatever the order of the rows
+            yield sign * rows * (place / GRID - value), times * count
+        yield sign * self.squares / self.rows * (end - value), 1.0
+
+    def _bound(self, end: float, risk: float, sign: int) -> float:
+        """The lower bound of the values times ``sign``."""
+        low, high = sign * end, sign * self.mean
+        if high <= low:
+            return low
+        terms = list(self._terms(sign * high, end, sign))
+        weight = math.fsum(rows * count for (_, rows), count in self.counts.items())
+        weight += self.squares / self.rows
+        middle = high + math.fsum(distance * count for distance, count in terms) / weight
+        error = math.sqrt(math.fsum(count * own * own for own, count in terms)) / weight
+        wanted = z_quantile(risk)
+        guess, before = middle + wanted * error, (math.inf, 0.0)
+        for _ in range(100):
+            if not low < guess < high:
+                guess = (low + high) / 2
+            chance = _chance_at_most_zero(list(self._terms(sign * guess, end, sign)))
+            reached = NormalDist().inv_cdf(min(1 - 1e-15, max(1e-300, chance)))
+            if chance > risk:
+                high = guess
+            else:
+                low = guess
+            slope = 1 / error
+            if before[0] < math.inf and guess != before[0] and reached != before[1]:
+                slope = (reached - before[1]) / (guess - before[0])
+            before = guess, reached
+            if high - low < 1e-10 or abs(reached - wanted) < 1e-7:
+                break
+            guess = guess + (wanted - reached) / slope
+        return low if high - low < 1e-10 else guess
+
+
+def _chance_at_most_zero(terms: Sequence[tuple[float, float]]) -> float:
+    """The probability that a sum of gamma variables, each times its distance, is 0 or less;
+    ``terms`` holds (distance, shape).
+
+    It is the integral of the moment generating function over its argument, along the vertical line
+    through the saddle point, by the trapezoidal rule (relative error about 1e-7).
+    """
+    used = [(distance, shape) for distance, shape in terms if distance != 0 and shape > 0]
+    least = min((distance for distance, _ in used), default=0.0)
+    if least >= 0:
+        return 0.0 if used else 1.0
+    if max(distance for distance, _ in used) < 0:
+        return 1.0
+    saddle, curvature = _saddle_point(used, -1 / least)
+    height = -math.fsum(shape * math.log1p(saddle * distance) for distance, shape in used)
+    height -= math.log(saddle)
+    step, place, total = 0.4 / math.sqrt(curvature), 0, 0.5
+    while True:
+        place += 1
+        at = complex(saddle, place * step)
+        power = -cmath.log(at) - height
+        for distance, shape in used:
+            power -= shape * cmath.log(1 + distance * at)
+        total += math.exp(power.real) * math.cos(power.imag)
+        if power.real < -18:
+            break
+    return min(1.0, math.exp(height) * step * total / math.pi)
+
+
+def _saddle_point(terms: Sequence[tuple[float, float]], most: float) -> tuple[float, float]:
+    """The point between 0 and ``most`` at which the integrand is least along the real line, and the
+    curvature of its logarithm there.
+    """
+    low, high, point = 0.0, most, most / 2
+    for _ in range(100):
+        slope, curvature = -1 / point, 1 / point**2
+        for distance, shape in terms:
+            own = distance / (1 + point * distance)
+            slope -= shape * own
+            curvature += shape * own * own
+        low, high = (point, high) if slope < 0 else (low, point)
+        step = -slope / curvature
+        if abs(step) < 1e-3 * min(point, most - point):
+            break
+        point = point + step if low < point + step < high else (low + high) / 2
+    return point, curvature
