@@ -399,9 +399,9 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
                     raise
                 _tell_of(halt, outcome)
     except RunStopped as halt:
-        if not len(display.judged):
-            raise
         note_halt(halt, outcome)
+        if not outcome.judgments:
+            raise
     return display.judged
 
 
@@ -420,9 +420,10 @@ def _tell_of(halt: BaseException, outcome: RunOutcome) -> None:
 
 
 def note_halt(halt: RunStopped, outcome: RunOutcome) -> None:
-    """The same of a run that is kept; ``halt``, which says how to resume it, is raised when all is
-    told.
+    """Like ``_tell_of``, but for a run that is kept: all that its folder holds is reported, then
+    ``halt``, which says how to resume it, is raised.
     """
+    outcome.read_folder()
     outcome.stopped = _halt_message(halt.__cause__ or halt, outcome)
     outcome.halted = halt
 
@@ -535,7 +536,12 @@ def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> 
 
 
 def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
-    """What was judged, as reports read it."""
+    """What was judged, as reports read it; if a kept run halted, all that its folder holds."""
+    folder = outcome.run.folder
+    if outcome.halted and folder is not None:
+        from adjudge.runs.folder import records_of  # loaded only if a kept run halts
+
+        return Reiterable(lambda: records_of(folder, votes=True))
     labels = {one.name: one.label for one in outcome.run.judges}
     return Reiterable(
         lambda: (one.result.record(labels[one.judge], one.number, votes=True) for one in judged)

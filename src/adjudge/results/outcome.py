@@ -110,6 +110,21 @@ class RunOutcome:
             case ColumnsChosen():
                 self._tally.setup = replace(self._tally.setup, columns=event.columns)
 
+    def read_folder(self) -> None:
+        """Count the judgments that the run folder holds instead of those seen here.
+
+        A resumed run that halts again has passed over only a part of them.
+        """
+        if self.run.folder is None or not holds_run(self.run.folder):
+            return
+        from adjudge.runs.folder import records_of, run_info  # loaded only if a kept run halts
+
+        self._tally = self._tally.without_judgments()
+        self._tally.failed_calls = run_info(self.run.folder).failed_calls
+        for record in records_of(self.run.folder, votes=True):
+            self._tally.add(record)
+        self._made = self._compared = self._beside = None
+
     @property
     def judgments(self) -> int:
         """How many there are so far."""

@@ -442,6 +442,13 @@ class ReportTally:
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
 
+    def without_judgments(self) -> ReportTally:
+        """A tally with the same setup and the same skipped rows, but no judgments."""
+        made = ReportTally(self.setup, self.shown)
+        made._reasons, made._first, made._blank = self._reasons, self._first, self._blank
+        made.kept = self.kept
+        return made
+
     def add(self, one: JudgmentRecord) -> None:
         key = one.judge, one.criterion, one.answered_by
         if key not in self._sections:
