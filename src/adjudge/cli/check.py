@@ -27,6 +27,7 @@ from adjudge.cli.options import (
     as_json,
     columns,
     command,
+    good,
     judging,
     option,
     options,
@@ -35,6 +36,7 @@ from adjudge.cli.options import (
     rows,
     shared,
 )
+from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.light import light_dataclass
 from adjudge.exporters.table import check_writable
 from adjudge.ledger.file import holds_run
@@ -43,7 +45,7 @@ from adjudge.reading.toml_text import with_lines
 from adjudge.reading.values import Place, load_yaml
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
-from adjudge.runs.eval_file import AspectEntry, CheckEntry
+from adjudge.runs.eval_file import AspectEntry, CheckEntry, DirectEntry, JudgeEntry
 
 if TYPE_CHECKING:
     from adjudge.checks.check import Expectation
@@ -59,6 +61,7 @@ class CheckOptions:
     criterion: str | None = option(
         "--criterion", help="What the text must meet to pass, in a sentence."
     )
+    good: str | None = shared(good)
     aspect_name: str | None = option(
         "--aspect", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
     )
@@ -98,7 +101,14 @@ def check(options: CheckOptions, flags: Flags) -> int:
     """
     check_writable(options.output)
     expected = _expectations(options)
-    judge = _program(options, expected) if expected else _critic(options, flags)
+    if options.good and not options.criterion:
+        raise UsageError(Message("--good says which answer to --criterion is the good one"))
+    if expected:
+        judge: JudgeEntry = _program(options, expected)
+    elif options.good == "no":
+        judge = _question(options, flags)
+    else:
+        judge = _critic(options, flags)
     data = data_entry(flags, rows_in(options.text, options.file), columns_from(options.column))
     made = prepare_run(
         eval_file_from_flags(
@@ -110,7 +120,7 @@ def check(options: CheckOptions, flags: Flags) -> int:
         ),
         flags,
     )
-    outcome = outcome_for(made, flags)
+    outcome = outcome_for(made, flags, is_good_known=options.good is not None)
     if flags.dry_run:
         show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
@@ -127,6 +137,21 @@ def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
     return AspectEntry(
         kind="aspect",
         criteria=(CriteriaEntry(Aspect(name, definition)),),
+        strictness=options.strictness,
+        early_stop=options.early_stop,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+
+
+def _question(options: CheckOptions, flags: Flags) -> DirectEntry:
+    """The judge of a criterion to which no is the good answer: it is asked as a question."""
+    asked = yes_no_criteria(
+        _definition(options.criterion, options.aspect_name, flags.language), is_yes_good=False
+    )
+    return DirectEntry(
+        kind="direct",
+        criteria=(CriteriaEntry(asked),),
         strictness=options.strictness,
         early_stop=options.early_stop,
         temperature=flags.temperature,

@@ -41,6 +41,7 @@ from adjudge.reading.objects import ObjectFile
 from adjudge.reading.reiterable import Reiterable
 from adjudge.results.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
+from adjudge.results.notes import polarity_notes
 from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
@@ -203,9 +204,12 @@ def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
     return make()
 
 
-def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutcome:
+def outcome_for(
+    run: EvalRun, flags: RowFlags, shown: int = ENTRIES, *, is_good_known: bool = False
+) -> RunOutcome:
     """What will come of the run. A gate that was typed and cannot hold is a mistake in usage; a
-    limit below the rows that are judged already takes none of them.
+    limit below the rows that are judged already takes none of them. ``is_good_known``: the user
+    said which answer is the good one.
     """
     kept = run.keeping_rows()
     if kept is not run:
@@ -228,7 +232,8 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutco
         flags.cluster,
     ) != (None,) * 5 or flags.sequential
     with as_usage_error() if typed_gate else nullcontext():
-        outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown)
+        notes = () if is_good_known else tuple(polarity_notes(run.file))
+        outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown, notes)
         outcome.gates.check()
     return outcome
 

@@ -38,6 +38,8 @@ class RunOutcome:
     baseline: Path | None = None
     shown: int = ENTRIES
     """How many judgments its pages list."""
+    notes: tuple[str, ...] = ()
+    """What else a reader must know."""
     skipped: int = 0
     stopped: str = ""
     """Why it ended before the end, where what there is of it is reported all the same."""
@@ -75,6 +77,7 @@ class RunOutcome:
             id=self.run.file.data.name_column or "",
             data=self.run.file.data.path,
             baseline=self._compared_with(),
+            notes=(*made.notes, *self.notes),
         )
         self.gates = RunGates(self.run, self._setup, self.fail_under)
         bars = self.gates.bars()
