@@ -36,14 +36,18 @@ from adjudge.cli.options import (
     rows,
     shared,
 )
+from adjudge.cli.output import echo
+from adjudge.domain.check_result import FAIL
 from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.light import light_dataclass
 from adjudge.exporters.table import check_writable
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.reading.toml_text import with_lines
 from adjudge.reading.values import Place, load_yaml
 from adjudge.results.exit_code import ExitCode
+from adjudge.results.gate import worst
+from adjudge.results.outcome import RunOutcome
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, CheckEntry, DirectEntry, JudgeEntry
 
@@ -97,7 +101,8 @@ class CheckOptions:
 @judging()
 def check(options: CheckOptions, flags: Flags) -> int:
     """Judge a text, a file or every row of a data set against one criterion; or check it without a
-    model (--contains, --regex, --equals, --check).
+    model (--contains, --regex, --equals, --check). A failed check without a model exits with 4; a
+    model's FAIL does so only with --fail-under.
     """
     check_writable(options.output)
     expected = _expectations(options)
@@ -127,7 +132,26 @@ def check(options: CheckOptions, flags: Flags) -> int:
     judgments = judge_all(
         RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
     )
-    return finish(outcome, judgments, options.output, as_json=options.as_json)
+    code = finish(outcome, judgments, options.output, as_json=options.as_json)
+    if not expected or code not in (ExitCode.OK, ExitCode.UNSCORED):
+        return code
+    return worst([ExitCode(code), _failed_checks(outcome)])
+
+
+def _failed_checks(outcome: RunOutcome) -> ExitCode:
+    """4 if a row fails a check, as test runners do, unless a gate says how many may."""
+    report = outcome.report()
+    if report.gates:
+        return ExitCode.OK
+    failed = max((one.summary.options.get(FAIL, 0) for one in report.sections), default=0)
+    if failed and report.total > 1:
+        line = plural(
+            "{count} row fails a check, so the exit code is 4; --fail-under NUMBER lets some fail",
+            "{count} rows fail a check, so the exit code is 4; --fail-under NUMBER lets some fail",
+            failed,
+        )
+        echo(line, err=True)
+    return ExitCode.GATE_FAILED if failed else ExitCode.OK
 
 
 def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:

@@ -46,7 +46,7 @@ from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
-from adjudge.view.ending import RunEnding, show_ending
+from adjudge.view.ending import RunEnding, resume_command, show_ending
 from adjudge.view.terminal import Screen
 
 if TYPE_CHECKING:
@@ -246,13 +246,6 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
         raise SetupError("{folder} has no run to resume: start one without --resume", folder=folder)
 
 
-def _flag_of(halt: BudgetSpent | RunStopped) -> str:
-    """The option that sets the limit that was reached."""
-    names = ("max_usd", "max_calls", "max_tokens")
-    found = next((name for name in names if name in str(halt)), names[0])
-    return f"--{found.replace('_', '-')}"
-
-
 @contextmanager
 def resumable(folder: Path | None) -> Iterator[None]:
     """Say how to resume what ends before the end, where it is kept."""
@@ -264,14 +257,11 @@ def resumable(folder: Path | None) -> Iterator[None]:
     except (BudgetSpent, RunStopped) as halt:
         if folder is None:
             raise
+        command = resume_command(folder, str(halt) if isinstance(halt, BudgetSpent) else "")
         how = (
-            Message(
-                "Continue with a larger limit: adjudge resume {folder} -- {flag} N",
-                folder=place,
-                flag=_flag_of(halt),
-            )
+            Message("Continue with a larger limit: {command}", command=command)
             if isinstance(halt, BudgetSpent)
-            else Message("Continue with: adjudge resume {folder}", folder=place)
+            else Message("Continue with: {command}", command=command)
         )
         raise RunStopped("{halt}. {how}", halt=halt, how=how) from halt
     except KeyboardInterrupt as interrupt:
