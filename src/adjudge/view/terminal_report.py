@@ -50,10 +50,10 @@ def show_figures(report: Report, screen: Screen, *, single: bool = False) -> Non
 
 def _good_answer_lines(report: Report) -> Iterator[Message]:
     """Say which answer counts as good if the answers are Yes and No: once if it is the same for
-    all criteria.
+    all such criteria.
     """
     answers = {one.title: answer for one in report.sections if (answer := report.good_answer(one))}
-    if len(answers) == len(report.sections) and len(set(answers.values())) == 1:
+    if len(set(answers.values())) == 1:
         yield Message("{answer} counts as good.", answer=next(iter(answers.values())))
     else:
         for name, answer in answers.items():
