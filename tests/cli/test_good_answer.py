@@ -88,6 +88,19 @@ def test_an_eval_file_is_warned_about_until_it_says_which_answer_is_good(folder:
     assert found["criteria"][0]["mean"] == 0.0
 
 
+@pytest.mark.parametrize("name", ["sexual content", "my rude words.yaml"])
+def test_criteria_that_are_named_are_not_questioned(folder: Path, name: str) -> None:
+    (folder / "my rude words.yaml").write_text(
+        "{name: short, description: Is it short., options: [Yes, No], good: Yes}\n"
+    )
+    (folder / "eval.yaml").write_text(
+        f"data: rows.csv\nmodels: scripted\njudges: [{{kind: direct, criteria: {name}}}]\n"
+    )
+    done = adjudge("run", "eval.yaml", "--json", "--no-cache", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["notes"] == []
+
+
 def test_options_yes_and_no_need_no_score(folder: Path) -> None:
     (folder / "polite.yaml").write_text(
         "name: polite\ndescription: Is it polite?\noptions: [Yes, No]\n"

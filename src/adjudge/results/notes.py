@@ -6,13 +6,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.catalog.criteria import ready_made_name
 from adjudge.catalog.polarity import find_bad_word
 from adjudge.domain.criteria import Criteria
 from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
-from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
+from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
 
 if TYPE_CHECKING:
@@ -118,7 +120,9 @@ def _question_text(one: CriteriaEntry) -> str:
     """The question that is scored with Yes as the good end; empty if it is not a plain one."""
     if isinstance(one.what, Criteria):
         return one.what.definition if one.what.is_yes_good and not one.what.title else ""
-    return one.what if isinstance(one.what, str) and len(one.what.split()) > 1 else ""
+    text = one.what if isinstance(one.what, str) else ""
+    names_criteria = Path(text).suffix in CRITERIA_FILES or ready_made_name(text) is not None
+    return "" if names_criteria or len(text.split()) < 2 else text
 
 
 def _aspect_note(text: str, word: str, *, typed: bool) -> Message:
