@@ -24,7 +24,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.instance import Instance
 from adjudge.domain.message import LogprobCalibration
-from adjudge.domain.question import question_of
+from adjudge.domain.question import Comparison, question_of
 from adjudge.domain.vote import Ballot
 from adjudge.engine.ask import ask
 from adjudge.prompts.render import neutral_instances
@@ -49,6 +49,25 @@ def test_the_likelier_option_is_the_verdict_and_the_vote_carries_the_distributio
     (vote,) = result.votes
     assert (result.verdict, result.score, vote.outcome) == ("FAIL", 0.0, Outcome.OK)
     assert dict(vote.distribution or {}) == pytest.approx({"PASS": 0.25, "FAIL": 0.75})
+
+
+def test_equally_likely_options_are_a_tie_without_a_verdict() -> None:
+    for shares in ({"Yes": 0.5, "No": 0.5}, {"No": 0.3, "Yes": 0.3}):
+        result = critic(lambda _, shares=shares: says(**shares)).evaluate("Hello")
+        (vote,) = result.votes
+        assert (result.verdict, result.score, vote.outcome) == (None, None, Outcome.ABSTAINED)
+        assert vote.reason == "several options are equally likely (p = 0.50)"
+        assert result.low_confidence
+        assert dict(vote.distribution or {}) == pytest.approx({"PASS": 0.5, "FAIL": 0.5})
+
+
+@pytest.mark.parametrize("tie", [True, False])
+def test_equally_likely_responses_are_a_tie_if_the_question_offers_one(tie: bool) -> None:
+    criteria = Criteria("better", "Which is better?", [CriteriaOption("x"), CriteriaOption("y")])
+    two = Instance({"response": ["one", "two"]})
+    ballot = Ballot(criteria, two, Comparison((0, 1), tie), "pairwise", "m", mode="likelihood")
+    vote = event_loop.run(ask(ballot, ScriptedModel(lambda _: says(A=0.4, B=0.4, C=0.1)), 0))
+    assert (vote.verdict.option if vote.verdict else None) == ("tie" if tie else None)
 
 
 def test_the_request_asks_for_one_token_and_its_alternatives() -> None:
@@ -101,7 +120,7 @@ def test_the_prior_of_neutral_texts_is_taken_out_once_per_criteria() -> None:
     model = InProcess(script)
     judge = AspectCritic("It is polite.", model)
     results = judge.evaluate(["Thank you", "Go away", "Come here"])
-    assert [result.verdict for result in results] == ["FAIL", "FAIL", "FAIL"]
+    assert [result.verdict for result in results] == ["FAIL", None, None]
     assert (results[0].votes[0].distribution or {})["FAIL"] == pytest.approx(
         1 / (1 + (0.8 / 0.9) / (0.2 / 0.1))
     )
@@ -126,7 +145,8 @@ def test_a_prior_that_could_not_be_had_is_asked_for_again() -> None:
     down = [True]
 
     def script(request: Request) -> Reply | Exception:
-        return ModelError("down") if down[0] else says(Yes=0.6, No=0.4)
+        share = 0.8 if "Hello" in request.prompt.text else 0.6
+        return ModelError("down") if down[0] else says(Yes=share, No=1 - share)
 
     judge = AspectCritic("It is polite.", InProcess(script))
     assert judge.evaluate("Hello").score is None

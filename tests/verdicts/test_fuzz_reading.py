@@ -96,7 +96,7 @@ def test_fuzz_no_surroundings_give_another_verdict_than_the_judges(
         verdict = read(Reply(built.text), Choice(options)).verdict
         assert verdict is None or (verdict.option == built.says and not built.taken_back), built
         found += verdict is not None
-    assert found > count * 0.6
+    assert found > count * 0.4
 
 
 @given(

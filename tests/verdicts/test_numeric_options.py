@@ -44,12 +44,7 @@ def said(text: str, options: tuple[str, ...] = TEN) -> str | None:
             '{"selected_option": "7 out of 10"}',
             '{"grade": "7,0"}',
         ),
-        *(
-            '{"selected_option": "7: good"}',
-            '{"score": "7 - good"}',
-            '{"score": "7 (good)"}',
-            '{"score": "**7**"}',
-        ),
+        *('{"score": "**7**"}',),
         *(
             '{"score": 7, "label": "good"}',
             '{"answer": "Paris", "score": 7}',
@@ -68,12 +63,10 @@ def said(text: str, options: tuple[str, ...] = TEN) -> str | None:
             "7",
             "7.0",
             "7/10",
-            "7: good",
             "**7**",
             "7 points",
-            "7.0\nIt is good.",
+            "7.0\n\nIt is good.",
             "It is good.\n7/10",
-            "Score: 7 (good)",
         ),
         '{"result": {"score": 7, "reason": "good"}}',
     ],
@@ -88,6 +81,10 @@ def test_seven_of_ten_is_read_however_it_is_written(text: str) -> None:
     [
         *(
             '{"score": 11}',
+            '{"score": "7: good"}',
+            '{"score": "7 - good"}',
+            "Score: 7 (good)",
+            "7: good",
             '{"score": 0.7}',
             '{"score": "70%"}',
             '{"score": "7/5"}',
@@ -176,7 +173,7 @@ def test_a_note_behind_a_number_is_left_out_unless_it_has_a_number(text: str, re
 
 
 @pytest.mark.parametrize(
-    "reply", ['{"score": 4}', '{"rating": "4/5"}', "Score: 4", "4.0", '{"value": "4: good"}']
+    "reply", ['{"score": 4}', '{"rating": "4/5"}', "Score: 4", "4.0", '{"value": "4/5"}']
 )
 def test_a_prompt_of_ones_own_with_a_range_costs_one_call(reply: str) -> None:
     model = ScriptedModel([reply])
@@ -190,7 +187,7 @@ def test_any_integer_is_read_under_the_same_names(reply: str) -> None:
     assert (result.option, result.score) == ("12", 12.0)
 
 
-@pytest.mark.parametrize("shape", [int, float, str, "{}: fine".format])
+@pytest.mark.parametrize("shape", [int, float, str, "{}.".format])
 def test_rag_replies_with_the_seeds_own_key_are_read_at_the_first_call(shape: Any) -> None:
     model = ScriptedModel(
         lambda request: json.dumps(
@@ -214,7 +211,6 @@ def test_a_number_is_read_as_its_equal_or_not_at_all(offered: set[int], number: 
         str(number),
         str(number).replace(".", ","),
         f"{number}/{max(offered)}",
-        f"{number}: so",
     ):
         assert said(json.dumps({"score": written}), options) == expected
     assert said(json.dumps({"selected_option": number}), options) == expected

@@ -131,17 +131,16 @@ def test_a_number_is_read_as_it_is_written(number: float) -> None:
         "{'explanation': 'e', 'score': 7,}",
         '{"explanation": "e", "Score": 7, "pass": true}',
         '<think>{"score": 2}</think>{"explanation": "e", "score": 7}',
-        "e\nScore: 7/10",
-        "7\ne",
+        "e.\nScore: 7/10",
         "**Rating:** 7",
-        "e\nОценка: 7",
+        "e.\nОценка: 7",
     ],
 )
 def test_replies_that_say_seven(text: str) -> None:
     verdict = reading(text).verdict
     assert isinstance(verdict, Rated)
     assert (verdict.number, verdict.option) == (7.0, "7")
-    assert verdict.explanation == "e" or "Rating" in text
+    assert (verdict.explanation or "e").rstrip(".") == "e"
 
 
 @pytest.mark.parametrize(

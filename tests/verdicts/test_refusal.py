@@ -111,15 +111,21 @@ def test_a_judge_that_hesitates_misses_something_or_quotes_is_asked_again(text: 
     assert outcome(json.dumps({"explanation": text})) is Outcome.UNREADABLE
 
 
+@pytest.mark.parametrize("text", DECLINED)
+def test_a_refusal_next_to_a_verdict_contradicts_it(text: str) -> None:
+    assert outcome(f"{text}\n\nVerdict: FAIL") is Outcome.UNREADABLE
+    assert outcome(f"FAIL\n\n{text}") is Outcome.UNREADABLE
+
+
 @pytest.mark.parametrize("text", [*DECLINED, *NOT_DECLINED])
-def test_a_verdict_counts_whatever_its_explanation_says(text: str) -> None:
+def test_a_verdict_counts_unless_its_explanation_says_that_there_is_none(text: str) -> None:
     for reply in (
         json.dumps({"explanation": text, "selected_option": "FAIL"}),
         json.dumps({"explanation": text, "verdict": "FAIL"}) + "\nI hope this helps.",
-        f"{text}\n\nVerdict: FAIL",
-        f"FAIL\n\n{text}",
     ):
-        assert read(Reply(reply), Choice(PASS_FAIL)).verdict.option == "FAIL"  # type: ignore[union-attr]
+        verdict = read(Reply(reply), Choice(PASS_FAIL)).verdict
+        is_contradiction = "can't judge" in text
+        assert (verdict.option if verdict else None) == (None if is_contradiction else "FAIL")
 
 
 def test_a_refusal_that_was_cut_off_before_its_verdict_is_unreadable() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from replies_table import Case, cases
 
-MOST_NEEDLESS = 5
-"""Of replies that any reader should understand."""
+MOST_NEEDLESS = 0.13
+"""Share of the replies that a person understands at once. Most of them explain the option after a
+dash, a comma or in brackets, which is no accepted shape.
+"""
 ALL = tuple(cases())
 
 
@@ -23,4 +25,5 @@ def test_no_reply_is_read_as_another_verdict_than_it_says() -> None:
 
 def test_few_replies_that_say_a_verdict_are_asked_for_again() -> None:
     needless = [one for one in ALL if one.says is not None and not one.hard and one.read is None]
-    assert len(needless) <= MOST_NEEDLESS, f"{len(needless)} of {len(ALL)}:\n{told(needless)}"
+    easy = sum(one.says is not None and not one.hard for one in ALL)
+    assert len(needless) <= MOST_NEEDLESS * easy, f"{len(needless)} of {easy}:\n{told(needless)}"

@@ -425,7 +425,7 @@ def _in_order(text: str) -> list[list[str]]:
 
     Only what says which is better is an order: "B, A" may be a list of both.
     """
-    if len(text) > _LONGEST_ORDER:
+    if len(text) > _LONGEST_ORDER or "!" in text:
         return []
     names = _BETTER.split(text.strip().strip("[]*`\"'. "))
     if "<" in text:

@@ -197,8 +197,8 @@ class Result(HtmlRepr):
 
     @property
     def low_confidence(self) -> bool:
-        """Whether a model said of a vote that counts that it is hardly more than a guess."""
-        return any(vote.low_confidence for vote in self.votes if vote.verdict is not None)
+        """Return True if a vote is hardly more than a guess, or a tie of equally likely options."""
+        return any(vote.low_confidence for vote in self.votes)
 
     @property
     def usage(self) -> Usage:

@@ -12,13 +12,13 @@ from adjudge.domain.frozen import FrozenDict, content_hash
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import LogprobCalibration, Prompt, Reply, Request, Usage
 from adjudge.domain.question import Comparison
-from adjudge.domain.verdict import Chosen, Verdict
+from adjudge.domain.rounding import equal
+from adjudge.domain.verdict import TIE, Chosen, Verdict
 from adjudge.domain.vote import Ballot, Outcome, Vote
 from adjudge.errors import SetupError
 from adjudge.gateway.model import Model
 from adjudge.local.priors import keep_prior, kept_prior
 from adjudge.messages import Message
-from adjudge.pooling.majority import winner
 from adjudge.prompts.render import neutral_instances, render_likelihood, shown_fields
 from adjudge.verdicts.likelihood import (
     AS_READ,
@@ -87,17 +87,22 @@ def likelihood_vote(
         )
     calibration = _calibration(ballot, model)
     shares = distribution(read.logprobs, prior, calibration)
+    verdict = _verdict(ballot, shares)
+    tie = Message(
+        "several options are equally likely (p = {share:.2f})", share=max(shares.values())
+    )
     return Vote(
         ballot=ballot,
-        outcome=Outcome.OK,
-        verdict=_verdict(ballot, shares),
+        outcome=Outcome.OK if verdict else Outcome.ABSTAINED,
+        verdict=verdict,
+        reason=None if verdict else tie,
         text=json.dumps(
             {"logprobs": {option: round(value, 6) for option, value in read.logprobs.items()}}
         ),
         usage=read.usage,
         latency=read.latency,
         prompt_hash=read.prompt_hash,
-        low_confidence=max(shares.values()) < calibration.threshold,
+        low_confidence=verdict is None or max(shares.values()) < calibration.threshold,
         distribution=FrozenDict(
             {ballot.question.put_back(option).option: share for option, share in shares.items()}
         ),
@@ -108,11 +113,21 @@ def _calibration(ballot: Ballot, model: Model) -> LogprobCalibration:
     return model.capabilities.calibration.get(_orders(ballot)[0].kind, AS_READ)
 
 
-def _verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict:
-    """The likeliest option; of compared responses also their order by likelihood."""
-    if isinstance(ballot.question, Comparison):
-        return ballot.question.best_first(sorted(shares, key=lambda label: -shares[label]))
-    return Chosen(winner(shares, ballot.criteria))
+def _verdict(ballot: Ballot, shares: Mapping[str, float]) -> Verdict | None:
+    """Return the likeliest option; for compared responses also their order by likelihood.
+
+    Equally likely options are a tie if the question offers one, and no verdict otherwise: the
+    order of the options must not decide.
+    """
+    likeliest = max(shares.values())
+    is_tie = sum(equal(share, likeliest) for share in shares.values()) > 1
+    order = sorted(shares, key=lambda name: -shares[name])
+    if not isinstance(ballot.question, Comparison):
+        return None if is_tie else Chosen(order[0])
+    if is_tie and not ballot.question.tie:
+        return None
+    best_first = [TIE, *(label for label in order if label != TIE)] if is_tie else order
+    return ballot.question.best_first(best_first)
 
 
 def likelihood_prompt(ballot: Ballot) -> Prompt:

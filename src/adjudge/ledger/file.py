@@ -30,6 +30,7 @@ from adjudge.ledger.rows import (
     fact_text,
     insert,
     read_fact,
+    readers_in,
     refuse_damaged_rows,
     select,
     with_checksum,
@@ -40,6 +41,8 @@ from adjudge.messages import Message, join, reason_of
 _LOG = logging.getLogger("adjudge")
 FILE = "ledger.sqlite"
 LOCK = "ledger.lock"
+READERS = "readers"
+"""The fact that names every version of the reply reader that read a run, if there were several."""
 LABELS = "labels.sqlite"
 """What people said of the rows, beside it."""
 _ENDINGS = ("", "-wal", "-shm", "-journal")
@@ -194,7 +197,26 @@ def _resumed(
         write_meta(connection, {"configuration": configuration, "started": time.time()})
     else:
         refuse_other(str(folder), known, configuration)
+        _note_readers(connection, folder, facts, configuration)
     return _wordings(folder, known or configuration, configuration)
+
+
+def _note_readers(
+    connection: sqlite3.Connection, folder: Path, facts: JsonObject, configuration: JsonObject
+) -> None:
+    """Warn if replies are read by another version of the reader than before, and keep that fact."""
+    kept = facts.get(READERS)
+    before = set(kept) if isinstance(kept, list) else readers_in(object_in(facts["configuration"]))
+    now = readers_in(configuration)
+    if before and now and not now <= before:
+        _LOG.warning(
+            Message(
+                "{folder} was begun by a version of adjudge that reads replies by other rules: "
+                "its verdicts are kept, new replies are read by the new rules",
+                folder=folder,
+            )
+        )
+        write_meta(connection, {READERS: sorted(map(str, before | now))})
 
 
 _MOST_TOLD = 3

@@ -240,3 +240,9 @@ def wordings_in(configuration: JsonObject) -> dict[str, str]:
     """The hash of each template, as the run's judges knew it."""
     judges = judges_of(configuration).values()
     return {name: str(text) for judge in judges for name, text in judge.templates.items()}
+
+
+def readers_in(configuration: JsonObject) -> set[str]:
+    """Return the versions of the reply reader that the run's judges were set up with."""
+    judges = judges_of(configuration).values()
+    return {str(judge.versions.get("reader", "1")) for judge in judges}

@@ -28,6 +28,11 @@ _UNIT: Final = re.compile(
     r"|(?<![^\W_])[-−]?\d+(?:[.,:]\d+)*[^\W_]*|(?:[^\W_][\u0300-\u036f]*)+"
 )
 """A number with its sign and its thousands, or a word with its accents."""
+_ELLIPSIS: Final = re.compile(r"\s*[\[(]?(?:…|\.{3,})[\])]?\s*")
+_ENDS: Final = re.compile(rf"\A{_ELLIPSIS.pattern}|{_ELLIPSIS.pattern}\Z")
+"""An ellipsis at either end leaves nothing out that matters."""
+_LONGEST_GAP: Final = 300
+"""Characters that an ellipsis may leave out: parts that are farther apart prove nothing."""
 _ALIKE: Final = 0.3
 """The share of a sentence's words that a passage must have to be worth showing."""
 
@@ -43,18 +48,33 @@ class _Folded:
 
 
 def find_quote(quote: str, text: str) -> Span | None:
-    """Where ``quote`` stands in ``text``, whole words only; None where it does not, or is too short
-    to show anything.
+    """Return where ``quote`` is in ``text``, whole words only; None if it is not, or too short.
+
+    Case, white space and quotation marks do not matter. A quote with an ellipsis is found if its
+    parts follow each other closely: "The tower … is 330 metres tall".
     """
-    wanted = _folded(quote).text.strip()
-    if sum(map(str.isalnum, wanted)) < _LEAST or not content_words(wanted):
-        return None
     held = _folded(text)
-    at = held.text.find(wanted)
+    parts = [_folded(part).text.strip() for part in _ELLIPSIS.split(_ENDS.sub("", quote))]
+    first = last = None
+    for part in parts:
+        if sum(map(str.isalnum, part)) < _LEAST or not content_words(part):
+            return None
+        found = _find(part, held.text, 0 if last is None else last)
+        if found is None or (last is not None and found - last > _LONGEST_GAP):
+            return None
+        first, last = found if first is None else first, found + len(part)
+    if first is None or last is None:
+        return None
+    return Span(held.places[first], held.places[last - 1] + 1)
+
+
+def _find(wanted: str, text: str, start: int) -> int | None:
+    """Return where ``wanted`` begins in ``text`` without cutting a word."""
+    at = text.find(wanted, start)
     while at != -1:
-        if _whole_words(held.text, at, at + len(wanted)):
-            return Span(held.places[at], held.places[at + len(wanted) - 1] + 1)
-        at = held.text.find(wanted, at + 1)
+        if _whole_words(text, at, at + len(wanted)):
+            return at
+        at = text.find(wanted, at + 1)
     return None
 
 
@@ -76,7 +96,8 @@ def _folded(text: str) -> _Folded:
     kept: list[str] = []
     places: list[int] = []
     for place, character in enumerate(text):
-        shown = _SHOWN_AS.get(character, character)
+        lower = character.lower()
+        shown = _SHOWN_AS.get(character, lower if len(lower) == 1 else character)
         if shown.isspace():
             if kept and kept[-1] == " ":
                 continue

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 from adjudge.catalog.criteria import ready_made_name
 from adjudge.catalog.polarity import find_bad_word
 from adjudge.domain.criteria import Criteria
+from adjudge.domain.json_types import JsonObject
 from adjudge.lazy import lazy_pattern
+from adjudge.ledger.file import READERS
 from adjudge.messages import Message
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 _VERSION = lazy_pattern(r"(?:[-@:_](?:\d{2,8}|v\d+|preview|exp|beta|free))*")
 """What may stand behind a model's name without making it another model."""
+_SEVERAL = 2
+_OFTEN, _OFTEN_SHARE = 3, 0.1
+"""Votes and share of votes in an unknown shape from which a report says so."""
 _NUMBERED = lazy_pattern(r" \d+$")
 """How a panel tells models of one name apart."""
 
@@ -155,3 +160,34 @@ def _question_note(text: str, word: str, *, typed: bool) -> Message:
         text=text,
         word=word,
     )
+
+
+def reader_notes(facts: JsonObject) -> tuple[Message, ...]:
+    """Return a sentence if two versions of the reply reader read the run's replies."""
+    readers = facts.get(READERS)
+    if not isinstance(readers, list) or len(readers) < _SEVERAL:
+        return ()
+    return (
+        Message(
+            "replies of this run were read by {count} versions of the reader, so rows may not "
+            "compare: run it again in a new folder to read all by one (kept answers cost nothing)",
+            count=len(readers),
+        ),
+    )
+
+
+def format_notes(missed: Mapping[str, tuple[int, int]]) -> Iterator[Message]:
+    """Return a sentence for each model whose replies often had to be asked again.
+
+    ``missed``: model → votes with a reply in an unknown shape, votes asked.
+    """
+    for model, (repeated, votes) in missed.items():
+        if repeated >= _OFTEN and repeated / votes > _OFTEN_SHARE:
+            yield Message(
+                "{model} often misses the reply format: {repeated} of {votes} votes were asked "
+                "again, or have no verdict for it. Each repeat costs a call; a model that supports "
+                "JSON schemas needs none",
+                model=model,
+                repeated=repeated,
+                votes=votes,
+            )

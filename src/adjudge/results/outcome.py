@@ -12,10 +12,10 @@ from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunStopped, SetupError
-from adjudge.ledger.file import holds_labels, holds_run, read_meta, used_in
+from adjudge.ledger.file import READERS, holds_labels, holds_run, read_meta, used_in
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import Bar, GateResult, exit_code, worst
-from adjudge.results.notes import payment_notes
+from adjudge.results.notes import payment_notes, reader_notes
 from adjudge.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.run_gates import RunGates, cluster_column, is_sequential, other_run
@@ -144,13 +144,14 @@ class RunOutcome:
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
             with reading(folder) as ledger:
                 used, paid = used_in(ledger), payment_notes(batches_in(ledger))
-                self.earlier = earlier_run(folder, read_meta(ledger, *ORIGINS))
+                facts = read_meta(ledger, *ORIGINS, READERS)
+                self.earlier = earlier_run(folder, facts)
             made = replace(
                 made,
                 gates=(*made.gates, *self._paired(folder)),
                 compared=self._beside_baseline(folder) if self._setup.baseline.place else (),
                 calibrations=labelled,
-                notes=(*made.notes, *paid),
+                notes=(*made.notes, *paid, *reader_notes(facts)),
                 used=used,
             )
         return (

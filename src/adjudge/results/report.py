@@ -23,7 +23,7 @@ from adjudge.domain.judge_configuration import kept_criteria
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
-from adjudge.domain.record import JudgmentRecord
+from adjudge.domain.record import JudgmentRecord, VoteRecord
 from adjudge.domain.repeated import TRIAL
 from adjudge.domain.results import Result
 from adjudge.errors import NOT_ASKED
@@ -32,7 +32,7 @@ from adjudge.messages import Message, abridge, plural
 from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import Cost, cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
-from adjudge.results.notes import answering_notes
+from adjudge.results.notes import answering_notes, format_notes
 from adjudge.results.rag_row import rule_of
 from adjudge.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
@@ -458,6 +458,7 @@ class ReportTally:
         self._named: Counter[tuple[str, str]] = Counter()
         self._not_asked = 0
         """Judgments without a score because a model was paused."""
+        self._missed_formats: dict[str, tuple[int, int]] = {}
         self._used: dict[str, Usage] = {}
         self.failed_calls = self._reused = self._unanswered = 0
         self._targets_failed: Counter[tuple[str, str]] = Counter()
@@ -492,11 +493,18 @@ class ReportTally:
                 self._targets_failed[one.judge, one.criterion] += 1
             else:
                 self._unanswered += failed
+            self._count_format(vote)
             self._reused += vote.text is not None and not failed and not vote.usage.calls
         self._notes.update(dict.fromkeys(one.notes))
         self._worst += [one] if one.status != "skipped" else []
         if len(self._worst) > 2 * self.shown:
             self._worst = self._shown()
+
+    def _count_format(self, vote: VoteRecord) -> None:
+        if vote.text is not None:
+            repeated, votes = self._missed_formats.get(vote.model, (0, 0))
+            is_missed = vote.repairs > 0 or vote.outcome == "unreadable"
+            self._missed_formats[vote.model] = repeated + is_missed, votes + 1
 
     def _add_system(self, one: JudgmentRecord) -> None:
         if self._systems is None:
@@ -532,7 +540,13 @@ class ReportTally:
             sections=sections,
             gates=tuple(_gates(self.setup, sections)),
             skipped=skipped,
-            notes=(*self._notes, *blank, *self._paused(), *answering_notes(self._named)),
+            notes=(
+                *self._notes,
+                *blank,
+                *self._paused(),
+                *answering_notes(self._named),
+                *format_notes(self._missed_formats),
+            ),
             entries=tuple(self._shown()),
             total=self.total,
             used=dict(self._used),

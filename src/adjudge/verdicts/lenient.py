@@ -25,12 +25,6 @@ _MARKS = {
     opening: re.compile(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()
 }
 _MEANING = {"true": True, "false": False, "null": None, "none": None}
-_COMMENT = re.compile(
-    r""""(?:[^"\\]|\\.)*+"|(?<![^\s,{\[])(?://|\#)[^\n]*+|/\*(?:(?!\*/).)*+\*/|,(?=\s*+[}\]])""",
-    re.DOTALL,
-)
-"""A text, a comment, or a comma that nothing follows."""
-
 _QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
 
 
@@ -52,8 +46,6 @@ Read = tuple[JsonValue, int]
 """A value and where it ends."""
 Seen = tuple[JsonDict | None, bool, int]
 """An object or None where it cannot be read, whether it had to be mended, and where it ends."""
-_LONGEST_COMMENTED = 100_000
-"""Characters of an object that comments are looked for in."""
 
 
 def objects_in(text: str, cut: bool) -> Iterator[Seen]:
@@ -79,26 +71,12 @@ def seen_at(text: str, start: int, cut: bool) -> Seen:
     clean = decoded(text, start)
     if clean and isinstance(clean[0], dict):
         return clean[0], False, clean[1]
-    mended = _without_comments(text, start) or read_object(text, start)
+    mended = read_object(text, start)
     return (
         (mended[0], True, mended[1])
         if mended
         else (None if cut else _unclosed(text[start:]), True, len(text))
     )
-
-
-def _without_comments(text: str, start: int) -> tuple[JsonDict, int] | None:
-    """An object that is whole but for its comments, each of which is so many
-    spaces to the reader.
-    """
-    piece = text[start : start + _LONGEST_COMMENTED]
-    if not any(mark in piece for mark in ("//", "/*", "#")):
-        return None
-    blank = _COMMENT.sub(
-        lambda found: found[0] if found[0][0] == '"' else re.sub(r"[^\n]", " ", found[0]), piece
-    )
-    read = decoded(blank, 0) if blank != piece else None
-    return (read[0], start + read[1]) if read and isinstance(read[0], dict) else None
 
 
 def _unclosed(piece: str) -> JsonDict | None:

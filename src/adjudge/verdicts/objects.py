@@ -9,40 +9,32 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from adjudge.domain.json_types import JsonDict, JsonObject
-from adjudge.domain.options import as_pass
+from adjudge.domain.numbers import number_of, plain_number
+from adjudge.domain.options import as_pass, yes_and_no
 from adjudge.domain.plain import plain
-from adjudge.domain.question import Choice, Comparison, Question, Rating
+from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Outcome
-from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
-from adjudge.verdicts.phrases import phrase, words
+from adjudge.verdicts.phrases import words
 from adjudge.verdicts.reading import Reading, clean, unmatched
 
 _FAIL_KEYS, _PASS_KEYS, _SCORE_KEYS = words("fail_keys"), words("pass_keys"), words("score_keys")
-_VERDICT_KEYS = (*words("verdict_keys"), *_PASS_KEYS, *_FAIL_KEYS)
-_NUMBER_KEYS = (*_SCORE_KEYS, *_VERDICT_KEYS)
-_NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_VERDICT_KEYS)
-_COMPARED_KEYS = (*_VERDICT_KEYS, "ranking")
+_NAMED_KEYS = words("verdict_keys")
+_VERDICT_KEYS = (*_NAMED_KEYS, *_PASS_KEYS, *_FAIL_KEYS)
+_ANSWER_KEYS = frozenset(words("answer_keys"))
+"""Names that may hold the answer to the judged problem, if that is a number or a letter."""
+_GRADE_KEYS = tuple(name for name in _NAMED_KEYS if name not in _ANSWER_KEYS)
+_NUMBER_KEYS = (*_SCORE_KEYS, *_GRADE_KEYS)
+_NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_GRADE_KEYS)
+_COMPARED_KEYS = (*_NAMED_KEYS, "ranking")
+_DECIDING_TOKENS = frozenset(words("deciding_tokens"))
+_SCALE_TOKENS = frozenset(words("scale_tokens"))
 _EXPLANATION_KEYS = words("explanation_keys")
 _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 """What stands there is no verdict, whatever it looks like."""
-_LAST_WORDS = lazy_pattern(
-    r"(?<![\"'“«])\b(?:(?:verdict|selected[ _]option|winner|final (?:answer|score)|вердикт"
-    r"|победитель)"
-    r"\s*(?:[:=]|is\b(?! not))|(?:i(?:'d| would)?|we) (?:give|rate|score) (?:it|this)(?: "
-    r"response| answer| text)?(?: an?)?\b"
-    r"|(?:it|this|that|(?:verdict|answer|score|rating)) (?:should|must) be(?: an?)?\b)"
-    r"\s*([^\s:=][^:=]{0,39})\Z",
-    re.IGNORECASE,
-)
-_LAST_WORDS_HAVE = re.compile(
-    "verd.{1,2}ct|selected|w.{1,2}nner|f.{1,2}nal|вердикт|победитель|g.{1,2}ve|rate|score|should"
-    "|must"
-)
-"""One of these is in whatever ``_LAST_WORDS`` finds; in small letters, where a Turkish i is another
-one or two, they are found ten times as quickly.
-"""
+_CONTAINERS = frozenset(words("container_keys"))
+"""Names of objects that may hold the verdict."""
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
 _TO_BE_FILLED = re.compile(
@@ -62,7 +54,6 @@ _ORDINARY = frozenset(
     if not _AFTERWARDS.match(name) and name == "_".join(name.casefold().split())
 )
 """Names that need no second look."""
-_TOP_KEYS = words("scale_keys")
 _MISSING = object()
 
 
@@ -108,7 +99,7 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
     if said is None or (
         isinstance(explained, str) and len(explained) < 80 and _TO_BE_FILLED.fullmatch(explained)
     ):
-        return None
+        return _SEVERAL if said is None and _corrects(data, question) else None
     explanation = explanation_of(data)
     if value is None:
         reason = explanation or Message("the model gave no verdict")
@@ -118,17 +109,15 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
         from adjudge.verdicts.values import is_placeholder
 
         return None if is_placeholder(value, question) else unmatched(value, question)
-    if isinstance(question, Comparison):
-        ranked = _match_under("ranking", data.get("ranking"), question)
-        if ranked is not None and ranked.option != verdict.option:
-            return Reading(
-                Outcome.UNREADABLE,
-                reason=Message('"selected_option" is not what stands first in "ranking"'),
-            )
+    ranked = (
+        _match_under("ranking", data.get("ranking"), question)
+        if isinstance(question, Comparison)
+        else None
+    )
+    if ranked is not None and ranked.option != verdict.option:
+        return _RANKED_OTHERWISE
     if _says_otherwise(verdict, key, value, data, names, question):
-        return Reading(
-            Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once")
-        )
+        return _SEVERAL
     verdict = (
         Chosen(verdict.option, explanation, verdict.feedback, verdict.score)
         if type(verdict) is Chosen  # nearly always, and quicker than ``replace``
@@ -137,12 +126,20 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
     return Reading(Outcome.REPAIRED if mended else Outcome.OK, verdict, data=data)
 
 
+_SEVERAL = Reading(Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once"))
+
+
+_RANKED_OTHERWISE = Reading(
+    Outcome.UNREADABLE, reason=Message('"selected_option" is not what stands first in "ranking"')
+)
+
+
 def keys_of(question: Question) -> tuple[str, ...]:
     """Names under which the answer may stand in an object, those that count first."""
     if isinstance(question, Comparison):
         return _COMPARED_KEYS
     if not question.numeric:
-        return _VERDICT_KEYS
+        return _VERDICT_KEYS if max(map(len, question.labels), default=0) > 1 else _GRADE_KEYS
     return _NUMBER_KEYS if question.answer_key == "score" else _NUMERIC_OPTION_KEYS
 
 
@@ -151,14 +148,27 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
     if key == "ranking" and isinstance(question, Comparison):
         ranking = question.ranking(value)
         return Compared(best_of(ranking)) if ranking else None
-    if key in _FAIL_KEYS:
-        value = {"pass": "fail", "fail": "pass"}.get(str(as_pass(value)).casefold(), value)
-    verdict = question.match(as_pass(value) if key in _PASS_KEYS else value, certain=True)
-    if verdict is None and isinstance(value, str) and any(mark in value for mark in ":-–—(✅❌"):
-        from adjudge.verdicts.values import match_value
+    if key in _PASS_KEYS or key in _FAIL_KEYS:
+        said = str(as_pass(value)) if isinstance(value, bool | str) else ""
+        if said not in ("pass", "fail"):
+            return question.match(value) if key in _PASS_KEYS and isinstance(value, str) else None
+        return question.match("pass" if (said == "pass") == (key in _PASS_KEYS) else "fail")
+    if not isinstance(value, str) or value in question.labels:
+        return question.match(_as_option(key, value, question), certain=True)
+    from adjudge.verdicts.values import match_value  # not needed for a clean option
 
-        verdict = found[0] if (found := match_value(value, question)) else None
-    return verdict
+    return match_value(value, question)
+
+
+def _as_option(key: str, value: object, question: Question) -> object:
+    """Return yes for a 1 and no for a 0, if the options are yes and no by name and by score."""
+    is_end = isinstance(value, int | float) and not isinstance(value, bool) and value in (0, 1)
+    if not is_end or not isinstance(question, Choice) or key not in ("verdict", "score"):
+        return value
+    ends = yes_and_no(question.options)
+    points = dict(zip(question.options, question.points, strict=False))
+    is_scored = ends is not None and points.get(ends[0]) == 1 and points.get(ends[1]) == 0
+    return ends[0 if value else 1] if ends and is_scored else value
 
 
 def _says_otherwise(
@@ -169,69 +179,118 @@ def _says_otherwise(
     names: Sequence[str],
     question: Question,
 ) -> bool:
-    """Whether another name in the object, an object in it, or the end of its explanation gives
-    another verdict.
-    """
+    """Return True if anything else in the object gives another verdict or another scale."""
     for name, value in data.items():
-        if isinstance(value, (dict, list)) and value is not said and name not in _WORDS_ONLY:
-            inner = _verdict_value({name: value}, names) if isinstance(value, dict) else None
-            other = _match_under(inner[1], inner[2], question) if inner else None
-        elif (name not in _ORDINARY and _AFTERWARDS.match(name)) or (
-            name in names and not (name == key and value is said)
-        ):
-            other = _match_under(name, value, question)
-            if other is None and isinstance(value, str) and phrase("taken_back").match(value):
-                return True
-        else:
+        if name == key and value is said:
             continue
+        is_prose = name in _EXPLANATION_KEYS or (
+            name not in _ORDINARY and _AFTERWARDS.match(name) is not None
+        )
+        if is_prose and isinstance(value, str) and _ends_otherwise(value, verdict, question):
+            return True
+        if name in _WORDS_ONLY:
+            continue
+        other = _other_verdict(name, value, names, question)
         if other is not None and other.option != verdict.option:
             return True
-    if (
-        "score" in data
-        and isinstance(question, Choice)
-        and not question.numeric
-        and _scores_otherwise(verdict, data["score"], question)
-    ):
-        return True
-    if question.numeric and any(
-        name in data and _is_another_scale(data[name], question) for name in _TOP_KEYS
-    ):
-        return True
-    explained = data.get("explanation")
-    ending = _concluded(explained, question) if isinstance(explained, str) else None
-    return ending is not None and ending.option != verdict.option
+        if question.numeric and (
+            _is_another_scale(name, value, question) or (name in ("penalty", "deduction") and value)
+        ):
+            return True
+    if isinstance(question, Comparison):
+        return _rates_otherwise(verdict, data, question)
+    if not isinstance(question, Choice) or question.numeric or "score" not in data:
+        return False
+    return _scores_otherwise(verdict, data["score"], question)
 
 
-def _concluded(explained: str, question: Question) -> Verdict | None:
-    """What an explanation ends with, where that is a verdict."""
-    end = explained[-80:].rstrip(" .!*_")
-    if _LAST_WORDS_HAVE.search(end.casefold()) and (last := _LAST_WORDS.search(end)):
-        return question.match(last[1], certain=True)
-    ending = explained[-_ENDING:]
-    if not isinstance(question, Comparison) and "criteri" not in ending and "критери" not in ending:
+def _other_verdict(
+    name: str, value: object, names: Sequence[str], question: Question
+) -> Verdict | None:
+    """Return the verdict under another name, if the name can hold one."""
+    if isinstance(value, dict):
+        inner = _verdict_value(value, names)
+        return _match_under(inner[1], inner[2], question) if inner else None
+    tokens = set(name.split("_"))
+    is_verdict = name in names or (
+        name not in _ORDINARY and not tokens.isdisjoint(_DECIDING_TOKENS)
+    )
+    if not is_verdict:
         return None
-    from adjudge.verdicts.hints import (
-        conclusion_of,
-    )  # not loaded where an explanation speaks of what is judged
+    if isinstance(value, bool) and name not in names:
+        if "tie" in tokens:
+            return question.match("tie") if value else None
+        is_pass = not tokens.isdisjoint(("pass", "passes", "passed"))
+        is_fail = not tokens.isdisjoint(("fail", "fails", "failed"))
+        return (
+            question.match("pass" if value == is_pass else "fail") if is_pass or is_fail else None
+        )
+    return _match_under(name if name in names else "verdict", value, question)
 
-    return conclusion_of(ending, question, cut=len(explained) > _ENDING)
+
+def _corrects(data: JsonObject, question: Question) -> bool:
+    """Return True if an object without a verdict holds a correction: ``{"correction": "FAIL"}``."""
+    return any(
+        _AFTERWARDS.match(name) and _match_under("verdict", value, question) is not None
+        for name, value in _with_plain_keys(data).items()
+        if name not in _WORDS_ONLY
+    )
 
 
-def _is_another_scale(top: object, question: Question) -> bool:
-    """Whether a score is told to be one of another scale than was asked for."""
-    told = re.findall(r"\d+(?:\.\d+)?", str(top)[-20:])
-    highest = question.bounds[1] if isinstance(question, Rating) and question.bounds else None
-    if isinstance(question, Choice):
-        highest = max(map(float, question.labels))
-    return bool(told) and highest is not None and float(told[-1]) != highest
+def _ends_otherwise(explained: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if an explanation comes to another verdict in its last sentence."""
+    ending = explained[-_ENDING:]
+    lower = ending.casefold()
+    may_conclude = (
+        question.numeric
+        or isinstance(question, Comparison)
+        or "criteri" in lower
+        or "критери" in lower
+    )
+    is_named = any(label.casefold() in lower for label in question.labels)
+    if not may_conclude and not is_named and "judge" not in lower:
+        return False
+    from adjudge.verdicts.conclusions import (
+        ends_with_other,
+    )  # not loaded if an explanation only speaks of what is judged
+
+    return ends_with_other(ending, verdict, question, cut=len(explained) > _ENDING)
+
+
+def _is_another_scale(name: str, top: object, question: Question) -> bool:
+    """Return True if a key such as "max_score" names the top of another scale."""
+    if set(name.split("_")).isdisjoint(_SCALE_TOKENS):
+        return False
+    from adjudge.verdicts.values import highest
+
+    told, top_of_scale = re.findall(r"\d+(?:\.\d+)?", str(top)[-20:]), highest(question)
+    return bool(told) and top_of_scale is not None and float(told[-1]) != top_of_scale
 
 
 def _scores_otherwise(verdict: Verdict, score: object, question: Choice) -> bool:
-    """Whether a score beside the option is that of another one."""
-    if score is None or isinstance(score, bool) or not isinstance(score, int | float):
+    """Return True if a score next to the option is that of another one."""
+    number = plain_number(score) if isinstance(score, str) else score
+    if number is None or isinstance(number, bool) or not isinstance(number, int | float):
         return False
     points = dict(zip(question.options, question.points, strict=False))
-    return score in points.values() and points.get(verdict.option) != score
+    return number in points.values() and points.get(verdict.option) != number
+
+
+def _rates_otherwise(verdict: Verdict, data: JsonObject, question: Comparison) -> bool:
+    """Return True if the scores of the responses make another one the best."""
+    rated: dict[str, float] = {}
+    for name, value in data.items():
+        inner = value.items() if isinstance(value, dict) else ((name, value),)
+        for key, score in inner:
+            tokens = {token.upper() for token in str(key).split("_")}
+            letters = [letter for letter in question.letters if letter in tokens]
+            number = number_of(score)
+            if len(letters) == 1 and number is not None:
+                rated[letters[0]] = number
+    if set(rated) != set(question.letters):
+        return False
+    best = [letter for letter, score in rated.items() if score == max(rated.values())]
+    return len(best) == 1 and question.put_back(best[0]).option != verdict.option
 
 
 def _verdict_value(
@@ -256,7 +315,7 @@ def _verdict_value(
         for key, one in held
         if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))
     ]
-    own = next((inner for key, inner in found if key not in _WORDS_ONLY), None)
+    own = next((inner for key, inner in found if key in _CONTAINERS), None)
     if own is None:
         return None
     if any(inner[2] != own[2] for _, inner in found):
@@ -277,7 +336,13 @@ def _opened(value: object) -> object:
 
 
 def _with_plain_keys(data: JsonObject) -> JsonDict:
-    return {name if name in _ORDINARY else _key(name): value for name, value in data.items()}
+    """Return the object with plain names; two values under one name become a list of both."""
+    made: JsonDict = {}
+    for written, value in data.items():
+        name = written if written in _ORDINARY else _key(written)
+        is_other = name in made and made[name] != value
+        made[name] = [made[name], value] if is_other else value
+    return made
 
 
 def _key(name: object) -> str:

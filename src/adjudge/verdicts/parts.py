@@ -1,5 +1,7 @@
-"""A reply taken apart: the objects in it, and the lines that are spoken; code, quotations and what
-is quoted are neither.
+"""Split a reply into its own objects and lines.
+
+Code, block quotes, quotations and the material that was judged are not the judge's words. An object
+or a line that another line announces ("The response ends with:") is kept, but marked as foreign.
 """
 
 from __future__ import annotations
@@ -14,43 +16,37 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.plain import plain
 from adjudge.verdicts.lenient import next_object, seen_at, was_inside
 from adjudge.verdicts.phrases import phrase
+from adjudge.verdicts.sentences import sentences_of
 
 OBJECT = "\ufffc"
-"""Stands in a line for an object."""
+"""Stands for an object in a line."""
+EMPHASIS = re.compile(r"\*++|`++|__++")
 _CODE = "\ufffb"
-_MOST = 500
-"""No answer has as many objects; reading on would only take time."""
+_MOST_OBJECTS = 500
 _MOST_LINES, _LONGEST_LINE = 2_000, 20_000
 _FENCE = re.compile(r"^[ \t]*+(`{3,}+|~{3,}+)[ \t]*+([\w+#.-]*+)[^\n`]*+$", re.MULTILINE)
-_SPOKEN_TAGS = frozenset(
+_ANSWER_FENCES = frozenset(
     (
         *("", "text", "txt", "plaintext", "markdown", "md", "output", "tool_code", "tool_call"),
         *("json", "json5", "jsonc", "yaml", "yml", "xml", "html"),
     )
 )
-"""What is in such a fence may be the answer, where it is the whole reply."""
+"""Fence tags whose content may be the answer if the fence is the whole reply."""
 _COMMENTS = re.compile(r"(?:\s*+(?://|#)[^\n]*+\n)*+\s*+")
 _BLOCK_QUOTE = re.compile(r"\s*+>(?!=|\s*+\d)\s?")
 _INDENTED = re.compile(r"(?: {4}|\t)")
 _OPENS_BLOCK = re.compile(
     r"\s*+(?:async|def|class|if|elif|else|for|while|try|except|finally|with|match|case)\b.*:\s*\Z"
 )
-"""What a program writes before lines that it indents."""
-_LISTED = re.compile(r"\s*+(?:[-*+•]|\d{1,3}[.)])\s")
+_LIST_ITEM = re.compile(r"\s*+(?:[-*+•]|\d{1,3}[.)])\s")
 _QUOTES = re.compile(r'["“”„«»]')
 _OPENS, _CLOSES = frozenset("“„«"), frozenset("”“»")
-_CITES = phrase("cites")
-_OWN = phrase("own")
-_DOES = phrase("does")
-"""Of what the judged text does."""
-_SUPPOSES = phrase("supposes")
-_SHOWS = phrase("shows")
-_DATA = re.compile(
-    r"<(data[-\w]*|quote|blockquote|document|submission|candidate|input|context"
+_MATERIAL = re.compile(
+    r"<!--.*?-->|<(data[-\w]*|quote|example|draft|sample|response|blockquote|document|submission|candidate|input|context"
     r"|material)\b[^<>\n]{0,200}+>(?:(?!</?\1\b).)*+</\1>",
     re.DOTALL | re.IGNORECASE,
 )
-"""What was shown to the judge, in marks as it was shown."""
+"""What was shown to the judge, in the marks of the prompt."""
 _BLOCK_TAG = re.compile(
     r"</?(?:p|div|br|li|ul|ol|tr|td|th|table|thead|tbody|h[1-6]|section)\b[^<>\n]{0,200}+>",
     re.IGNORECASE,
@@ -59,80 +55,112 @@ _INLINE_TAG = re.compile(
     r"</?(?:b|i|u|em|strong|span|font|mark|small)(?:\s[^<>\n]{0,200}+)?>", re.IGNORECASE
 )
 _REPL = re.compile(r"\s*+(?:>>>|In \[\d+\]:|\$ )")
-_REACH = 160
+_CALL_MARK = re.compile(
+    r"(?:</?[\w|:=\-\"' .]{1,60}>|\[/?[A-Z_]{3,20}\]|[-*•#>\[(]|\d{1,2}[.)]|\s)*"
+    r"(?:[\w.]{1,40}\s*[=(]?)?",
+)
+"""What may stand before an object without being a sentence: tags, a tool's name, a bullet."""
+_AFTER_OBJECT = re.compile(rf"(?:</?[\w|:=]{{1,40}}>|[\]}})`.,;*\s{OBJECT}]|</?s>)*")
+_FIELD = re.compile(
+    r"\W*(?:question|q|claim|statement|input|user|human|prompt|premise|hypothesis|вопрос|утверждение)"
+    r"\s*:\s*\S",
+    re.IGNORECASE,
+)
+_PROSE = re.compile(r"(?![-*+•#|>\d])(?=[^\W\d_])[^:：|]*\Z")
+"""A line that is neither a heading, a list item, a table row nor a label with its value."""
+_ANNOUNCES = re.compile(r"\A#|\bfollow(?:s|ing)\b", re.IGNORECASE)
+_COMPLETE = (".", "!", "?", "。", "！", "？", "”", '"', "»", ")", "]", ">", "`", "}", ";")
+_OWN_LEAD = phrase("own_lead")
+_FOREIGN_LEAD = phrase("foreign_lead")
+_LONGEST_LEAD = 160
 
 
 class Held(NamedTuple):
-    """An object that a reply holds as its own, not as a quotation."""
+    """An object in a reply."""
 
     data: JsonDict | None
-    """None where it cannot be read."""
+    """None if it cannot be read."""
     mended: bool
     line: int
-    supposed: bool = False
-    """Whether it is what the verdict would be, if."""
+    own: bool = True
+    """False if the reply quotes it, or supposes it."""
 
 
 class Line(NamedTuple):
+    """A line that the judge wrote."""
+
     number: int
     text: str
     written: str
-    """As it stands in the reply."""
+    """As it is in the reply."""
+    own: bool = True
+    """False if another line announces it as a quotation."""
+    apart: bool = True
+    """False if the line before goes on in it, so that it cannot state a verdict."""
 
 
 @dataclass(frozen=True)
 class ReplyParts:
-    """What a reply consists of, less what is not its own."""
+    """The objects and lines of a reply."""
 
     objects: Sequence[Held]
     lines: Sequence[Line]
-    """Without those that hold nothing."""
 
     @property
     def broken(self) -> bool:
-        """Whether there is an object that cannot be read: what stands in or behind it may be quoted
-        there. Or more than any judge writes: reading on would only take time.
+        """Return True if an object cannot be read, or if the reply is longer than any judge's.
+
+        Text in or after a broken object may be a quotation inside it.
         """
         if len(self.lines) > _MOST_LINES or any(
             len(line.text) > _LONGEST_LINE for line in self.lines
         ):
             return True
-        return any(one.data is None for one in self.objects)
+        return any(held.data is None for held in self.objects)
 
 
 def parts_of(text: str, *, cut: bool = False) -> ReplyParts:
-    """The objects and the spoken lines of ``text``.
-
-    What is the whole reply is spoken, though it be fenced or quoted.
-    """
-    text = _unfenced(_DATA.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
-    written, objects = _without_objects(text, cut)
+    """Return the objects and lines of ``text``; a fence around the whole reply is opened."""
+    text = _unfenced(_MATERIAL.sub(" ", text.replace(OBJECT, " ").replace(_CODE, " ").strip()))
+    written, objects = _take_objects(text, cut)
     lines = written.split("\n")
-    return ReplyParts(objects, list(islice(_spoken(lines), _MOST_LINES + 1)))
+    parted = list(islice(_spoken(lines), _MOST_LINES + 1))
+    return ReplyParts(_mark_foreign(objects, lines), parted)
+
+
+def is_own_lead(text: str) -> bool:
+    """Return True if a lead such as "Here is my verdict:" announces the judge's own words."""
+    last = sentences_of(text)[-1]
+    if len(last) > _LONGEST_LEAD or is_foreign_lead(last):
+        return False
+    return _OWN_LEAD.search(last) is not None
+
+
+def is_foreign_lead(text: str) -> bool:
+    """Return True if a lead such as "The text says" announces a quotation or a supposition."""
+    return _FOREIGN_LEAD.search(text) is not None
 
 
 def _unfenced(text: str) -> str:
-    """The content of a fence that is the whole text, unless it is a program."""
+    """Return the content of a fence that is the whole text, unless it holds a program."""
     fence = _FENCE.match(text)
-    if fence is None or fence[2].lower() not in _SPOKEN_TAGS:
+    if fence is None or fence[2].lower() not in _ANSWER_FENCES:
         return text
     closing = _closing(text, fence)
     return text[fence.end() : closing[0]].strip() if not text[closing[1] :].strip() else text
 
 
 def _closing(text: str, fence: re.Match[str]) -> tuple[int, int]:
-    """Where the line that closes a fence begins and ends; the end of the text where none does."""
+    """Return where the line that closes a fence begins and ends, or the end of the text."""
     mark = fence[1]
-    found = re.compile(rf"^[ \t]*+{mark[0]}{{{len(mark)},}}+", re.MULTILINE).search(
+    closing = re.compile(rf"^[ \t]*+{mark[0]}{{{len(mark)},}}+", re.MULTILINE).search(
         text, fence.end()
     )
-    return (found.start(), found.end()) if found else (len(text), len(text))
+    return (closing.start(), closing.end()) if closing else (len(text), len(text))
 
 
-def _without_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
-    """``text`` without its programs and with a mark for every object, and the objects that are not
-    quoted.
-    """
+def _take_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
+    """Return ``text`` without programs and with a mark for every object, and the objects."""
     kept: list[str] = []
     objects: list[Held] = []
     at = line = seen = tail = 0
@@ -142,8 +170,10 @@ def _without_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
         if fence and (start < 0 or fence.start() < start):
             end = fence.end() if opened and fence[1].startswith(opened) else _skipped(text, fence)
             opened = fence[1] if end is None else ""
-            program = end is not None and end != fence.end()
-            kept.append(text[at : fence.start()] + (_CODE if program else ""))
+            is_program = end is not None and end != fence.end()
+            kept.append(text[at : fence.start()] + (_CODE if is_program else ""))
+            if is_program and fence[2].lower() in _ANSWER_FENCES:
+                kept[-1] += _quote_lines(text[fence.end() : end])
             at = fence.end() if end is None else end
             if at == len(text) and end is not None and was_inside(text[fence.start() :], cut):
                 objects.append(Held(None, False, line))
@@ -151,15 +181,9 @@ def _without_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
             seen += 1
             kept.append(text[at:start])
             data, mended, at = (
-                seen_at(text, start, cut) if seen <= _MOST else (None, False, len(text))
+                seen_at(text, start, cut) if seen <= _MOST_OBJECTS else (None, False, len(text))
             )
-            clause = _clause_before(text, start)
-            supposed = (
-                _is_supposed(clause)
-                or _SUPPOSES.match(text[at : at + 20].lstrip(" ,`")) is not None
-            )
-            if supposed or not _is_cited(text, start, at, clause):
-                objects.append(Held(data, mended, line + kept[-1].count("\n"), supposed))
+            objects.append(Held(data, mended, line + kept[-1].count("\n")))
             kept.append(OBJECT)
             tail = len(kept)
         line += kept[-1].count("\n") if kept[-1] != OBJECT else kept[-2].count("\n")
@@ -171,72 +195,81 @@ def _without_objects(text: str, cut: bool) -> tuple[str, list[Held]]:
     return "".join(kept), objects
 
 
+def _quote_lines(body: str) -> str:
+    """Return the lines of a fence as a block quote, so that they can contradict a verdict."""
+    lines = [line for line in body.strip("\n").split("\n")[:-1] if line.strip()]
+    return "".join(f"\n> {line}" for line in lines)
+
+
 def _skipped(text: str, fence: re.Match[str]) -> int | None:
-    """Where a fence ends that holds something else than an object."""
+    """Return where a fence ends that holds something other than an object."""
     body = _COMMENTS.match(text, min(fence.end() + 1, len(text)))
     first = body.end() if body else fence.end()
     return None if text[first : first + 1] in ("{", "[") else _closing(text, fence)[1]
 
 
-def _clause_before(text: str, start: int) -> str:
-    """What leads to the object there, which may be fenced."""
-    before = text[max(0, start - _REACH) : start]
-    led = re.sub(r"\n[ \t]*(?:`{3,}|~{3,})[\w+#.-]*[ \t]*\n?\s*\Z", "\n", before).rstrip()
-    return re.split(r"[.!?;}]\s|\n\s*\n", led)[-1].rsplit("\n", 1)[-1]
+def _mark_foreign(objects: Sequence[Held], lines: Sequence[str]) -> list[Held]:
+    """Mark objects inside a sentence or a quotation, or after a lead that is not the judge's."""
+    places: dict[int, int] = {}
+    marked: list[Held] = []
+    for held in objects:
+        if held.data is None or held.line >= len(lines):
+            marked.append(held)
+            continue
+        place = places[held.line] = places.get(held.line, 0) + 1
+        if _BLOCK_QUOTE.match(lines[held.line]):
+            continue
+        pieces = lines[held.line].split(OBJECT)
+        before, after = OBJECT.join(pieces[:place]), OBJECT.join(pieces[place:])
+        own = _AFTER_OBJECT.fullmatch(after) is not None and _introduces(
+            before.replace(OBJECT, "").strip(), lines[: held.line]
+        )
+        marked.append(held._replace(own=own))
+    return marked
 
 
-def _is_cited(text: str, start: int, end: int, clause: str) -> bool:
-    """Whether what stands there is what the reply says that somebody else wrote."""
-    before = text[max(0, start - _REACH) : start]
-    if _BLOCK_QUOTE.match(before.rsplit("\n", 1)[-1]):
-        return True
-    in_quotes = bool(re.search(r"[“«„]\s*\Z|(?<=\s)[\"'`]\Z", before)) and text[end : end + 1] in (
-        '"',
-        "'",
-        "`",
-        "”",
-        "“",
-        "»",
-    )
-    return in_quotes or leads_to_quote(clause)
-
-
-def leads_to_quote(clause: str) -> bool:
-    """Whether what follows ``clause`` is what somebody else wrote: "The text says"."""
-    if _has_ended(clause):
+def _introduces(before: str, earlier: Sequence[str]) -> bool:
+    """Return True if an object after ``before`` on its line is the judge's own."""
+    if before.endswith(('"', "'", "“", "«", "„")):
         return False
-    if _is_supposed(clause) or _DOES.match(clause) or _SHOWS.search(clause):
-        return True
-    return bool(_CITES.search(clause)) and not _OWN.search(clause)
-
-
-def _is_supposed(clause: str) -> bool:
-    return not _has_ended(clause) and _SUPPOSES.search(clause) is not None
-
-
-def _has_ended(clause: str) -> bool:
-    """Whether it leads to nothing."""
-    return clause.rstrip("*_ ").endswith((".", "!", "?")) and not clause.rstrip().endswith("e.g.")
+    before = before.rstrip("`[{ ").rstrip()
+    if before.endswith((":", "：")):
+        return is_own_lead(EMPHASIS.sub("", before))
+    if before and not _CALL_MARK.fullmatch(before):
+        return False
+    lead = next((line for line in reversed(earlier) if line.strip() not in ("", _CODE)), "")
+    lead = EMPHASIS.sub("", lead).strip()
+    return not (lead.endswith((":", "：")) or _is_open(lead) or _is_field(lead)) or is_own_lead(
+        lead
+    )
 
 
 def _spoken(lines: Sequence[str]) -> Iterator[Line]:
-    """The lines that are nobody else's."""
+    """Yield the lines of a reply without its programs; quotations are marked as foreign."""
     quoted = [bool(_BLOCK_QUOTE.match(line)) for line in lines]
-    whole = all(
+    is_all_quoted = all(
         is_quoted or not line.strip() for is_quoted, line in zip(quoted, lines, strict=True)
     )
-    inside, before = "", ""
     several = sum(bool(line.strip()) for line in lines) > 1
-    code = session = led = cited = False
+    marks = _paired_marks(lines)
+    inside, before, lead, previous = "", "", "", ""
+    code = session = foreign = False
     for number, line in enumerate(lines):
         opened = inside
-        inside = _still_inside(line, inside)
-        blank = not line.strip()
-        if blank:
+        inside = _still_inside(line, inside, marks)
+        if not line.strip():
+            foreign = foreign and bool(lead)
             before = ""
             continue
-        cited = led or (cited and bool(before))
-        led = line.rstrip("*_ ").endswith(":") and leads_to_quote(line.strip())
+        is_apart = not _is_open(previous) or is_own_lead(previous)
+        if _is_field(previous):  # "Question: …" and then "Answer: No" repeat what was judged
+            foreign = True
+        elif lead:  # the paragraph after a lead belongs to whoever the lead names
+            foreign = not is_own_lead(lead)
+        elif not before:
+            foreign = False
+        previous = EMPHASIS.sub("", line).strip()
+        lead = previous if previous.endswith((":", "：")) else ""
         session = bool(_REPL.match(line)) or (session and bool(before))
         begins = code or not before or bool(_OPENS_BLOCK.match(before))
         code = (
@@ -244,35 +277,51 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
             and several
             and OBJECT not in line
             and begins
-            and not _LISTED.match(line)
+            and not _LIST_ITEM.match(line)
         )
         before = line
         if line.strip() == _CODE:
-            led = cited = False
+            foreign = False
             continue
-        if (
-            opened
-            or code
-            or session
-            or (cited and OBJECT not in line)
-            or (quoted[number] and not whole)
-            or _FENCE.match(line)
-        ):
+        if session or _FENCE.match(line):
             continue
+        is_quoted = quoted[number] and not is_all_quoted
+        own = not (foreign or is_quoted or code or opened)
         shown = _BLOCK_QUOTE.sub("", line, count=1) if quoted[number] else line
         for piece in _BLOCK_TAG.split(shown) if "</" in shown else (shown,):
             text = plain(_INLINE_TAG.sub("", piece)).strip()
             if text:
-                yield Line(number, text, piece.strip())
+                yield Line(number, text, piece.strip(), own, is_apart)
 
 
-def _still_inside(line: str, inside: str) -> str:
-    """In which quotation marks the text is behind ``line``, if in any."""
+def _is_field(line: str) -> bool:
+    """Return True if a line shows a part of what was judged: "Question: Is it open?"."""
+    return _FIELD.match(line) is not None
+
+
+def _is_open(line: str) -> bool:
+    """Return True if the next line belongs to this one: "The author writes that"."""
+    if OBJECT in line or _CODE in line:
+        return False
+    is_unfinished = _PROSE.match(line) is not None and not line.endswith(_COMPLETE)
+    return is_unfinished or (_ANNOUNCES.search(line) is not None and is_foreign_lead(line))
+
+
+def _paired_marks(lines: Sequence[str]) -> frozenset[str]:
+    """Return the quotation marks that can enclose lines: 5" is no quotation."""
+    text = "\n".join(lines)
+    straight = '"' if text.count('"') % 2 == 0 else ""
+    curly = "".join(_OPENS) if any(mark in text for mark in "”»") else ""
+    return frozenset(straight + curly)
+
+
+def _still_inside(line: str, inside: str, marks: frozenset[str]) -> str:
+    """Return the quotation mark that is still open after ``line``, if any."""
     for mark in _QUOTES.findall(line):
         if inside == '"':
             inside = "" if mark == '"' else inside
         elif inside:
             inside = "" if mark in _CLOSES else inside
-        elif mark == '"' or mark in _OPENS:
+        elif mark in marks:
             inside = mark
     return inside

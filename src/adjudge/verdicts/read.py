@@ -1,30 +1,36 @@
-"""What a reply says, or why it cannot be read. Never raises, never yields an option that was not
-offered.
+"""Read a reply: its verdict, or the reason to ask again. Never raises.
 
-A clean object is read at once. In any other reply everything that states a verdict is collected,
-and the strongest statement decides only where no other contradicts it: a verdict that looks right
-and is wrong is worse than asking again.
+A clean object is read at once. Any other reply is read only if its verdict has one of the shapes in
+``shapes.SHAPES``, every statement in it agrees, and nothing around them denies or corrects it. A
+wrong verdict that looks right is worse than asking again.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from adjudge.domain.json_types import JsonObject
+from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.message import Reply
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, best_of
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.messages import Message
-from adjudge.verdicts.objects import find_objects, keys_of, reading_of, unjudged_explanations
+from adjudge.verdicts.objects import (
+    explanation_of,
+    find_objects,
+    keys_of,
+    reading_of,
+    unjudged_explanations,
+)
 from adjudge.verdicts.reading import Reading, clean, declined, refusal, shorten, unmatched
 
 if TYPE_CHECKING:
-    from adjudge.verdicts.parts import Held, ReplyParts
-    from adjudge.verdicts.statements import Statement
+    from adjudge.verdicts.parts import ReplyParts
+    from adjudge.verdicts.shapes import Statement
 
 
 def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Reading:
@@ -104,7 +110,7 @@ def read(reply: Reply, question: Question) -> Reading:
     if reply.finish == "refusal":
         return refusal(reply.text)
     cut = reply.finish == "length"
-    text = reply.text.strip()
+    text = reply.text.strip().lstrip("\ufeff").strip()
     reading = _of_clean_json(text, question, cut)
     if reading:
         return reading
@@ -135,7 +141,9 @@ def _of_clean_json(text: str, question: Question, cut: bool) -> Reading | None:
     if not text.startswith(("{", "[", '"')):
         return None
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_refuse_repeated)
+    except _RepeatedName:
+        return _contradiction("one name twice", "two values")
     except (ValueError, RecursionError):
         return None
     if isinstance(value, str) and "{" in value:
@@ -143,27 +151,19 @@ def _of_clean_json(text: str, question: Question, cut: bool) -> Reading | None:
     one = value[0] if isinstance(value, list) and len(value) == 1 else value
     if not isinstance(one, dict):
         return None
-    reading = reading_of(one, False, question)
-    if reading and reading.verdict and _says_twice(text, reading.data or {}, question):
-        return _contradiction("one name twice", "two values")
-    return reading
+    return reading_of(one, False, question)
 
 
-def _says_twice(text: str, data: JsonObject, question: Question) -> bool:
-    """Whether a name that counts stands in the text more than once: of two values JSON keeps the
-    last.
-    """
-    counted = keys_of(question)[:3]
-    repeated = [name for name in counted if name in data and text.count(f'"{name}"') > 1]
-    return bool(repeated) and _differ(text)
+def _refuse_repeated(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
+    """Return an object, unless it has two values under one name: JSON would keep the last."""
+    made = dict(pairs)
+    if len(made) < len(pairs) and any(made[name] != value for name, value in pairs):
+        raise _RepeatedName
+    return made
 
 
-def _differ(text: str) -> bool:
-    from adjudge.verdicts.lenient import (
-        decoded,
-    )  # which takes no object that says two things under one name
-
-    return decoded(text[text.index("{") :], 0) is None
+class _RepeatedName(ValueError):
+    """An object has two values under one name."""
 
 
 def read_written(reply: Reply) -> Reading:
@@ -175,119 +175,118 @@ def read_written(reply: Reply) -> Reading:
     return Reading(Outcome.OK, Chosen(reply.text))
 
 
-class _Leading(NamedTuple):
-    """What decides, unless something contradicts it."""
-
-    reading: Reading
-    line: int
-    words: str
-    note: str = ""
-    alone: bool = False
-    """Whether it has no label."""
+_CUT_OBJECT = re.compile(
+    r'(?:`{3}\w*\s*)?(?P<begun>\{\s*"(?P<key>\w{1,40})"\s*:'
+    r'\s*(?:"(?:[^"\\]|\\.){0,200}"|true|false|-?[\d.]{1,20})'
+    r'\s*,\s*"(?P<second>\w{1,40})"\s*:\s*"(?:[^"\\]|\\.)*+)\\?',
+    re.DOTALL,
+)
+"""An object whose first pair is whole and whose second value is a text that was cut off."""
 
 
 def _decided(text: str, question: Question, cut: bool) -> Reading | None:
-    """The verdict that all statements of ``text`` agree on.
+    """Return the verdict that all statements of the reply agree on; None if it states none.
 
-    Nothing is read where an object cannot be: what stands in or behind it may be quoted there. A
-    reply that was cut off is read only when it holds one whole object.
+    A reply that was cut off is read if its verdict came first and is whole.
     """
-    from adjudge.verdicts.lines import line_statements
     from adjudge.verdicts.parts import parts_of
 
+    if cut and (begun := _CUT_OBJECT.fullmatch(text)):
+        return _read_begun(begun, question)
     text = text.replace("\\_", "_")
     parts = parts_of(text.replace('\\"', '"') if text.startswith('{\\"') else text, cut=cut)
-    if (
-        parts.broken
-        or (cut and len(parts.objects) != 1)
-        or (text.startswith("{") and not parts.objects)
-    ):
+    is_lost = text.startswith("{") and not parts.objects
+    if parts.broken or is_lost or (cut and len(parts.objects) > 1):
         return None
-    lines = line_statements(parts.lines, question)
-    leading = _of_objects(parts.objects, question) or (
-        None if cut else _of_lines(lines, parts, question)
-    )
-    if leading is None or leading.reading.outcome is Outcome.UNREADABLE:
-        return leading and leading.reading
-    against = _against(leading, lines, parts, question)
-    return _contradiction(leading.words, against) if against else leading.reading
+    return _agreed(parts, question, cut)
 
 
-def _of_objects(objects: Sequence[Held], question: Question) -> _Leading | None:
-    """What the objects say that hold a verdict, the last if all agree.
-
-    One that is only supposed counts behind it.
-    """
-    said = [
-        (one, held)
-        for held in objects
-        if (one := reading_of(held.data or {}, held.mended, question)) is not None
-    ]
-    meant = [one for one in said if not one[1].supposed]
-    if not meant:
-        return None
-    reading, held = meant[-1]
-    words = _words(reading, question)
-    others = (one for one, other in said if other.line >= held.line or not other.supposed)
-    against = next((one for one in others if not _agree(one, reading)), None)
-    return _Leading(
-        _contradiction(_words(against, question), words) if against else reading, held.line, words
-    )
-
-
-def _of_lines(lines: Sequence[Statement], parts: ReplyParts, question: Question) -> _Leading | None:
-    """The strongest of the lines that state a verdict, the last of several."""
-    from adjudge.verdicts.statements import Strength
-
-    best = max(
-        lines, key=lambda one: (one.strength, one.verdict is not None, one.line), default=None
-    )
-    if best is None or best.strength in (Strength.REMARK, Strength.HINT):
-        return None
-    if best.verdict is None:
-        return _Leading(unmatched(best.note or best.words, question), best.line, best.words)
-    reading = Reading(Outcome.OK, replace(best.verdict, explanation=_around(best, parts)))
-    return _Leading(reading, best.line, best.words, best.note, best.strength is Strength.BARE)
-
-
-def _against(
-    leading: _Leading, lines: Sequence[Statement], parts: ReplyParts, question: Question
-) -> str | None:
-    """What in the reply says something else.
-
-    Remarks count behind the verdict, and of the hints before it the last.
-    """
-    from adjudge.verdicts.hints import hints, names_another
+def _read_begun(begun: re.Match[str], question: Question) -> Reading | None:
+    """Return the verdict of an object whose explanation was cut off and takes nothing back."""
+    from adjudge.verdicts.doubts import find_doubt
     from adjudge.verdicts.parts import Line
-    from adjudge.verdicts.statements import Strength
 
-    verdict = leading.reading.verdict
-    stated = [one for one in lines if one.strength >= Strength.BARE]
-    if verdict is None:
-        return next((one.words for one in stated if one.verdict is not None), None)
-    others = [
-        line
-        for line in parts.lines
-        if line.number > leading.line or (leading.alone and line.number != leading.line)
+    try:
+        data = json.loads(begun["begun"] + '"}', strict=False)
+    except ValueError:
+        return None
+    explanation = explanation_of(data)
+    if begun["key"] not in keys_of(question) or not explanation:
+        return None
+    reading = reading_of(data, True, question)
+    lines = [Line(0, explanation, explanation)]
+    is_doubtful = reading and reading.verdict and find_doubt(reading.verdict, (), lines, question)
+    return None if is_doubtful else reading
+
+
+def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
+    """Return what all statements say, or the contradiction between two of them."""
+    from adjudge.verdicts.doubts import find_doubt
+    from adjudge.verdicts.shapes import Statement, statements_of
+
+    readings = [
+        (reading, held)
+        for held in parts.objects
+        if held.own and (reading := reading_of(held.data or {}, held.mended, question))
     ]
-    note = Line(leading.line, leading.note, leading.note)
-    if named := names_another([note, *others], verdict, question, alone=leading.alone):
-        return named
-    last = max([leading.line, *(one.line for one in stated if not one.contradicts(verdict))])
-    hinted = [
-        *(one for one in lines if one.strength is Strength.HINT),
-        *hints(parts.lines, question, lines),
+    objects = [
+        Statement(reading.verdict, held.line, _words(reading, question))
+        for reading, held in readings
     ]
-    behind = [one for one in hinted if one.line >= last]
-    before = [one for one in hinted if one.line < last and one.strength is Strength.HINT]
-    return next(
-        (one.words for one in (*stated, *behind, *before[-1:]) if one.contradicts(verdict)), None
-    )
+    lines = [
+        statement
+        for statement in statements_of(parts.lines, question)
+        if not (cut and _may_go_on(statement, parts))
+    ]
+    stated = [*objects, *(each for each in lines if each.own and each.decides)]
+    if not stated or (cut and not objects and _ends_in_verdict(parts, question)):
+        return None
+    first, last = stated[0], max(each.line for each in stated)
+    against = [
+        *stated,
+        *(each for each in lines if (each.own and not each.decides) or each.line >= last),
+        *_quoted_after(last, parts, question),
+    ]
+    if other := next((each for each in against if not _agree(each, first)), None):
+        return _contradiction(first.words, other.words)
+    if first.verdict and (doubt := find_doubt(first.verdict, stated, parts.lines, question)):
+        return _contradiction(first.words, doubt)
+    if readings:
+        return readings[-1][0]
+    if first.verdict is None:
+        return unmatched(_value(first.words), question)
+    ranked = (each.verdict for each in stated if getattr(each.verdict, "ranking", None))
+    verdict = next(ranked, first.verdict) or first.verdict
+    return Reading(Outcome.OK, replace(verdict, explanation=_around(stated, parts)))
 
 
-def _agree(one: Reading, other: Reading) -> bool:
+def _quoted_after(last: int, parts: ReplyParts, question: Question) -> Iterator[Statement]:
+    """Yield objects after the verdict that are not the judge's own, such as a second thought."""
+    from adjudge.verdicts.shapes import Statement
+
+    for held in parts.objects:
+        if held.own or held.line < last:
+            continue
+        reading = reading_of(held.data or {}, held.mended, question)
+        if reading and reading.verdict:
+            yield Statement(reading.verdict, held.line, _words(reading, question), own=False)
+
+
+def _may_go_on(statement: Statement, parts: ReplyParts) -> bool:
+    """Return True if a statement may have been cut off: "Good" could have been "Good enough"."""
+    return not statement.note and statement.line == parts.lines[-1].number
+
+
+def _ends_in_verdict(parts: ReplyParts, question: Question) -> bool:
+    """Return True if the last line of a reply that was cut off begins another verdict."""
+    last = parts.lines[-1].text.casefold()
+    is_label = last.rstrip("*_ ").endswith((":", "：", "[", "(")) or last.startswith(("[[", "<"))
+    return is_label or any(label.casefold().startswith(last) for label in question.labels)
+
+
+def _agree(one: Statement, other: Statement) -> bool:
     if one.verdict is None or other.verdict is None:
-        return one.outcome is other.outcome
+        return one.verdict is other.verdict
     return one.verdict.option == other.verdict.option
 
 
@@ -303,15 +302,22 @@ def _contradiction(one: str, other: str) -> Reading:
 
 
 def _words(reading: Reading, question: Question) -> str:
-    """What an object says, as it says it."""
+    """Return the pair of an object that holds its verdict, as it is written."""
     data = reading.data or {}
     key = next((name for name in keys_of(question) if name in data), "")
     return f"{key}: {data[key]}" if key else reading.reason or "null"
 
 
-def _around(best: Statement, parts: ReplyParts) -> str | None:
-    """What stands behind the verdict in its line and in all the others."""
+def _value(words: str) -> str:
+    """Return what follows a label: "Verdict: MAYBE" → "MAYBE"."""
+    return re.split(r"[:：=]\s*", words, maxsplit=1)[-1].strip("*_ ")
+
+
+def _around(stated: Sequence[Statement], parts: ReplyParts) -> str | None:
+    """Return the lines around the verdict, and what follows it on its line."""
     from adjudge.verdicts.parts import OBJECT
 
-    lines = [line.written.replace(OBJECT, "") for line in parts.lines if line.number != best.line]
-    return clean("\n".join(filter(None, (best.note, *lines)))) or None
+    held = {statement.line for statement in stated}
+    notes = dict.fromkeys(statement.note for statement in stated)
+    lines = [line.written.replace(OBJECT, "") for line in parts.lines if line.number not in held]
+    return clean("\n".join(filter(None, (*notes, *lines)))) or None

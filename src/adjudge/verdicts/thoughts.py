@@ -22,11 +22,14 @@ _OPENING = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _ASIDE = re.compile(
-    r"<(reasoning|reflection|analysis|reason)>(?:(?!</?(?:reasoning|reflection|analysis"
-    r"|reason)>).)*+</\1>",
+    r"<(reasoning|analysis|reason)>(?:(?!</?(?:reasoning|analysis|reason)>).)*+</\1>(?=\s*\S)",
     re.DOTALL | re.IGNORECASE,
 )
-"""What may also stand behind an answer, as its reason."""
+"""A reason in tags before the answer; after it, the text may take the answer back."""
+_FIRST_THOUGHT = re.compile(
+    rf"\s*(?:[^\n:<]{{0,60}}?[.!])?\s*(?:{_OPENING.pattern})", _OPENING.flags
+)
+"""A thought at the beginning; a short sentence may stand before it."""
 _CHANNEL = re.compile(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
 _BARE_CHANNELS = re.compile(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
 _CONTROL = re.compile(
@@ -73,12 +76,28 @@ def _set_aside(text: str) -> tuple[str, list[str]]:
 
 
 def _behind_thoughts(text: str) -> str:
-    said = _ASIDE.sub("\n", _last_channel(text))
-    end = 0
-    for mark in _CLOSING.finditer(said):
-        end = mark.end()
-    said = said[end:]
-    return "" if _OPENING.search(said) else _CONTROL.sub("\n", said)
+    """Return what follows the thoughts at the beginning; nothing if other marks are left.
+
+    A mark inside the answer may be quoted from the text that is judged, so it is never cut at.
+    """
+    said = _last_channel(text)
+    while opening := _FIRST_THOUGHT.match(said):
+        closing = _CLOSING.search(said, opening.end())
+        if closing is None:
+            return ""
+        said = said[closing.end() :]
+    closings = list(_CLOSING.finditer(said))
+    if closings and not _OPENING.search(said) and _is_alone(closings[-1], said):
+        said = said[closings[-1].end() :]
+        closings = []
+    said = _ASIDE.sub("\n", said) if not closings or _ASIDE.search(said) else said
+    is_left = _CLOSING.search(said) or _OPENING.search(said)
+    return "" if is_left else _CONTROL.sub("\n", said)
+
+
+def _is_alone(mark: re.Match[str], text: str) -> bool:
+    """Return True if a closing mark begins its line: the opening one was part of the prompt."""
+    return not text[: mark.start()].rsplit("\n", 1)[-1].strip()
 
 
 def _last_channel(text: str) -> str:

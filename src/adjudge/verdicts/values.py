@@ -1,34 +1,50 @@
-"""What stands where a verdict should: an option with what explains it, or a mere placeholder."""
+"""Decide if a text is an option: nothing but its name, its number or a known word for it."""
 
 from __future__ import annotations
 
 import re
-from itertools import islice
+from typing import Final
+from unicodedata import category
 
-from adjudge.domain.question import Question
+from adjudge.domain.numbers import plain_number
+from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.verdict import Verdict
-from adjudge.verdicts.sentences import EMPHASIS, numbers_in
+from adjudge.verdicts.parts import EMPHASIS
 
-_PICTURES = re.compile(r"\A(?:[★☆⭐🌟✅❌✔☑✖✗✘👍👎🟢🔴🏆]\s*+)++")
-BOXED = re.compile(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
-_ENDS = re.compile(
-    r"(?:[:;,(\n（：。，!|]|\.(?=\s|\Z)|\s[-–—]++(?=\s)|[–—]|\s(?:because|since|as|for|due|given"
-    r"|so|for the|потому"
-    r"|так как|поскольку|ведь|weil|porque|car)\b)"
+LONGEST: Final = 200
+"""Characters of a line in which a verdict is looked for."""
+_BOXED = re.compile(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
+_PICTURES = "★☆⭐🌟✅❌✔✖✗✘👍👎🟢🔴🏆"
+_SIGNS = re.compile(rf"\A(?:[{_PICTURES}]\s*+)++|(?:\s*+[{_PICTURES}])++\Z")
+_STARS = re.compile(r"([★⭐🌟]*)([☆✩]*)")
+_STAR_WORD = re.compile(r"\d\s*(?:stars?|зв[её]зд)", re.IGNORECASE)
+_OF_FIVE = 5.0
+"""Stars without empty ones are counted out of five."""
+_GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")
+_STRUCK = re.compile(r"~~|</?(?:s|del|strike)>|\A\W*!", re.IGNORECASE)
+"""Marks that cross an option out, or negate it."""
+_NUMBER_WORDS: Final = {
+    word: number
+    for words in (
+        "zero one two three four five six seven eight nine ten",
+        "ноль один два три четыре пять шесть семь восемь девять десять",
+        "null eins zwei drei vier fünf sechs sieben acht neun zehn",
+        "zéro un deux trois quatre cinq six sept huit neuf dix",
+        "cero uno dos tres cuatro cinco seis siete ocho nueve diez",
+        "零 一 二 三 四 五 六 七 八 九 十",
+    )
+    for number, word in enumerate(words.split())
+}
+_UNIT = re.compile(r"\s+(?:stars?|points?|зв[её]зд\w{0,2}|балл\w{0,3})\Z")
+_NAMED_SCALE = re.compile(
+    r"[\s*_`]*+[(\[]\s*+(?:out\ of|of|из|/|on\ a\ scale\ (?:of|from)\ \d+\s*(?:-|–|to)\s*)"
+    r"\s*+([0-9]+(?:\.[0-9]+)?)\s*+[)\]][\s*_`.]*\Z",
+    re.VERBOSE | re.IGNORECASE,
 )
-"""What stands between a verdict and its explanation."""
-_MOST_ENDS, _DECORATION = 8, 40
-LONGEST = 200
-"""A verdict stands in so much of a line."""
-_GOES_ON = re.compile(
-    r"\W*+(?:or|and|to|rather|maybe|perhaps|possibly|probably|likely|almost|nearly|not"
-    r"|i\ (?:think|guess"
-    r"|believe|suppose)|if|unless|except|provided"
-    r"|partial\w*|partly|mostly|mainly|somewhat|sort\ of|kind\ of|borderline|in\ part"
-    r"|but\ (?:only|not|just"
-    r"|barely\ not)|но\ (?:не|только)|или|и|либо|возможно|наверное|вероятно|скорее|почти"
-    r"|отчасти|частично|если|кроме)\b"
-    r"|\W*+[-–~]?\s*+\d",
+_SAME_SCALE = re.compile(r"[\s*_`]*+[(\[]([^()\[\]]{1,30})[)\]][\s*_`.]*\Z")
+_TOP = re.compile(
+    r"(?P<percent>%)|(?:(?<![\d.])\d{1,3}(?:\.\d)?\s*(?:-|–|\bto\b|\bдо\b)\s*"
+    r"|\b(?:out of|of|из)\s+|\bmax\w*\W+|/\s*)(?P<top>\w+)",
     re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(
@@ -40,23 +56,96 @@ _PLACEHOLDER = re.compile(
     |ваш\w*\b.*|число\b.*|один\ из\b.*)?\W*""",
     re.VERBOSE | re.IGNORECASE | re.DOTALL,
 )
-_GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")
-_NOT = re.compile(
-    r"(?:and |but )?(?:not|rather than|instead of|а не)\s+(?:an?\s+)?(\S+?)[.!)]*\Z", re.IGNORECASE
-)
-_WAVERS = re.compile(
-    r"\b(?:could|might|would|maybe|perhaps|was|or|rather|from|instead|actually|hm+|almost"
-    r"|nearly|close"
-    r"|border\w*|fairer|minus|between|but|though"
-    r"|мог\w*|бы|было|или|скорее|почти|вернее|точнее|минус)\b",
-    re.IGNORECASE,
-)
+
+
+def match_value(text: str, question: Question) -> Verdict | None:
+    """Return the verdict if ``text`` is an option and nothing else, decoration aside."""
+    text = text.strip()
+    if len(text) > LONGEST or _STRUCK.search(text) or is_question(text) or _has_other_sign(text):
+        return None
+    text = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text)).strip()
+    verdict = _starred(text, question) or _match_plain(text, question)
+    if verdict is None and any(mark in text for mark in ("*", "`", "__")):
+        verdict = _match_plain(EMPHASIS.sub("", text).strip(), question)
+    if verdict is None or signs_otherwise(text, verdict, question):
+        return None
+    if _STAR_WORD.search(text) and highest(question) not in (None, _OF_FIVE):
+        return None
+    stars = sum(map(text.count, "★⭐🌟"))
+    return None if stars and question.numeric and verdict.option != str(stars) else verdict
+
+
+def _has_other_sign(text: str) -> bool:
+    """Return True if a sign that is not on the list stands with the option, or a single star."""
+    if text.count("*") % 2:
+        return True  # "A*" is another grade, or has a footnote
+    return not text.isascii() and any(
+        category(character) == "So" and character not in _PICTURES for character in text
+    )
+
+
+def _match_plain(text: str, question: Question) -> Verdict | None:
+    bare = _SIGNS.sub("", text).strip() or text
+    found = (
+        question.match(bare, certain=True)
+        if isinstance(question, Comparison)
+        else question.match(bare)
+    )
+    if found is None and question.numeric:
+        return _written_out(bare, question)
+    return found
+
+
+def _written_out(text: str, question: Question) -> Verdict | None:
+    """Return the number of "four", "4 (out of 5)" or "4 (4/5)" if the scale is the question's."""
+    word = _UNIT.sub("", text.casefold().strip(" .!*_\"'`«»“”"))
+    if word in _NUMBER_WORDS:
+        return question.match(str(_NUMBER_WORDS[word]))
+    if (scale := _NAMED_SCALE.search(text)) and float(scale[1]) == highest(question):
+        return question.match(text[: scale.start()])
+    if again := _SAME_SCALE.search(text):
+        first, second = question.match(text[: again.start()]), question.match(again[1])
+        return first if first and second and first.option == second.option else None
+    return None
+
+
+def _starred(text: str, question: Question) -> Verdict | None:
+    """Return the number of filled stars, if all stars together are the scale."""
+    stars = _STARS.fullmatch(text.replace(" ", "").replace("\ufe0f", ""))
+    top = highest(question)
+    if stars is None or not text or top is None or not stars[0]:
+        return None
+    total = len(stars[0]) if stars[2] else _OF_FIVE
+    return question.match(str(len(stars[1]))) if total == top else None
+
+
+def highest(question: Question) -> float | None:
+    """Return the top of a numeric scale."""
+    if isinstance(question, Rating):
+        return question.bounds[1] if question.bounds else None
+    if isinstance(question, Choice) and question.numeric:
+        return max(plain_number(label) or 0.0 for label in question.labels)
+    return None
+
+
+def scale_top(text: str) -> float | None:
+    """Return the top of the scale that a text names: 5 for "1-5", "out of five" and "/5"."""
+    scale = _TOP.search(text)
+    if scale is None:
+        return None
+    if scale["percent"]:
+        return 100.0
+    top = scale["top"].casefold()
+    return float(top) if top.isdecimal() else _NUMBER_WORDS.get(top)
+
+
+def is_question(text: str) -> bool:
+    """Return True if a text asks: "PASS?" states nothing."""
+    return text.rstrip("\"'”»*_`) ").endswith(("?", "？"))
 
 
 def is_placeholder(value: object, question: Question) -> bool:
-    """Whether ``value`` only shows where a verdict goes: "…", "PASS or FAIL", the schema of an
-    answer.
-    """
+    """Return True if ``value`` only shows where a verdict goes: "…", "PASS or FAIL", a schema."""
     if isinstance(value, dict):
         return bool({"type", "enum", "const", "anyOf", "description"} & value.keys())
     if not isinstance(value, str):
@@ -68,73 +157,14 @@ def is_placeholder(value: object, question: Question) -> bool:
         value[:LONGEST].strip("\"'`*[](){}<> "),
         flags=re.IGNORECASE,
     )
-    named = {found.option for part in parts if (found := question.match(part, certain=True))}
+    named = {verdict.option for part in parts if (verdict := question.match(part, certain=True))}
     return len(parts) > 1 and len(named) == len(parts)
 
 
-def match_value(text: str, question: Question) -> tuple[Verdict, str] | None:
-    """The verdict that ``text`` begins with, and what is said behind it; None where it names none,
-    or goes on to another.
-    """
-    text = BOXED.sub(r"\1", BOXED.sub(r"\1", text)).strip()
-    pictures = _PICTURES.match(text)
-    text = text[pictures.end() :].strip("() ") or text if pictures else text
-    stars = sum(map(pictures.group().count, "★⭐🌟")) if pictures and question.numeric else 0
-    found = _begun(text, question)
-    return None if found and stars and question.match(str(stars)) != found[0] else found
-
-
-def _begun(text: str, question: Question) -> tuple[Verdict, str] | None:
-    whole = question.match(text, certain=True)
-    if whole is None and any(mark in text for mark in ("*", "`", "__")):
-        text = EMPHASIS.sub("", text).strip()
-        whole = question.match(text, certain=True)
-    if whole:
-        return (whole, "") if not text.rstrip("\"'”»*_ ").endswith("?") else None
-    best, room = None, max(map(len, question.labels), default=0) + _DECORATION
-    for end in islice(_ENDS.finditer(text, 0, LONGEST), _MOST_ENDS):
-        verdict = question.match(text[: end.start()], certain=True) if end.start() <= room else None
-        if verdict and not _signed_otherwise(text, end, question):
-            best = verdict, end
-    if best is None:
-        return None
-    verdict, end = best
-    rest = text[end.start() :].lstrip(" .,:;!–—-(（：。，")
-    other = _NOT.match(rest)
-    if (
-        other
-        and (excluded := question.match(other[1], certain=True))
-        and excluded.option != verdict.option
-    ):
-        return verdict, rest
-    if question.numeric and _WAVERS.search(rest) and _names_other_number(rest, verdict, question):
-        return None
-    if (
-        _GOES_ON.match(rest)
-        or (rest and question.match(rest, certain=True))
-        or text[end.start() : end.end()].strip() == "?"
-    ):
-        return None
-    head = match_value(rest, question) if len(rest) <= LONGEST else None
-    return None if head and head[0].option != verdict.option else (verdict, rest.rstrip(")） "))
-
-
-def _names_other_number(text: str, verdict: Verdict, question: Question) -> bool:
-    numbers = (question.match(number) for number in numbers_in(text))
-    return any(found is not None and found.option != verdict.option for found in numbers)
-
-
-def _signed_otherwise(text: str, end: re.Match[str], question: Question) -> bool:
-    """Whether what follows may be a sign of the option: "A - solid work" where there is an A-."""
-    if end.group().strip()[:1] not in ("-", "–", "—"):
-        return False
-    return question.match(text[: end.start()] + "-", certain=True) is not None
-
-
-def signs_otherwise(line: str, verdict: Verdict, question: Question) -> bool:
-    """Whether a sign such as ✅ says the opposite."""
-    good, bad = not _GOOD_SIGNS.isdisjoint(line), not _BAD_SIGNS.isdisjoint(line)
+def signs_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sign such as ✅ says the opposite of the option next to it."""
+    good, bad = not _GOOD_SIGNS.isdisjoint(text), not _BAD_SIGNS.isdisjoint(text)
     if good == bad:
-        return False
+        return good and bad
     meant = question.match("pass" if good else "fail")
-    return meant is not None and meant.option != verdict.option
+    return bad if meant is None else meant.option != verdict.option

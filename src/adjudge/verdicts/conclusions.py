@@ -1,0 +1,143 @@
+"""What prose concludes: which response wins, and if the text meets the criterion.
+
+A conclusion decides only as a closing sentence (``shapes.read_closing``). Anywhere else it can only
+contradict a verdict.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from adjudge.domain.question import Choice, Comparison, Question
+from adjudge.domain.verdict import Verdict
+from adjudge.verdicts.parts import EMPHASIS, Line
+from adjudge.verdicts.phrases import phrase
+from adjudge.verdicts.sentences import sentences_of
+
+_MEETS = phrase("meets")
+_FALLS_SHORT = phrase("falls_short")
+_TELLS = phrase("tells")
+"""The judged text tells of what follows: "it explains why it fails to start"."""
+_TO = re.compile(r"\bto\s*\Z", re.IGNORECASE)
+_TURNS = phrase("turns")
+_FAILS_TO = re.compile(r"(?:\bfail(?:s|ed)?\s+to|\bunable\s+to)\s*\Z", re.IGNORECASE)
+_LIMITS = phrase("limits")
+_DENIES = phrase("denies_next")
+_WINS = phrase("wins", re.NOFLAG)
+_LOSES = phrase("loses", re.NOFLAG)
+_PREFERRED = phrase("preferred", re.NOFLAG)
+_SHOULD_WIN = phrase("should_win", re.NOFLAG)
+_EVEN = phrase("even")
+_CONTRASTS = phrase("contrasts")
+_ENDS_IN = phrase("ends_in")
+_CANNOT_JUDGE = phrase("cannot_judge")
+_ONLY_WINS = phrase("only_wins", re.NOFLAG)
+"""A sentence that names the winner and nothing else."""
+
+
+class Conclusion(NamedTuple):
+    """A verdict that a sentence leads to, or denies."""
+
+    verdict: Verdict
+    denied: bool = False
+
+    def contradicts(self, verdict: Verdict) -> bool:
+        """Return True if both cannot hold."""
+        is_same = self.verdict.option == verdict.option
+        return is_same if self.denied else not is_same
+
+
+def stated_winner(sentence: str, question: Comparison) -> Verdict | None:
+    """Return the winner if the sentence states it and nothing else: "B is better than A."."""
+    plain = EMPHASIS.sub("", sentence).strip()
+    stated = _ONLY_WINS.fullmatch(plain)
+    if stated is None:
+        return None
+    if stated["even"]:
+        return question.match("tie")
+    winner = question.match(stated["winner"] or stated["chosen"])
+    loser = question.match(stated["loser"]) if stated["loser"] else None
+    if winner is None or (stated["loser"] and (loser is None or loser.option == winner.option)):
+        return None
+    return winner
+
+
+def conclusions_of(sentence: str, question: Question) -> Iterator[Conclusion]:
+    """Return what a sentence concludes, as far as it can contradict a verdict."""
+    if isinstance(question, Comparison):
+        yield from _comparing(sentence, question)
+    elif isinstance(question, Choice) and not question.numeric:
+        yield from _meeting(sentence, question)
+
+
+def ends_with_other(text: str, verdict: Verdict, question: Question, *, cut: bool = False) -> bool:
+    """Return True if the last sentence of ``text`` comes to another verdict than ``verdict``.
+
+    ``cut``: the beginning of ``text`` is missing, so its first sentence may say the opposite of
+    what is left of it.
+    """
+    from adjudge.verdicts.shapes import read_closing, read_labels
+
+    *before, last = sentences_of(text)
+    if cut and not before:
+        return False
+    line = Line(0, last, last)
+    stated = [*read_labels([line], question), *read_closing([line], question)]
+    if any(each.verdict and each.verdict.option != verdict.option for each in stated):
+        return True
+    if any(each.contradicts(verdict) for each in conclusions_of(last, question)):
+        return True
+    ended = _ENDS_IN.search(last)
+    other = (
+        question.match(ended["said"]) if ended and not isinstance(question, Comparison) else None
+    )
+    is_denied = bool(ended and _DENIES.search(last[: ended.start("said")]))
+    is_other = other is not None and (other.option != verdict.option) != is_denied
+    return is_other or _CANNOT_JUDGE.search(last) is not None
+
+
+def _meeting(sentence: str, question: Choice) -> Iterator[Conclusion]:
+    """Read "it does not meet the criterion" and "the response fails to"."""
+    if sentence.rstrip().endswith("?"):
+        return
+    sentence = _TURNS.sub("", sentence, count=1) if _TURNS.match(sentence) else sentence
+    found = _MEETS.search(sentence) or (
+        _FALLS_SHORT.search(sentence) if _is_pass_or_fail(question) else None
+    )
+    if found is None or _TELLS.search(sentence[: found.start()]):
+        return
+    named = found.lastgroup
+    before = sentence[found.start() : found.start(named)] if named else sentence[: found.start()]
+    falls_short = found.re is _FALLS_SHORT or _FAILS_TO.search(before)
+    if (
+        _LIMITS.search(_FAILS_TO.sub("", before))
+        or _LIMITS.search(sentence, found.end())
+        or (_TO.search(before) and not falls_short)
+    ):
+        return
+    verdict = question.match("fail" if falls_short or _DENIES.search(before) else "pass")
+    if verdict:
+        yield Conclusion(verdict)
+
+
+def _is_pass_or_fail(question: Question) -> bool:
+    return any(label.casefold() in ("pass", "fail") for label in question.labels)
+
+
+def _comparing(sentence: str, question: Comparison) -> Iterator[Conclusion]:
+    """Read "B is better", "I prefer A", "B should have won", "it is a tie"."""
+    if (meant := _SHOULD_WIN.search(sentence)) and (verdict := question.match(meant["name"])):
+        yield Conclusion(verdict, bool(_DENIES.search(sentence[: meant.end()])))
+    if _CONTRASTS.search(sentence) or sentence.rstrip().endswith("?"):
+        return
+    for pattern in (_WINS, _PREFERRED):
+        for found in pattern.finditer(sentence):
+            if verdict := question.match(found["name"]):
+                yield Conclusion(verdict)
+    for found in _LOSES.finditer(sentence):
+        if verdict := question.match(found["name"]):
+            yield Conclusion(verdict, denied=True)
+    if _EVEN.search(sentence) and (verdict := question.match("tie")):
+        yield Conclusion(verdict)

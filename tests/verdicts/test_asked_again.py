@@ -1,0 +1,64 @@
+"""Replies that look like a verdict and are not: each was once read as one. All are asked again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import pytest
+
+from adjudge.domain.message import Reply
+from adjudge.domain.question import Choice, Comparison, Question, Rating
+from adjudge.verdicts.read import read
+
+TABLE = Path(__file__).parent / "asked_again.jsonl"
+ROWS = [json.loads(line) for line in TABLE.read_text(encoding="utf-8").splitlines()]
+
+
+def question_in(row: dict[str, Any]) -> Question:
+    if "compared" in row:
+        return Comparison(tuple(range(row["compared"])), row["tie"])
+    if "bounds" in row:
+        return Rating(tuple(row["bounds"]))
+    return Choice(tuple(row["options"]), tuple(row["points"]))
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["reply"][:40])
+def test_a_reply_that_only_looks_like_a_verdict_is_asked_again(row: dict[str, Any]) -> None:
+    reading = read(Reply(row["reply"], finish=row.get("finish", "stop")), question_in(row))
+    assert reading.verdict is None
+    assert reading.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "reply"),
+    [
+        (("0", "0,5", "1"), '{"score": 1, "max": 1}'),
+        (("−1", "0", "1"), '{"score": 1, "max": 1}'),
+        (("–1", "0", "1"), "Score: 1"),
+        (("–1", "0", "1"), "one"),
+    ],
+)
+def test_numbers_in_any_writing_are_read(options: tuple[str, ...], reply: str) -> None:
+    verdict = read(Reply(reply), Choice(options)).verdict
+    assert verdict is not None
+    assert verdict.option == "1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"verdict":"PASS" ' + "/* " * 4000,
+        ("<verdict>PASS</verdict>" * 200 + "\n") * 40,
+        "<verdict>PASS</verdict>\n" * 2000,
+        "“" * 20_000,
+        "«a " * 8000,
+    ],
+    ids=["comments", "tags", "lines of tags", "quotes", "guillemets"],
+)
+def test_an_input_that_was_slow_is_read_in_a_second(text: str) -> None:
+    started = process_time()
+    read(Reply(text), Choice(("PASS", "FAIL")))
+    assert process_time() - started < 3
