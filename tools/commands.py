@@ -21,8 +21,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "commands.md"
 HEAD = """# Commands
 
 What `--help` says, command by command. Exit codes are the same everywhere: 0 all scored and the
-gates hold, 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed,
-5 gate inconclusive.
+gates hold, 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed (or, with
+`adjudge check`, a check), 5 gate inconclusive.
 
 | command | what it does |
 |---|---|

@@ -1,5 +1,5 @@
 """The priors that come with the package: what the embedded model says of neutral texts under the
-RAG evaluator's criteria.
+RAG evaluator's criteria, in every language that it has.
 
     python tools/priors.py
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from adjudge.aio.files import cache_folder
+from adjudge.catalog.criteria import languages
 from adjudge.local.weights.shipped import PRIORS, shipped_priors
 from adjudge.local.weights.store import KNOWN, read_manifest
 from adjudge.rag import RagEvaluator
@@ -39,8 +40,9 @@ def main() -> None:
         (Path(made) / "weights").symlink_to(cache_folder() / "weights")
         os.environ["ADJUDGE_CACHE"] = made
         os.environ.pop("ADJUDGE_LOCAL_PRECISION", None)
-        evaluator = RagEvaluator()
-        evaluator.evaluate(evaluator.rows(EXAMPLE, limit=1).instances)
+        for language in languages():
+            evaluator = RagEvaluator(language=language)
+            evaluator.evaluate(evaluator.rows(EXAMPLE, limit=1).instances)
         files = sorted((Path(made) / "priors").rglob("*.json"))
         found = {
             file.stem: {

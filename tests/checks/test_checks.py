@@ -6,6 +6,7 @@ import json
 import random
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from adjudge.domain.instance import Instance
 from adjudge.errors import SetupError
 from adjudge.reading.toml_text import with_lines
 from adjudge.reading.values import Place, load_yaml
+from support.commands import adjudge
 
 SCHEMA = {"type": "object", "required": ["name"], "properties": {"age": {"type": "integer"}}}
 ROW = {
@@ -430,3 +432,60 @@ def test_a_schema_refers_to_its_own_folder_alone(tmp_path: Path) -> None:
     )
     assert one.look(Instance({"response": "[1]"})).passed is False
     assert one.look(Instance({"response": "{}"})).passed is True
+
+
+def _checked(folder: Path, checks: str, *words: str) -> dict[str, Any]:
+    """The JSON of a run of these checks on eight rows, of which three have an expected text."""
+    answers = ("Rome,Rome", "Paris,Paris", "Lyon,Madrid", *(["hello,"] * 5))
+    (folder / "rows.csv").write_text("answer,expected\n" + "\n".join(answers) + "\n")
+    (folder / "eval.yaml").write_text(f"data: rows.csv\nchecks:\n{checks}")
+    done = adjudge("run", "eval.yaml", "--json", *words, cwd=folder)
+    assert done.stdout, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_check_can_be_limited_to_rows_that_have_a_field(tmp_path: Path) -> None:
+    checks = (
+        "  - {equals: {field: expected}, name: exact, rows_with: expected}\n"
+        "  - {words: {most: 5}, name: short}\n"
+    )
+    found = _checked(tmp_path, checks)
+    exact, short, together = found["criteria"]
+    assert (exact["attempted"], exact["skipped"], exact["mean"]) == (3, 5, pytest.approx(2 / 3))
+    assert (short["attempted"], short["mean"]) == (8, 1.0)
+    assert (together["attempted"], together["mean"]) == (8, pytest.approx(7.5 / 8))
+    assert found["reasons"] == {}
+    assert found["remarks"] == ["checks: exact: 5 rows have no value: the row has no expected"]
+
+
+def test_a_row_that_no_check_applies_to_is_left_out(tmp_path: Path) -> None:
+    checks = (
+        "  - {equals: {field: expected}, name: exact, rows_with: expected}\n"
+        "  - {contains: {field: expected}, name: within, rows_with: expected}\n"
+    )
+    together = _checked(tmp_path, checks)["criteria"][-1]
+    assert (together["attempted"], together["skipped"]) == (3, 5)
+
+
+def test_a_required_check_that_does_not_apply_keeps_no_judge_from_a_row(tmp_path: Path) -> None:
+    checks = (
+        "  - {equals: {field: expected}, name: exact, rows_with: expected, required: true}\n"
+        "judges: [{kind: aspect, name: polite, criteria: It is polite., after: checks}]\n"
+        "models: scripted/PASS\n"
+    )
+    polite = _checked(tmp_path, checks)["criteria"][-1]
+    assert (polite["attempted"], polite["skipped"]) == (7, 1)
+
+
+def test_empty_fields_are_one_line_and_not_among_the_worst_rows(tmp_path: Path) -> None:
+    _checked(tmp_path, "  - {equals: {field: expected}, name: exact}\n", "--run", "kept")
+    done = adjudge("runs", "show", "kept", cwd=tmp_path)
+    whole = done.stdout + done.stderr
+    assert whole.count("the field expected is empty") == 1 + 5  # one line, and the table of rows
+    assert "rows_with: expected leaves out such rows): 5 rows" in whole
+    _, _, worst = adjudge(
+        "report", "kept", "--to", "github", "-o", "-", cwd=tmp_path
+    ).stdout.partition("<details>")
+    assert "Madrid" in worst
+    assert "is empty" not in worst.partition("</details>")[0]

@@ -76,7 +76,7 @@ def test_a_budget_stops_it_and_resume_goes_on(project: Path) -> None:
     stopped = adjudge("run", "eval.yaml", "--max-calls", "5", cwd=project)
     assert stopped.returncode == 1
     assert (
-        "max_calls=5. Continue with a larger limit: adjudge resume runs/one -- --max-calls N"
+        "max_calls=5. Continue with a larger limit: adjudge resume runs/one -- --max-calls 10"
     ) in stopped.stderr
     assert run_info(project / "runs/one").votes == 5
     again = adjudge("resume", str(project / "runs/one"), cwd=Path("/"))

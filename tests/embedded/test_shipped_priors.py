@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from adjudge import Reply, Request
+from adjudge.catalog.criteria import languages
 from adjudge.domain.frozen import FrozenDict
 from adjudge.gateway.providers.local import LocalModel
 from adjudge.local.weights.shipped import shipped_priors
@@ -32,15 +33,16 @@ def nothing_kept(tmp_path: Path, weights: Path, monkeypatch: pytest.MonkeyPatch)
     return tmp_path
 
 
-def evaluated() -> RagEvaluator:
+def evaluated(language: str) -> RagEvaluator:
     """The first row of the example."""
-    evaluator = RagEvaluator(LocalModel(f"local/{NAME}"))
+    evaluator = RagEvaluator(LocalModel(f"local/{NAME}"), language=language)
     evaluator.evaluate(evaluator.rows(EXAMPLE, limit=1).instances)
     return evaluator
 
 
+@pytest.mark.parametrize("language", languages())
 @pytest.mark.usefixtures("nothing_kept")
-def test_nothing_but_the_row_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_but_the_row_is_asked_about(monkeypatch: pytest.MonkeyPatch, language: str) -> None:
     asked: list[Request] = []
 
     async def complete(_model: LocalModel, request: Request) -> Reply:
@@ -48,16 +50,19 @@ def test_nothing_but_the_row_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> 
         return Reply(request.labels[0], logprobs=(FrozenDict(dict.fromkeys(request.labels, -1.0)),))
 
     monkeypatch.setattr(LocalModel, "complete", complete)
-    dimensions = len(evaluated().scored)
+    dimensions = len(evaluated(language).scored)
     assert len(asked) == dimensions, "the weights or the prompts have changed: make priors"
 
 
 @pytest.mark.skipif(
     "ADJUDGE_LOCAL_JUDGMENTS" not in os.environ, reason="takes long: make test-embedded"
 )
-def test_they_are_what_the_model_says(nothing_kept: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("language", languages())
+def test_they_are_what_the_model_says(
+    nothing_kept: Path, monkeypatch: pytest.MonkeyPatch, language: str
+) -> None:
     monkeypatch.setattr("adjudge.local.priors.shipped_priors", dict)
-    evaluated()
+    evaluated(language)
     found = {
         file.stem: json.loads(file.read_bytes())
         for file in (nothing_kept / "priors").rglob("*.json")

@@ -283,3 +283,28 @@ def test_junit_has_the_identity_and_the_mean_of_each_judge(tmp_path: Path) -> No
 def test_what_cannot_be_reported_is_told_in_a_line(tmp_path: Path) -> None:
     assert "is not a run folder" in adjudge("report", tmp_path, "--to", "md").stderr
     assert adjudge("report", tmp_path).returncode == 2
+
+
+def test_the_summary_names_the_criterion_that_failed_and_shows_its_failures(tmp_path: Path) -> None:
+    """Three checks that pass, but lack the expected text of most rows, come first in the file."""
+    rows = [f"{n},Rome,{'Rome' if n < 3 else ''}" for n in range(20)]
+    (tmp_path / "rows.csv").write_text("\n".join(["id,answer,expected", *rows]))
+    (tmp_path / "eval.yaml").write_text(
+        "data: {path: rows.csv, id: id}\n"
+        "checks:\n"
+        "  - {equals: {field: expected}, name: exact}\n"
+        "  - {contains: {field: expected}, name: within}\n"
+        "judges:\n"
+        "  - {kind: aspect, name: dates, criteria: Names a date.}\n"
+        "models: scripted/FAIL\n"
+        "gates: {fail_under: 0.8}\n"
+    )
+    assert adjudge("run", "eval.yaml", "--no-cache", cwd=tmp_path).returncode == 4
+    summary = GithubReport(tmp_path / "runs" / "eval").summary()
+    decision = next(line for line in summary.splitlines() if line.startswith("**"))
+    assert decision.startswith("**Not ready: dates: mean 0.00, bar 0.80 missed by 0.80;")
+    assert "exact" not in decision
+    assert "within" not in decision
+    listed = [line for line in summary.splitlines() if re.match(r"\| \d+ \| ", line)]
+    assert len(listed) == 10
+    assert all("| dates | FAIL |" in line for line in listed)

@@ -154,15 +154,24 @@ def test_a_gate_says_what_was_measured_the_bar_by_how_much_and_what_is_needed(
     assert decision(three_criteria).startswith("Not ready: ")
 
 
-def test_the_sentence_on_top_begins_with_the_criteria_that_missed_their_bars() -> None:
+def test_the_sentence_on_top_names_only_the_criteria_that_missed_their_bars() -> None:
     asked = ["Is it kind?", "Is it kind and old?", "Is it kind and new?", "Is it long?"]
     judge = DirectJudge(ScriptedModel(three), max_repairs=0)
     tally = ReportTally(replace(Setup.of_judge(judge, "rows.csv"), bars=(Bar("DirectJudge", 0.5),)))
     for one in judgments_of(judge, judge.evaluate(["a"] * 4, asked)):
         tally.add(one)
-    assert decision(tally.report()).startswith(
-        "Not ready: Is it long?: mean 0.00, bar 0.50 missed by 0.50; Is it kind?: "
-    )
+    assert decision(tally.report()) == "Not ready: Is it long?: mean 0.00, bar 0.50 missed by 0.50."
+
+
+def test_the_sentence_on_top_counts_the_missed_criteria_that_it_does_not_name() -> None:
+    asked = [f"Is it long, part {n}?" for n in range(5)]
+    judge = DirectJudge(ScriptedModel(["No"] * 5), max_repairs=0)
+    tally = ReportTally(replace(Setup.of_judge(judge, "rows.csv"), bars=(Bar("DirectJudge", 0.5),)))
+    for one in judgments_of(judge, judge.evaluate(["a"] * 5, asked)):
+        tally.add(one)
+    said = decision(tally.report())
+    assert said.count("missed by 0.50") == 3
+    assert said.endswith("; 2 more criteria.")
 
 
 def test_the_sentence_on_top_names_the_compared_system_that_missed_its_bar() -> None:

@@ -11,7 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from adjudge.catalog.entry import KINDS, CatalogEntry, Kind, pairwise_options
-from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption, is_sentence
+from adjudge.domain.criteria import (
+    Criteria,
+    CriteriaExample,
+    CriteriaOption,
+    is_sentence,
+    with_good_option,
+)
 from adjudge.domain.frozen import nonempty, plain
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.errors import SetupError
@@ -42,7 +48,7 @@ PAIRWISE_KEYS = (
     "golden",
     "version",
 )
-KEYS = (*PAIRWISE_KEYS, "higher_is_better", "options")
+KEYS = (*PAIRWISE_KEYS, "higher_is_better", "options", "good")
 _OPTION_KEYS = ("name", "description", "score")
 _EXAMPLE_KEYS = ("fields", "option", "explanation")
 _VERSION = lazy_pattern(r"\d+(\.\d+){0,2}")
@@ -160,7 +166,11 @@ def _criteria(given: JsonObject, kind: Kind, place: Place, language: str) -> Cri
         "higher_is_better": flag(given.get("higher_is_better", True), place.at("higher_is_better")),
     }
     try:
-        return Criteria(**parts)
+        made = Criteria(**parts)
+        good = given.get("good")
+        return made if good is None else with_good_option(made, phrase(good, place.at("good")))
+    except WrongValue:
+        raise
     except SetupError as error:
         raise place.wrong(str(error)) from error
 

@@ -14,6 +14,7 @@ from typing import Literal
 from adjudge.catalog.criteria_file import parse_entry, raw_entries, repeated_names
 from adjudge.catalog.double_barrelled import double_barrelled
 from adjudge.catalog.entry import CatalogEntry
+from adjudge.catalog.polarity import find_bad_word
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.verdict import TIE
 from adjudge.messages import Message
@@ -103,6 +104,17 @@ def _question(criteria: Criteria) -> Iterator[Message]:
     if pair:
         yield Message(
             "seems to ask two things at once ({pair!r}): make two criteria of it", pair=pair
+        )
+
+
+def _bad_end(criteria: Criteria) -> Iterator[Message]:
+    """Yes scores highest, and seems to be the bad answer."""
+    if criteria.is_yes_good and (word := find_bad_word(criteria.definition)):
+        yield Message(
+            "{good} scores highest, but {word!r} sounds bad: if No is the good answer, write "
+            "'good: No' in place of the scores",
+            good=_shown(criteria.good_answer or ""),
+            word=word,
         )
 
 
@@ -250,6 +262,7 @@ _CHECKS: Sequence[tuple[Severity, str, Callable[[Criteria], Iterator[Message]]]]
     ("error", "options", _only_option),
     ("warning", "options", _unreachable),
     ("warning", "options", _scale),
+    ("warning", "options", _bad_end),
 )
 """How bad it is, of which field, and what finds it."""
 

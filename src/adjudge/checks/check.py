@@ -77,6 +77,8 @@ class Expectation:
     required: bool = False
     field: str = "response"
     """The field that is looked at."""
+    rows_with: str = ""
+    """If given, rows whose field of this name is missing or empty are not checked."""
     place: Place = dataclass_field(default=Place(""), compare=False)
     """Where in the file; nowhere of one that was typed."""
 
@@ -97,6 +99,10 @@ class Expectation:
         if self.name:
             return self.name
         return Message("not: {title}", title=self.check.title) if self.negated else self.check.title
+
+    def applies_to(self, row: Instance) -> bool:
+        """Return True if the row has the field that the check is limited to."""
+        return not self.rows_with or bool(texts_in(row, self.rows_with))
 
     def look(self, row: Instance) -> Observation:
         """What is found in a row; without the field, nothing can be told."""
@@ -121,7 +127,12 @@ def texts_in(row: Instance, name: str) -> tuple[str, ...]:
 def lacks(row: Instance, name: str) -> Observation:
     """What is to be compared with is not there: nothing can be told."""
     if name in row.fields:
-        return Observation(None, Message("the field {field!r} of the row is empty", field=name))
+        return Observation(
+            None,
+            Message(
+                "the field {field} is empty (rows_with: {field} leaves out such rows)", field=name
+            ),
+        )
     names = ", ".join(sorted(row.fields))
     return Observation(
         None, Message("the row has no {field!r}; it has: {names}", field=name, names=names)

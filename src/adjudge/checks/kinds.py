@@ -105,6 +105,7 @@ _COMMON: Mapping[str, Type[object]] = {
     "weight": Number(above=0),
     "required": Flag(),
     "field": Text(),
+    "rows_with": Text(),
 }
 
 

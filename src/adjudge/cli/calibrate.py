@@ -32,9 +32,10 @@ from adjudge.drift.history import drift_report, looks_of
 from adjudge.errors import SetupError
 from adjudge.judges.learnt import Learnt
 from adjudge.labels.files import LabelDefaults, read_labels, run_rows
-from adjudge.labels.scales import label_scales
+from adjudge.labels.scales import label_command, label_scale, label_scales
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
+from adjudge.results.gate import check_gate
 from adjudge.runs.folder import reading, run_info
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
@@ -237,24 +238,31 @@ def calibrate(options: CalibrateOptions) -> int:
             for warning in one.panel.warnings if one.panel else ():
                 echo(warning, fg="yellow", err=True)
         useful = next((one.criteria for one in found if not one.refusal), None)
-        if useful is not None and (gate := _gate_to_try(run, useful)):
-            show_next(gate, screen)
+        if useful is not None and (command := _next_command(run, useful)):
+            show_next(command, screen)
     return ExitCode.GATE_INCONCLUSIVE if any(one.refusal for one in found) else ExitCode.OK
 
 
-def _gate_to_try(run: Path, criteria: str) -> str | None:
-    """The same run with a gate; None of one that cannot be resumed."""
-    if FACT not in run_info(run).facts:
+def _next_command(run: Path, criteria: str) -> str | None:
+    """The same run with a gate, or the ranking of what it compares; None if the run cannot be
+    resumed, or has no scores from 0 to 1.
+    """
+    scale = label_scale(run, criteria).scale
+    if scale.compares:
+        return f"adjudge rank {shlex.quote(str(run))}"
+    info = run_info(run)
+    if FACT not in info.facts:
         return None
+    is_dimension = any(
+        criteria in (one.dimensions or ()) for one in info.judge_configurations.values()
+    )
+    if not is_dimension:
+        try:
+            check_gate("", [scale.criteria])
+        except SetupError:
+            return None
     name = shlex.quote(f"{criteria}=0.8")
     return f"adjudge resume {shlex.quote(str(run))} -- --fail-under {name} --confidence 0.95"
-
-
-def _label_command(run: Path, criteria: str | None) -> str:
-    names = [one.name for one in label_scales(run)]
-    chosen = criteria or (names[0] if len(names) > 1 else None)
-    named = f" --criteria {shlex.quote(chosen)}" if chosen else ""
-    return f"adjudge label {shlex.quote(str(run))}{named}"
 
 
 def _settings(options: CalibrateOptions) -> CalibrationSettings:
@@ -301,11 +309,12 @@ def _no_labels(run: Path, file: Path | None, criteria: str | None) -> SetupError
             run=run,
         )
     check_criteria(run, criteria)
+    label_scales(run)  # raises if there is nothing to label
     return SetupError(
         "{run} has no labels{clause}: label rows with '{command}'",
         run=run,
         clause=clause,
-        command=_label_command(run, criteria),
+        command=label_command(run, criteria) or "",
     )
 
 

@@ -27,6 +27,7 @@ from adjudge.cli.options import (
     as_json,
     columns,
     command,
+    good,
     judging,
     option,
     options,
@@ -35,15 +36,20 @@ from adjudge.cli.options import (
     rows,
     shared,
 )
+from adjudge.cli.output import echo
+from adjudge.domain.check_result import FAIL
+from adjudge.domain.criteria import yes_no_criteria
 from adjudge.domain.light import light_dataclass
 from adjudge.exporters.table import check_writable
 from adjudge.ledger.file import holds_run
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.reading.toml_text import with_lines
 from adjudge.reading.values import Place, load_yaml
 from adjudge.results.exit_code import ExitCode
+from adjudge.results.gate import worst
+from adjudge.results.outcome import RunOutcome
 from adjudge.runs.criteria_entry import Aspect, CriteriaEntry
-from adjudge.runs.eval_file import AspectEntry, CheckEntry
+from adjudge.runs.eval_file import AspectEntry, CheckEntry, DirectEntry, JudgeEntry
 
 if TYPE_CHECKING:
     from adjudge.checks.check import Expectation
@@ -59,6 +65,7 @@ class CheckOptions:
     criterion: str | None = option(
         "--criterion", help="What the text must meet to pass, in a sentence."
     )
+    good: str | None = shared(good)
     aspect_name: str | None = option(
         "--aspect", help=f"A ready-made criterion: {', '.join(aspects('en'))}."
     )
@@ -94,11 +101,19 @@ class CheckOptions:
 @judging()
 def check(options: CheckOptions, flags: Flags) -> int:
     """Judge a text, a file or every row of a data set against one criterion; or check it without a
-    model (--contains, --regex, --equals, --check).
+    model (--contains, --regex, --equals, --check). A failed check without a model exits with 4; a
+    model's FAIL does so only with --fail-under.
     """
     check_writable(options.output)
     expected = _expectations(options)
-    judge = _program(options, expected) if expected else _critic(options, flags)
+    if options.good and not options.criterion:
+        raise UsageError(Message("--good says which answer to --criterion is the good one"))
+    if expected:
+        judge: JudgeEntry = _program(options, expected)
+    elif options.good == "no":
+        judge = _question(options, flags)
+    else:
+        judge = _critic(options, flags)
     data = data_entry(flags, rows_in(options.text, options.file), columns_from(options.column))
     made = prepare_run(
         eval_file_from_flags(
@@ -110,14 +125,33 @@ def check(options: CheckOptions, flags: Flags) -> int:
         ),
         flags,
     )
-    outcome = outcome_for(made, flags)
+    outcome = outcome_for(made, flags, is_good_known=options.good is not None)
     if flags.dry_run:
         show_estimate(estimated(outcome), as_json=options.as_json)
         return ExitCode.OK
     judgments = judge_all(
         RunDisplay(outcome, quiet=flags.quiet or options.as_json, otel=flags.otel, keeps=True)
     )
-    return finish(outcome, judgments, options.output, as_json=options.as_json)
+    code = finish(outcome, judgments, options.output, as_json=options.as_json)
+    if not expected or code not in (ExitCode.OK, ExitCode.UNSCORED):
+        return code
+    return worst([ExitCode(code), _failed_checks(outcome)])
+
+
+def _failed_checks(outcome: RunOutcome) -> ExitCode:
+    """4 if a row fails a check, as test runners do, unless a gate says how many may."""
+    report = outcome.report()
+    if report.gates:
+        return ExitCode.OK
+    failed = max((one.summary.options.get(FAIL, 0) for one in report.sections), default=0)
+    if failed and report.total > 1:
+        line = plural(
+            "{count} row fails a check, so the exit code is 4; --fail-under NUMBER lets some fail",
+            "{count} rows fail a check, so the exit code is 4; --fail-under NUMBER lets some fail",
+            failed,
+        )
+        echo(line, err=True)
+    return ExitCode.GATE_FAILED if failed else ExitCode.OK
 
 
 def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
@@ -127,6 +161,21 @@ def _critic(options: CheckOptions, flags: Flags) -> AspectEntry:
     return AspectEntry(
         kind="aspect",
         criteria=(CriteriaEntry(Aspect(name, definition)),),
+        strictness=options.strictness,
+        early_stop=options.early_stop,
+        temperature=flags.temperature,
+        seed=flags.seed,
+    )
+
+
+def _question(options: CheckOptions, flags: Flags) -> DirectEntry:
+    """The judge of a criterion to which no is the good answer: it is asked as a question."""
+    asked = yes_no_criteria(
+        _definition(options.criterion, options.aspect_name, flags.language), is_yes_good=False
+    )
+    return DirectEntry(
+        kind="direct",
+        criteria=(CriteriaEntry(asked),),
         strictness=options.strictness,
         early_stop=options.early_stop,
         temperature=flags.temperature,

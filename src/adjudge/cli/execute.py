@@ -41,11 +41,12 @@ from adjudge.reading.objects import ObjectFile
 from adjudge.reading.reiterable import Reiterable
 from adjudge.results.counts import count_calls, count_judgments, count_rows, count_tokens
 from adjudge.results.exit_code import INTERRUPTED, ExitCode
+from adjudge.results.notes import polarity_notes
 from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
-from adjudge.view.ending import RunEnding, show_ending
+from adjudge.view.ending import RunEnding, resume_command, show_ending
 from adjudge.view.terminal import Screen
 
 if TYPE_CHECKING:
@@ -203,9 +204,12 @@ def with_weights(make: Callable[[], EvalRun]) -> EvalRun:
     return make()
 
 
-def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutcome:
+def outcome_for(
+    run: EvalRun, flags: RowFlags, shown: int = ENTRIES, *, is_good_known: bool = False
+) -> RunOutcome:
     """What will come of the run. A gate that was typed and cannot hold is a mistake in usage; a
-    limit below the rows that are judged already takes none of them.
+    limit below the rows that are judged already takes none of them. ``is_good_known``: the user
+    said which answer is the good one.
     """
     kept = run.keeping_rows()
     if kept is not run:
@@ -228,7 +232,8 @@ def outcome_for(run: EvalRun, flags: RowFlags, shown: int = ENTRIES) -> RunOutco
         flags.cluster,
     ) != (None,) * 5 or flags.sequential
     with as_usage_error() if typed_gate else nullcontext():
-        outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown)
+        notes = () if is_good_known else tuple(polarity_notes(run.file))
+        outcome = RunOutcome(run, flags.fail_under, flags.baseline, shown, notes)
         outcome.gates.check()
     return outcome
 
@@ -239,13 +244,6 @@ def check_resumed(folder: Path | None, *, resume: bool) -> None:
         raise UsageError(Message("--resume needs to know which run: add --run FOLDER"))
     if resume and folder is not None and not holds_run(folder) and kept_facts(folder) is None:
         raise SetupError("{folder} has no run to resume: start one without --resume", folder=folder)
-
-
-def _flag_of(halt: BudgetSpent | RunStopped) -> str:
-    """The option that sets the limit that was reached."""
-    names = ("max_usd", "max_calls", "max_tokens")
-    found = next((name for name in names if name in str(halt)), names[0])
-    return f"--{found.replace('_', '-')}"
 
 
 @contextmanager
@@ -259,14 +257,11 @@ def resumable(folder: Path | None) -> Iterator[None]:
     except (BudgetSpent, RunStopped) as halt:
         if folder is None:
             raise
+        command = resume_command(folder, str(halt) if isinstance(halt, BudgetSpent) else "")
         how = (
-            Message(
-                "Continue with a larger limit: adjudge resume {folder} -- {flag} N",
-                folder=place,
-                flag=_flag_of(halt),
-            )
+            Message("Continue with a larger limit: {command}", command=command)
             if isinstance(halt, BudgetSpent)
-            else Message("Continue with: adjudge resume {folder}", folder=place)
+            else Message("Continue with: {command}", command=command)
         )
         raise RunStopped("{halt}. {how}", halt=halt, how=how) from halt
     except KeyboardInterrupt as interrupt:
@@ -399,9 +394,9 @@ def judge_all(display: RunDisplay, prepare: Callable[[], None] | None = None) ->
                     raise
                 _tell_of(halt, outcome)
     except RunStopped as halt:
-        if not len(display.judged):
-            raise
         note_halt(halt, outcome)
+        if not outcome.judgments:
+            raise
     return display.judged
 
 
@@ -420,9 +415,10 @@ def _tell_of(halt: BaseException, outcome: RunOutcome) -> None:
 
 
 def note_halt(halt: RunStopped, outcome: RunOutcome) -> None:
-    """The same of a run that is kept; ``halt``, which says how to resume it, is raised when all is
-    told.
+    """Like ``_tell_of``, but for a run that is kept: all that its folder holds is reported, then
+    ``halt``, which says how to resume it, is raised.
     """
+    outcome.read_folder()
     outcome.stopped = _halt_message(halt.__cause__ or halt, outcome)
     outcome.halted = halt
 
@@ -535,7 +531,12 @@ def _written(rows: Reiterable[JudgmentRecord], report: Report, output: Path) -> 
 
 
 def judgments_of(outcome: RunOutcome, judged: Iterable[JudgmentDone]) -> Reiterable[JudgmentRecord]:
-    """What was judged, as reports read it."""
+    """What was judged, as reports read it; if a kept run halted, all that its folder holds."""
+    folder = outcome.run.folder
+    if outcome.halted and folder is not None:
+        from adjudge.runs.folder import records_of  # loaded only if a kept run halts
+
+        return Reiterable(lambda: records_of(folder, votes=True))
     labels = {one.name: one.label for one in outcome.run.judges}
     return Reiterable(
         lambda: (one.result.record(labels[one.judge], one.number, votes=True) for one in judged)

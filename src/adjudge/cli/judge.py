@@ -44,6 +44,7 @@ from adjudge.cli.options import (
     columns,
     command,
     gate,
+    good,
     judging,
     named,
     option,
@@ -54,7 +55,7 @@ from adjudge.cli.options import (
     shared,
     votes,
 )
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import Criteria, yes_no_criteria
 from adjudge.domain.instance import Instance, PairwiseInstance
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.multi_criteria import MultiCriteria
@@ -87,6 +88,7 @@ class JudgeOptions(TextOptions):
         "The text to judge; - reads it from standard input.", required=False
     )
     criterion: tuple[str, ...] = shared(questions)
+    good: str | None = shared(good)
     named: tuple[str, ...] = shared(named)
     file: Path | None = option(
         "-f",
@@ -133,9 +135,14 @@ class CompareOptions(TextOptions):
 @judging()
 def judge(options: JudgeOptions, flags: Flags) -> int:
     """Judge texts by one criterion, or by several with equal weights."""
+    if options.good and not options.criterion:
+        raise UsageError(Message("--good says which answer to --criterion is the good one"))
     wanted = _criteria(options.criterion, options.named, "direct", flags.language)
-    multi = MultiCriteria.of(wanted)
-    multi.check_scores()
+    if options.good == "no":
+        wanted = [
+            yes_no_criteria(one.name, is_yes_good=False) if _is_plain_question(one) else one
+            for one in wanted
+        ]
     check_writable(options.output)
     judged = _judged_field(wanted, options.given)
     entry = DirectEntry(
@@ -157,15 +164,18 @@ def judge(options: JudgeOptions, flags: Flags) -> int:
         ),
         flags,
         as_json=options.as_json,
+        is_good_known=options.good is not None,
     )
     if judgments is None:
         return ExitCode.OK
+    multi = MultiCriteria.of(wanted)
+    has_scores = all(None not in one.points for one in wanted)
     aggregates = (
         (
             {"row": row + 1, **composite(each[0].instance, multi, each).aggregate()}
             for row, each in _by_row(judgments, len(wanted))
         )
-        if len(wanted) > 1
+        if len(wanted) > 1 and has_scores
         else None
     )
     return finish(
@@ -221,10 +231,10 @@ def compare(options: CompareOptions, flags: Flags) -> int:
 
 
 def _judged(
-    file: EvalFile, flags: Flags, *, as_json: bool
+    file: EvalFile, flags: Flags, *, as_json: bool, is_good_known: bool = False
 ) -> tuple[RunOutcome, JudgmentSpool | None]:
     """What came of it; no judgments where only the cost was asked for, which is printed."""
-    outcome = outcome_for(prepare_run(file, flags), flags)
+    outcome = outcome_for(prepare_run(file, flags), flags, is_good_known=is_good_known)
     if flags.dry_run:
         show_estimate(estimated(outcome), as_json=as_json)
         return outcome, None
@@ -257,6 +267,11 @@ def _criteria(
             )
         )
     return found
+
+
+def _is_plain_question(criteria: Criteria) -> bool:
+    """Return True if the criteria was typed as a question, whose good answer is yes by default."""
+    return criteria.is_yes_good and not criteria.title
 
 
 def _ready_made(name: str, kind: Kind, language: str) -> Criteria:

@@ -283,6 +283,11 @@ row_names = click.option(
 questions = click.option(
     "--criterion", multiple=True, help="A question with the answers Yes and No; repeat for several."
 )
+good = click.option(
+    "--good",
+    type=click.Choice(("yes", "no"), case_sensitive=False),
+    help="Which answer to --criterion is the good one; by default yes.",
+)
 named = click.option(
     "-c",
     "--criteria",

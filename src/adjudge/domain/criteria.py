@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, runtime_checkable
@@ -17,6 +17,7 @@ from adjudge.errors import SetupError
 ANY_INTEGER = "<integer>"
 """How criteria spell it that any integer may be answered: as their one option."""
 _YES = ("yes", "true", "да")
+_NO = ("no", "false", "нет")
 _SENTENCE_ENDS = (".", "?", "!", "…", "。", "？", "！")
 _WORDS_OF_A_SENTENCE = 3
 
@@ -189,6 +190,23 @@ class Criteria:
         )
         return () if contrary or len(best) == len(self.options) else best
 
+    @property
+    def good_answer(self) -> str | None:
+        """Of a question with the options yes and no, the one with the higher score; None of other
+        criteria, or if they have no scores.
+        """
+        if len(self.options) != 2 or not is_yes_or_no(self.option_names):
+            return None
+        first, second = self.options
+        if first.points is None or second.points is None or first.points == second.points:
+            return None
+        return first.name if first.points > second.points else second.name
+
+    @property
+    def is_yes_good(self) -> bool:
+        """Return True if yes is the better of the options yes and no."""
+        return (self.good_answer or "").strip().casefold() in _YES
+
     @cached_property
     def option_names(self) -> tuple[str, ...]:
         """The offered answers in the order the criteria lists them."""
@@ -214,12 +232,35 @@ class Criteria:
         return dict(zip(self.option_names, self.points, strict=True))
 
 
-def yes_no_criteria(question: str) -> Criteria:
-    """The criteria that a plain question means: Yes is 1.0, No is 0.0."""
+def is_yes_or_no(names: Iterable[str]) -> bool:
+    """Return True if all options are called yes or no."""
+    return all(name.strip().casefold() in (*_YES, *_NO) for name in names)
+
+
+def yes_no_criteria(question: str, *, is_yes_good: bool = True) -> Criteria:
+    """The criteria that a plain question means: the good answer scores 1.0, the other 0.0."""
     if not question.strip():
         raise SetupError("the criterion is empty: say in a sentence what is to be judged")
-    return Criteria(
-        question, question, [CriteriaOption("Yes", score=1.0), CriteriaOption("No", score=0.0)]
+    yes, no = (1.0, 0.0) if is_yes_good else (0.0, 1.0)
+    options = [CriteriaOption("Yes", score=yes), CriteriaOption("No", score=no)]
+    return Criteria(question, question, options, higher_is_better=is_yes_good)
+
+
+def with_good_option(criteria: Criteria, good: str) -> Criteria:
+    """The same criteria, the option ``good`` (in any case) scored 1.0 and the others 0.0."""
+    name = next((one for one in criteria.option_names if one.casefold() == good.casefold()), None)
+    if name is None:
+        raise SetupError(
+            "good is {good!r}, which is none of {options}",
+            good=good,
+            options=", ".join(map(repr, criteria.option_names)),
+        )
+    if any(option.score is not None for option in criteria.options):
+        raise SetupError("good stands for the scores of the options: give one or the other")
+    options = [replace(one, score=float(one.name == name)) for one in criteria.options]
+    is_no = name.casefold() in _NO
+    return replace(
+        criteria, options=options, higher_is_better=criteria.higher_is_better and not is_no
     )
 
 

@@ -26,8 +26,10 @@ from adjudge.domain.verdict import (
     Ranking,
     Selection,
 )
+from adjudge.domain.vote_counts import vote_count
 from adjudge.errors import SetupError
 from adjudge.lazy import lazy_pattern
+from adjudge.messages import Message
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -371,6 +373,13 @@ class JudgmentRecord:
     def choice(self) -> Selection | str | None:
         """The same, but of compared responses the index of the better one, or "tie"."""
         return self.detail.choice
+
+    @property
+    def vote_count(self) -> Message:
+        """How many votes there are, and how many of them are for the verdict."""
+        return vote_count(
+            self.verdict, self.votes_valid, self.votes_requested, self.agreement, tie=self.tie
+        )
 
     @property
     def answered_by(self) -> str:

@@ -26,6 +26,7 @@ from adjudge.domain.record import (
 )
 from adjudge.domain.verdict import TIE, Selection
 from adjudge.domain.vote import Vote, named_by, used_by
+from adjudge.domain.vote_counts import count_agreeing, vote_count
 from adjudge.errors import SetupError
 from adjudge.messages import Message
 
@@ -119,7 +120,7 @@ class Result(HtmlRepr):
         why = self.explanation if self.status is Status.SCORED else self.reason
         parts = [
             self._in_words,
-            f"{self.votes_valid} of {self.votes_requested} votes",
+            self.vote_count,
             _beginning(why or ""),
         ]
         return ": ".join([*filter(None, names), "; ".join(filter(None, parts))])
@@ -134,7 +135,7 @@ class Result(HtmlRepr):
             "criterion": _beginning(self.criteria.name, 40) if self.criteria else None,
             "verdict": self.verdict_name or self.status.value,
             "score": self.score,
-            "votes": f"{self.votes_valid}/{self.votes_requested}",
+            "votes": f"{count_agreeing(self.votes_valid, self.agreement)}/{self.votes_requested}",
             "explanation": why or "",
         }
 
@@ -172,6 +173,13 @@ class Result(HtmlRepr):
     def votes_valid(self) -> int:
         """How many of them carry a verdict."""
         return sum(vote.verdict is not None for vote in self.votes)
+
+    @property
+    def vote_count(self) -> Message:
+        """How many votes there are, and how many of them are for the verdict."""
+        return vote_count(
+            self.verdict_name, self.votes_valid, self.votes_requested, self.agreement, tie=self.tie
+        )
 
     @property
     def reason(self) -> str | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from adjudge.domain.record import JudgmentRecord
 from adjudge.gateway.prices import dollars
 from adjudge.messages import Message, render
 from adjudge.results.gate import GateResult
@@ -104,11 +105,17 @@ class GithubReport:
             changes=dict(enumerate(befores)) if any(one is not None for one in befores) else {},
             worst=list(falling_short(report)),
             reason_of=lambda one: reason_of(one, report),
+            name_of=self._name_of,
             option_title=option_title,
             statuses=STATUSES,
             cost=None if cost is None else dollars(cost),
         )
         return _within(page.strip() + "\n", int(most_kib * 1024), self._said(_CUT))
+
+    def _name_of(self, one: JudgmentRecord) -> str:
+        """The judge and the criterion, as in the table above."""
+        section = self.report.section_of(one)
+        return section.name if section else one.judge
 
     def annotations(self) -> list[str]:
         """Workflow commands for what did not hold, no more than are shown; the last one says how

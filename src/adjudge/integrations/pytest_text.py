@@ -56,7 +56,7 @@ class JudgedText:
     def __str__(self) -> str:
         verdict = self.result.verdict_name or _STATUSES[self.result.status]
         return self._with_reason(
-            Message("{verdict} ({votes})", verdict=verdict, votes=_count_votes(self.result))
+            Message("{verdict} ({votes})", verdict=verdict, votes=self.result.vote_count)
         )
 
     def _with_reason(self, line: Message) -> str:
@@ -111,7 +111,7 @@ class JudgedText:
                 "expected {options}, got {verdict!r} ({votes})",
                 options=join(Message(" or "), map(repr, options)),
                 verdict=self.result.verdict_name,
-                votes=_count_votes(self.result),
+                votes=self.result.vote_count,
             )
             raise self._failure(self._with_reason(line))
 
@@ -177,18 +177,3 @@ class LowestCases:
             yield render(Message("    {text}", text=_short(text)))
         if (more := self._count - len(self._kept)) > 0:
             yield render(plural("  and {count} more case", "  and {count} more cases", more))
-
-
-def _count_votes(result: Result) -> Message:
-    if result.agreement in (None, 1.0):
-        return Message(
-            "{valid} of {requested} votes",
-            valid=result.votes_valid,
-            requested=result.votes_requested,
-        )
-    return Message(
-        "{valid} of {requested} votes, agreement {agreement:.2f}",
-        valid=result.votes_valid,
-        requested=result.votes_requested,
-        agreement=float(result.agreement or 0.0),
-    )

@@ -94,6 +94,8 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         be told does not.
         """
         for one in [one for one in self.checks if one.required] or self.checks:
+            if not one.applies_to(instance):
+                continue
             found = one.look(instance)
             if not found.passed:
                 return Message("{name}: {reason}", name=one.title, reason=found.reason)
@@ -111,6 +113,8 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         if item.expectation is None:
             return self._together(item.instance)
         place = self.checks.index(item.expectation)
+        if not item.expectation.applies_to(item.instance):
+            return _not_checked(item.instance, self.criteria[place], item.expectation)
         found = _record(item.expectation, item.expectation.look(item.instance))
         return CheckResult(
             instance=item.instance,
@@ -123,7 +127,10 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
         )
 
     def _together(self, instance: Instance) -> CheckResult:
-        found = tuple(_record(one, one.look(instance)) for one in self.checks)
+        applying = [one for one in self.checks if one.applies_to(instance)]
+        if not applying:
+            return _not_checked(instance, self.criteria[-1], self.checks[0])
+        found = tuple(_record(one, one.look(instance)) for one in applying)
         missed = [one for one in found if one.passed is False]
         if any(one.passed is None for one in found):
             return CheckResult(
@@ -157,6 +164,16 @@ class CheckJudge(Judge[RowCheck, CheckResult]):
     ) -> CheckResult:
         """Nothing stands in for what a program cannot tell."""
         return result
+
+
+def _not_checked(row: Instance, criteria: Criteria, one: Expectation) -> CheckResult:
+    """The result for a row without the field that a check is limited to."""
+    return CheckResult(
+        instance=row,
+        criteria=criteria,
+        status=Status.SKIPPED,
+        explanation=Message("the row has no {field}", field=one.rows_with),
+    )
 
 
 def _record(one: Expectation, found: Observation) -> CheckRecord:

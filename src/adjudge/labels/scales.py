@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -85,6 +86,18 @@ def scales_in(folder: str | Path) -> list[JudgedScale]:
         known = found.get(asked) or JudgedScale(scale, (), identity)
         found[asked] = replace(known, judges=(*known.judges, judge))
     return list(found.values())
+
+
+def label_command(folder: str | Path, criteria: str | None = None) -> str | None:
+    """The command that labels a run; None if there is nothing to label. ``criteria``: by default
+    the first, which is named if there are several.
+    """
+    names = [one.name for one in scales_in(folder)]
+    if not names:
+        return None
+    chosen = criteria or (names[0] if len(names) > 1 else None)
+    named = f" --criteria {shlex.quote(chosen)}" if chosen else ""
+    return f"adjudge label {shlex.quote(str(folder))}{named}"
 
 
 def label_scale(folder: str | Path, criteria: str | None) -> JudgedScale:

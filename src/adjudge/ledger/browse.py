@@ -21,7 +21,9 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonDict, JsonValue, object_in
+from adjudge.domain.numbers import number_of
 from adjudge.domain.record import FLAGS, Flag
+from adjudge.domain.vote_counts import count_agreeing
 from adjudge.errors import SetupError
 from adjudge.ledger.codec import flag_bit, flags_in
 from adjudge.ledger.columns import (
@@ -143,6 +145,8 @@ class JudgmentLine(NamedTuple):
     """What every criterion says of the row, where its judgments are one line."""
     numbers: Mapping[str, float | None] = NOTHING
     """What else somebody wants to see."""
+    votes_agreeing: int = 0
+    """The votes that agree with the verdict."""
 
 
 @dataclass(frozen=True)
@@ -529,6 +533,7 @@ def _line(
     fields = {name: _preview(value) for name, value in begin_object(texts).items()}
     result = begin_object(kept)
     valid, requested, scores = map(result.get, ("votes_valid", "votes_requested", "scores"))
+    valid = valid if isinstance(valid, int) else 0
     rule = object_in(result.get("composite")).get("rule")
     return JudgmentLine(
         number + 1,
@@ -536,7 +541,7 @@ def _line(
         status,
         score,
         verdict,
-        valid if isinstance(valid, int) else 0,
+        valid,
         requested if isinstance(requested, int) else 0,
         flags_in(flags),
         fields.get(judged) or next(iter(fields.values()), ""),
@@ -550,6 +555,7 @@ def _line(
         if filters.together
         else (),
         dict(zip((name for name in NUMBERS if name in numbers), more, strict=True)),
+        count_agreeing(valid, number_of(result.get("agreement"))),
     )
 
 

@@ -1,17 +1,23 @@
-"""What a reader of a run must know: which models answered, as their replies name them, and what may
-have been paid twice.
+"""What a reader of a run must know: which models answered, as their replies name them, what may
+have been paid twice, and whether a criterion may be scored upside down.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.catalog.criteria import ready_made_name
+from adjudge.catalog.polarity import find_bad_word
+from adjudge.domain.criteria import Criteria
 from adjudge.domain.json_types import JsonObject
 from adjudge.lazy import lazy_pattern
 from adjudge.ledger.file import READERS
 from adjudge.messages import Message
+from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
+from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
 
 if TYPE_CHECKING:
     from adjudge.ledger.batches import Batch
@@ -85,6 +91,74 @@ def payment_notes(batches: Iterable[Batch]) -> tuple[Message, ...]:
         )
         for provider, requests in twice.items()
         if requests
+    )
+
+
+def polarity_notes(file: EvalFile) -> Iterator[Message]:
+    """A sentence for each plain question to which yes counts as good and seems to be bad.
+
+    Criteria that are written out with scores are not questioned: their author has decided.
+    """
+    for entry in file.judges:
+        if isinstance(entry, AspectEntry):
+            for one in entry.criteria:
+                text = _aspect_text(one)
+                if word := find_bad_word(text):
+                    yield _aspect_note(text, word, typed=file.typed)
+        elif isinstance(entry, DirectEntry):
+            for one in entry.criteria:
+                text = _question_text(one)
+                if word := find_bad_word(text):
+                    yield _question_note(text, word, typed=file.typed)
+
+
+def _aspect_text(one: CriteriaEntry) -> str:
+    match one.what:
+        case Aspect(_, definition):
+            return definition
+        case {"description": description}:
+            return str(description)
+    return str(one.what)
+
+
+def _question_text(one: CriteriaEntry) -> str:
+    """The question that is scored with Yes as the good end; empty if it is not a plain one."""
+    if isinstance(one.what, Criteria):
+        return one.what.definition if one.what.is_yes_good and not one.what.title else ""
+    text = one.what if isinstance(one.what, str) else ""
+    names_criteria = Path(text).suffix in CRITERIA_FILES or ready_made_name(text) is not None
+    return "" if names_criteria or len(text.split()) < 2 else text
+
+
+def _aspect_note(text: str, word: str, *, typed: bool) -> Message:
+    if typed:
+        return Message(
+            "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass "
+            "when this is not so, add --good no.",
+            text=text,
+            word=word,
+        )
+    return Message(
+        "{text!r}: a text passes if this is so, but {word!r} sounds bad. If it should pass when "
+        "this is not so, say what a good text meets, or use kind: direct with 'good: No'.",
+        text=text,
+        word=word,
+    )
+
+
+def _question_note(text: str, word: str, *, typed: bool) -> Message:
+    if typed:
+        return Message(
+            "{text!r}: Yes counts as good, but {word!r} sounds bad. If No is the good answer, add "
+            "--good no.",
+            text=text,
+            word=word,
+        )
+    return Message(
+        "{text!r}: Yes counts as good, but {word!r} sounds bad. If No is the good answer, write "
+        "the criterion out with 'options: [Yes, No]' and 'good: No'.",
+        text=text,
+        word=word,
     )
 
 

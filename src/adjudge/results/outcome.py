@@ -38,6 +38,8 @@ class RunOutcome:
     baseline: Path | None = None
     shown: int = ENTRIES
     """How many judgments its pages list."""
+    notes: tuple[str, ...] = ()
+    """What else a reader must know."""
     skipped: int = 0
     stopped: str = ""
     """Why it ended before the end, where what there is of it is reported all the same."""
@@ -75,6 +77,7 @@ class RunOutcome:
             id=self.run.file.data.name_column or "",
             data=self.run.file.data.path,
             baseline=self._compared_with(),
+            notes=(*made.notes, *self.notes),
         )
         self.gates = RunGates(self.run, self._setup, self.fail_under)
         bars = self.gates.bars()
@@ -109,6 +112,21 @@ class RunOutcome:
                 self._tally.skip_blank(event)
             case ColumnsChosen():
                 self._tally.setup = replace(self._tally.setup, columns=event.columns)
+
+    def read_folder(self) -> None:
+        """Count the judgments that the run folder holds instead of those seen here.
+
+        A resumed run that halts again has passed over only a part of them.
+        """
+        if self.run.folder is None or not holds_run(self.run.folder):
+            return
+        from adjudge.runs.folder import records_of, run_info  # loaded only if a kept run halts
+
+        self._tally = self._tally.without_judgments()
+        self._tally.failed_calls = run_info(self.run.folder).failed_calls
+        for record in records_of(self.run.folder, votes=True):
+            self._tally.add(record)
+        self._made = self._compared = self._beside = None
 
     @property
     def judgments(self) -> int:

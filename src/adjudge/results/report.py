@@ -15,9 +15,11 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
+from adjudge.domain.criteria import is_yes_or_no
 from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.judge_configuration import kept_criteria
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -226,6 +228,18 @@ class Report(HtmlRepr):
     def _by_key(self) -> dict[SectionKey, Section]:
         return {(one.judge, one.criteria, one.system): one for one in self.sections}
 
+    def good_answer(self, one: Section) -> str | None:
+        """Of a question with the answers Yes and No, the one that scores higher; None of other
+        criteria.
+        """
+        if not one.summary.options or not is_yes_or_no(one.summary.options):
+            return None
+        judge = self.setup.judges.get(one.judge)
+        asked = (
+            (each for each in judge.criteria if each.get("name") == one.criteria) if judge else ()
+        )
+        return next((kept_criteria(each).good_answer for each in asked), None)
+
     @property
     def retries(self) -> int:
         """Calls that failed and were answered when they were repeated."""
@@ -302,6 +316,11 @@ class Report(HtmlRepr):
         for one in self.sections:
             found.update(one.summary.reasons)
         return dict(found.most_common())
+
+    def badness_of(self, one: JudgmentRecord) -> tuple[int, float, int]:
+        """A key that sorts the worst judgments first."""
+        section = self.section_of(one)
+        return badness(one, self.dimensions_of(one), section.summary.best_score if section else 1.0)
 
     def dimensions_of(self, one: JudgmentRecord) -> tuple[Dimension, ...]:
         """What a judgment was scored on."""
@@ -389,6 +408,10 @@ class _SectionTally:
             if more:
                 more.add(one)
 
+    @property
+    def best_score(self) -> float:
+        return self._tally.best_score
+
     def section(self) -> Section:
         rag = self._rag.summary() if self._rag else None
         contests = self._contests.summary() if self._contests else None
@@ -443,6 +466,13 @@ class ReportTally:
         """Answers that a target failed to give, as each criterion met with them."""
         self.kept = Skipped()
         """What an earlier process said of skipped rows."""
+
+    def without_judgments(self) -> ReportTally:
+        """A tally with the same setup and the same skipped rows, but no judgments."""
+        made = ReportTally(self.setup, self.shown)
+        made._reasons, made._first, made._blank = self._reasons, self._first, self._blank
+        made.kept = self.kept
+        return made
 
     def add(self, one: JudgmentRecord) -> None:
         key = one.judge, one.criterion, one.answered_by
@@ -560,20 +590,31 @@ class ReportTally:
         )
 
     def _shown(self) -> list[JudgmentRecord]:
-        return sorted(
-            self._worst, key=lambda one: badness(one, self.setup.dimensions.get(one.judge, ()))
-        )[: self.shown]
+        best = {key: tally.best_score for key, tally in self._sections.items()}
+
+        def rank(one: JudgmentRecord) -> tuple[int, float, int]:
+            dimensions = self.setup.dimensions.get(one.judge, ())
+            return badness(one, dimensions, best[one.judge, one.criterion, one.answered_by])
+
+        return sorted(self._worst, key=rank)[: self.shown]
 
 
-def badness(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> tuple[bool, float, int]:
-    """The worst has the least: answers that a gate of the composite bars and rows without a score,
-    then the lowest scores.
+def badness(
+    one: JudgmentRecord, dimensions: Iterable[Dimension], best: float
+) -> tuple[int, float, int]:
+    """A key that sorts the worst first: scores below ``best``, the lowest first; then rows without
+    a score, then the rest. Of composites: answers that a gate bars, then the lowest scores.
     """
     if one.detail.kind == "rag":
         lowest = (one.score or 0.0) if one.scored else one.bounds[0]
-        return not is_barred(one, dimensions), lowest, one.row
-    # a count has no worst
-    return one.scored, math.inf if one.detail.is_count else one.score or 0.0, one.row
+        return int(not is_barred(one, dimensions)), lowest, one.row
+    if not one.scored:
+        return 1, 0.0, one.row
+    if one.detail.is_count:
+        return 2, math.inf, one.row  # a count has no worst
+    if one.score is None:
+        return 2, 0.0, one.row
+    return 0 if one.score < best else 2, one.score, one.row
 
 
 def is_barred(one: JudgmentRecord, dimensions: Iterable[Dimension]) -> bool:

@@ -87,8 +87,8 @@ class Summary:
     not count them.
     """
     unmeasured: Mapping[str, int] = field(default_factory=dict)
-    """Of agents: why there was nothing to measure, the most frequent reason first; among the
-    skipped.
+    """Of agents and checks: why there was nothing to measure, the most frequent reason first; among
+    the skipped.
     """
     models: Mapping[str, ModelMean] = field(default_factory=dict)
     """Of a panel: what each model by itself comes to."""
@@ -113,6 +113,11 @@ class Summary:
     def unscored(self) -> int:
         """Judgments without a score."""
         return self.attempted - self.scored
+
+    @property
+    def best_score(self) -> float:
+        """The best score that a judgment can have, as far as the judgments show: at least 1."""
+        return _best(self.option_scores)
 
     def to_dict(self) -> JsonDict:
         return {
@@ -196,7 +201,7 @@ class Tally:
         self._usage += one.usage
         if one.status == "skipped":
             self._skipped += 1
-            if one.detail.kind == "agent":
+            if one.detail.kind in ("agent", "check"):
                 _count_reason(self._unmeasured, one)
             return
         self._counts[one.status] += 1
@@ -226,6 +231,11 @@ class Tally:
         self._least += least
         self._most += most
         _count_reason(self._reasons, one)
+
+    @property
+    def best_score(self) -> float:
+        """Like ``Summary.best_score``, so far."""
+        return _best(self._points)
 
     def summary(self) -> Summary:
         """What they come to so far."""
@@ -279,6 +289,10 @@ class Tally:
         if self._is_count or not all(0 <= score <= 1 for score in self._scores):
             return None
         return interval_of(self._scores, self._sureness.clusters(self._scores, self._groups))
+
+
+def _best(points: Mapping[str, float | None]) -> float:
+    return max((1.0, *(score for score in points.values() if score is not None)))
 
 
 def _count_reason(reasons: Counter[str], one: JudgmentRecord) -> None:

@@ -573,7 +573,8 @@ def _also(file: EvalFile, rag: Iterable[RagFields]) -> list[str]:
     """Fields that are taken where a row has them: ids of documents, for measures that read them."""
     also = [name for one in rag for name in one.also]
     checks = [one for entry in file.judges if isinstance(entry, CheckEntry) for one in entry.checks]
-    return [*also, *(name for one in checks for name in one.check.reads)]
+    limits = (one.rows_with for one in checks if one.rows_with)
+    return [*also, *(name for one in checks for name in one.check.reads), *limits]
 
 
 def _rag_fields(file: EvalFile) -> list[RagFields]:

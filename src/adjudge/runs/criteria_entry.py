@@ -140,6 +140,7 @@ _EXAMPLES: Schema = {
 _PROPERTIES: Mapping[str, Schema] = {
     "context_fields": _TEXTS,
     "higher_is_better": {"type": "boolean"},
+    "good": Text().schema(),
     "examples": _EXAMPLES,
     "golden": _EXAMPLES,
     "options": {

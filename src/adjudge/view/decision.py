@@ -28,9 +28,10 @@ def decision(report: Report) -> str:
     """Ready or not where a gate says so, then the figures behind it."""
     verdict = report.standing
     parts = [trust_clause(one) for one in report.calibrations[:_MOST_NAMED]]
-    parts += [
-        text for one in _deciding_first(report)[:_MOST_NAMED] for text in _figures(one, report)
-    ]
+    sections = _deciding_sections(report)
+    parts += [text for one in sections[:_MOST_NAMED] for text in _figures(one, report)]
+    if verdict in ("failed", "inconclusive") and (more := len(sections) - _MOST_NAMED) > 0:
+        parts.append(plural("{count} more criterion", "{count} more criteria", more))
     if unscored := sum(one.summary.unscored for one in report.sections):
         parts.append(Message("{number} without a score", number=unscored))
     if report.skipped.rows:
@@ -41,10 +42,15 @@ def decision(report: Report) -> str:
     return Message("{said}.", said=said) if said else ""
 
 
-def _deciding_first(report: Report) -> list[Section]:
-    """The sections; where not every gate holds, those with the gates that do not come first."""
-    missed = [gate for gate in report.gates if gate.verdict != "holds"]
-    return sorted(report.sections, key=lambda one: not any(_is_about(gate, one) for gate in missed))
+def _deciding_sections(report: Report) -> list[Section]:
+    """The sections whose gates have the verdict of the whole report; all if it is ready, or if no
+    such gate is about a section.
+    """
+    if report.standing in (None, "holds"):
+        return list(report.sections)
+    deciding = [gate for gate in report.gates if gate.verdict == report.standing]
+    named = [one for one in report.sections if any(_is_about(gate, one) for gate in deciding)]
+    return named or list(report.sections)
 
 
 def _is_about(gate: GateResult, one: Section) -> bool:

@@ -216,10 +216,20 @@ def _cost(report: Report) -> Iterator[Message]:
         )
 
 
-def _larger(limit: str) -> str:
-    """The flag that lets a run go on whose budget is spent: twice as much."""
-    found = _LIMIT.search(limit)
-    return f" -- --max-{found[1]} {float(found[2]) * 2:g}" if found else ""
+def resume_command(folder: Path, limit: str = "") -> str:
+    """The command that continues a run; with twice the limit if ``limit`` names one that was
+    reached.
+    """
+    reached = _LIMIT.search(limit)
+    more = f" -- --max-{reached[1]} {_twice(reached[2])}" if reached else ""
+    return f"adjudge resume {shlex.quote(str(folder))}{more}"
+
+
+def _twice(number: str) -> str:
+    """Twice a limit, as it is typed: never in scientific notation, which whole numbers do not
+    take.
+    """
+    return str(int(number) * 2) if number.isdecimal() else f"{float(number) * 2:g}"
 
 
 def _next_commands(ending: RunEnding) -> Iterator[str]:
@@ -230,9 +240,9 @@ def _next_commands(ending: RunEnding) -> Iterator[str]:
     if ending.earlier:
         yield f"adjudge runs diff {shlex.quote(str(ending.earlier))} {folder}"
     if ending.unfinished or (ending.report.unanswered and not ending.imported):
-        yield f"adjudge resume {folder}{_larger(ending.limit)}"
+        yield resume_command(ending.folder, ending.limit)
     yield f"adjudge view {folder}"
     if not ending.report.calibrations:
-        criteria = list(dict.fromkeys(one.criteria for one in ending.report.sections))
-        one_of = f" --criteria {shlex.quote(criteria[0])}" if len(criteria) > 1 else ""
-        yield f"adjudge label {folder}{one_of}"
+        from adjudge.labels.scales import label_command  # loaded only if a run is kept
+
+        yield from filter(None, [label_command(ending.folder)])

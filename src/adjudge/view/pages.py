@@ -34,7 +34,7 @@ from adjudge.results.measures import (
 from adjudge.results.numbers import figure
 from adjudge.results.rag import BINS
 from adjudge.results.rag_row import explanation_of, rag_detail, rule_of, score_of
-from adjudge.results.report import Report, Section, badness, is_barred
+from adjudge.results.report import Report, Section, is_barred
 from adjudge.results.summary import Summary
 from adjudge.results.trusted import titled, trust_sentence
 from adjudge.view.decision import decision
@@ -110,7 +110,7 @@ def _values(report: Report) -> dict[str, object]:
         "barred": lambda one: is_barred(one, report.dimensions_of(one)),
         "section_of": report.section_of,
         "place_of": lambda section: places.get(id(section), 0),
-        "badness": lambda one: badness(one, report.dimensions_of(one)),
+        "badness": report.badness_of,
         "shade": lambda one: _shade(one, report),
         "fired": lambda one: _fired(one, report.dimensions_of(one)),
     }

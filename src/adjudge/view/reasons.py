@@ -11,22 +11,22 @@ from adjudge.domain.verdict import TIE
 from adjudge.messages import Message, join
 
 if TYPE_CHECKING:
-    from adjudge.results.report import Report, Section
+    from adjudge.results.report import Report
 
 
 def falling_short(report: Report) -> Iterator[JudgmentRecord]:
-    """The worst first: judgments without a score, and those below the best that there is."""
+    """The worst first: judgments below the best score, then those without a score.
+
+    Checks that cannot be told are left out: one line says why, for all rows together.
+    """
     for one in report.entries:
         section = report.section_of(one)
         if not section or section.contests or one.detail.is_count:
             continue
-        if not one.scored or (one.score is not None and one.score < _best_score(section)):
+        if not one.scored and one.detail.kind == "check":
+            continue
+        if not one.scored or (one.score is not None and one.score < section.summary.best_score):
             yield one
-
-
-def _best_score(section: Section) -> float:
-    scores = [one for one in section.summary.option_scores.values() if one is not None]
-    return max((1.0, *scores))
 
 
 def reason_of(one: JudgmentRecord, report: Report) -> str:

@@ -200,14 +200,8 @@ def show_single(one: JudgmentRecord, report: Report, screen: Screen) -> None:
 
 
 def _measures(one: JudgmentRecord) -> Iterator[Message]:
-    if one.agreement is not None and one.votes_valid > 1:
-        yield Message("agreement {share}", share=percent(one.agreement))
-    if one.tie:
-        yield Message("(tie)")
-    if one.votes_valid < one.votes_requested:
-        yield Message(
-            "{valid} of {requested} votes", valid=one.votes_valid, requested=one.votes_requested
-        )
+    if one.votes_requested > 1 or one.votes_valid < one.votes_requested:
+        yield one.vote_count
 
 
 def _by_model(one: JudgmentRecord) -> Iterator[tuple[str, list[VoteRecord]]]:

@@ -35,8 +35,8 @@ def calibration_for(name: str) -> FrozenDict[LogprobCalibration]:
 
 @lru_cache(maxsize=1)
 def shipped_priors() -> Mapping[str, Mapping[str, float]]:
-    """What the embedded model says of neutral texts under the RAG evaluator's English criteria, by
-    what it was asked.
+    """What the embedded model says of neutral texts under the RAG evaluator's criteria, English and
+    Russian, by what it was asked.
     """
     found: dict[str, dict[str, float]] = json.loads(PRIORS.read_bytes()) if PRIORS.is_file() else {}
     return found

@@ -1,0 +1,69 @@
+"""A run whose budget is spent, resumed without a larger one: it reports every row that its folder
+holds, not only those it passed again. A real server that fails first, several requests at once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from adjudge.runs.folder import records_of
+from support.commands import adjudge
+from support.fake_provider import KEY, FakeProvider, Status
+
+_CALLS = 20
+
+
+@pytest.fixture
+def environment(tmp_path: Path, provider: FakeProvider) -> dict[str, str]:
+    """Thirty rows and a server whose first ten answers fail once, so that later rows overtake
+    them.
+    """
+    marks = (f"{n},REC-{n:05}-{'Y' if n % 4 == 0 else 'N'}\n" for n in range(30))
+    (tmp_path / "rows.csv").write_text("id,answer\n" + "".join(marks))
+    provider.latency = 0.02
+    provider.faults = lambda record, attempt: Status(500) if record < 10 and not attempt else None
+    return {
+        **os.environ,
+        "OPENAI_API_KEY": KEY,
+        "OPENAI_BASE_URL": provider.base_url("openai"),
+    }
+
+
+def test_resume_prints_all_rows_of_the_ledger(tmp_path: Path, environment: dict[str, str]) -> None:
+    (tmp_path / "eval.yaml").write_text(
+        "data: {path: rows.csv, id: id}\n"
+        "models: {model: openai/gpt-4o-mini, max_concurrency: 8}\n"
+        "judges: [{kind: aspect, criteria: It is right.}]\n"
+        f"budget: {{max_calls: {_CALLS}}}\n"
+        "run: kept\n"
+    )
+    first = adjudge("run", "eval.yaml", "--no-cache", cwd=tmp_path, environment=environment)
+    held = [record.row for record in records_of(tmp_path / "kept")]
+    assert first.returncode == 1, first.stderr
+    assert held != list(range(1, 1 + len(held)))  # rows overtook each other
+    again = adjudge("resume", "kept", cwd=tmp_path, environment=environment)
+    assert again.returncode == 1
+    assert f"Budget of {_CALLS} calls used up after {len(held)} of 30 rows." in again.stdout
+    assert again.stdout == first.stdout
+
+
+def test_the_same_command_reports_all_rows_of_the_ledger(
+    tmp_path: Path, environment: dict[str, str]
+) -> None:
+    command = (
+        *("check", "-f", "rows.csv", "--criterion", "It is right.", "-m", "openai/gpt-4o-mini"),
+        *("--id", "id", "-j", "8", "--no-cache", "--max-calls", str(_CALLS)),
+        *("--run", "kept", "--json"),
+    )
+    first = adjudge(*command, cwd=tmp_path, environment=environment)
+    held = [record.row for record in records_of(tmp_path / "kept")]
+    assert first.returncode == 1, first.stderr
+    assert held != list(range(1, 1 + len(held)))
+    again = json.loads(adjudge(*command, cwd=tmp_path, environment=environment).stdout)
+    assert [one["row"] for one in again["results"]] == held
+    assert again["criteria"] == json.loads(first.stdout)["criteria"]
+    assert again["results"] == json.loads(first.stdout)["results"]
