@@ -27,6 +27,7 @@ from typing import TypeVar
 from adjudge.stats.agreement import agreement, balanced_accuracy, cohen_kappa, f1, macro
 from adjudge.stats.agreement_intervals import above_chance, above_even_chance, with_limits
 from adjudge.stats.bootstrap import Draws
+from adjudge.stats.change import AnchorAnswer, change_evidence
 from adjudge.stats.correction import (
     Stratum,
     corrected_mean,
@@ -966,12 +967,38 @@ def daily_comparisons(draws: int) -> float:
     return wrong / draws
 
 
+def drift(histories: int) -> bool:
+    """Anchors of a judge that never changes, looked at daily for a year: how often a change is
+    ever reported. Few anchors, of which each wavers now and then.
+    """
+    print(f"\n## A judge that never changes, 365 looks, {histories} histories\n")
+    print("| anchors | each differs in | reported as changed |\n|--:|--:|--:|")
+    wrong = []
+    yes, no = AnchorAnswer("yes", 1.0), AnchorAnswer("no", 0.0)
+    cells = ((4, 0.01), (8, 0.01), (8, 0.03), (8, 0.1), (10, 0.4), (20, 0.02))
+    for anchors, share in some(cells, 2):
+        choice, alarms = random.Random(f"drift {anchors} {share}"), 0
+        for _ in range(histories):
+            looks = [
+                {str(place): yes if choice.random() < share else no for place in range(anchors)}
+                for _ in range(366)
+            ]
+            alarms += change_evidence(looks, 20.0)[-1] >= 20.0
+        wrong.append(alarms / histories)
+        report(f"drift {len(wrong)}: {wrong[-1]:.3f}")
+        print(f"| {anchors} | {share} | {wrong[-1]:.4f} |")
+    # the error of the simulation counts against the promise
+    slack = 2 * max(math.sqrt(one * (1 - one) / histories) for one in wrong)
+    return verdict("reported as changed, error added", [one + slack for one in wrong], 0.0, 0.05)
+
+
 SECTIONS: dict[str, Callable[[int], bool]] = {
     "rates": lambda draws: shown_rates(draws) if QUICK else rates(5 * draws) & shown_rates(draws),
     "numbers": numbers,
     "graded": graded,
     "clusters": clusters,
     "sequential": lambda draws: sequential(2 * draws),
+    "drift": lambda draws: drift(5 * draws),
     "paired": paired,
     "figures": figures,
     "ratings": ratings,

@@ -787,7 +787,7 @@ class DriftShape(TypedDict):
 
     criteria: str
     outcome: Literal["changed", "noise", "cannot tell"]
-    evidence: Annotated[Sequence[float], "after each look but the first: the e-value"]
+    evidence: Annotated[Sequence[float], "after each look but the first: 20 is a risk of 5%"]
     bar: Annotated[float, "from which on the judge is said to have changed"]
     since: Annotated[int | None, "the look at which the bar was reached first"]
     compared: Annotated[int, "anchors with a verdict at first and at the last look"]
