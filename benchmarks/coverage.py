@@ -47,7 +47,7 @@ from adjudge.stats.intervals import rows_interval
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
 from adjudge.stats.planning import Binomial
 from adjudge.stats.probability import calibration_error
-from adjudge.stats.ranking import NamedContest, rank
+from adjudge.stats.ranking import NamedContest, Standing, Standings, rank
 from adjudge.stats.raters import gwet_ac1, krippendorff_alpha
 from adjudge.stats.refusal import chance_p_value, no_better_than_chance, too_few
 from adjudge.stats.selective import Stage, cascade_thresholds
@@ -626,20 +626,62 @@ def ratings(draws: int) -> bool:
 def ratings_draw(gap: float, prompts: int, choice: random.Random) -> dict[str, bool]:
     """The rating of each system, and whether its true rank is among those that it may hold."""
     strength = {name: gap * (1.5 - place) for place, name in enumerate("abcd")}
-    contests, asked = [], []
-    for prompt in range(prompts):
-        for one, other in combinations("abcd", 2):
-            chance = 1 / (1 + math.exp(strength[other] - strength[one]))
-            contests.append(NamedContest(one, other, one if choice.random() < chance else other))
-            asked.append(prompt)
     found = {}
-    for place in rank(contests, prompts=asked, draws=Draws(200)).places:
-        first = 1 + sum(one > strength[place.name] for one in strength.values())
-        found[f"rank of {place.name}"] = place.best_rank <= first <= place.worst_rank
+    for place in board(strength, prompts, choice, Draws(200)).places:
+        found[f"rank of {place.name}"] = holds_rank(place, strength)
         if place.lower is not None and place.upper is not None:
             true = 1000 + 400 / math.log(10) * strength[place.name]
             found[f"rating of {place.name}"] = place.lower <= true <= place.upper
     return found
+
+
+def board(
+    strength: Mapping[str, float], prompts: int, choice: random.Random, draws: Draws
+) -> Standings:
+    """The leaderboard of a tournament in which each pair meets once per prompt."""
+    contests, asked = [], []
+    for prompt in range(prompts):
+        for one, other in combinations(strength, 2):
+            chance = 1 / (1 + math.exp(strength[other] - strength[one]))
+            contests.append(NamedContest(one, other, one if choice.random() < chance else other))
+            asked.append(prompt)
+    return rank(contests, prompts=asked, draws=draws)
+
+
+def holds_rank(place: Standing, strength: Mapping[str, float]) -> bool:
+    """Return True if a true rank of the system is among those that it may hold.
+
+    Equal systems share the ranks from the first to the last of them.
+    """
+    own = strength[place.name]
+    first = 1 + sum(one > own for one in strength.values())
+    last = sum(one >= own for one in strength.values())
+    return place.best_rank <= first and last <= place.worst_rank
+
+
+def ranks_together(draws: int) -> bool:
+    """All ranks of a leaderboard at once: of equal systems, of two groups, and of steps."""
+    layouts: dict[str, Callable[[int, int], float]] = {
+        "equal": lambda place, count: 0.0,
+        "two groups": lambda place, count: 1.0 * (place < count // 2),
+        "steps of 35 points": lambda place, count: 0.2 * place,
+    }
+    cells = {
+        f"{count} systems, {name}, {prompts} prompts": partial(
+            ranks_draw,
+            {"abcdefghijkl"[place]: layout(place, count) for place in range(count)},
+            prompts,
+        )
+        for count, (name, layout), prompts in product((4, 8, 12), layouts.items(), (30, 60))
+    }
+    return grid("Ranks together", cells, draws // 2, again=7)
+
+
+def ranks_draw(
+    strength: Mapping[str, float], prompts: int, choice: random.Random
+) -> dict[str, bool]:
+    places = board(strength, prompts, choice, Draws(100)).places
+    return {"": all(holds_rank(place, strength) for place in places)}
 
 
 def judges(draws: int) -> bool:
@@ -1002,6 +1044,7 @@ SECTIONS: dict[str, Callable[[int], bool]] = {
     "paired": paired,
     "figures": figures,
     "ratings": ratings,
+    "ranks-together": ranks_together,
     "judges": judges,
     "one-sided": one_sided,
     "differences": differences,
