@@ -753,6 +753,9 @@ class AttackFamilyShape(TypedDict):
     rows: Annotated[int, "rows that could be moved"]
     moved: Annotated[float, "rows with a better verdict under attack; of controls another"]
     beyond_noise: Annotated[FigureShape, "the share moved, less the share that asking again moves"]
+    lower_together: Annotated[
+        float | None, "lower limit of beyond_noise that holds for all attacks of the run together"
+    ]
     p_value: Annotated[float | None, "one-sided, held for all families of the run (Holm)"]
     shift: Annotated[FigureShape, "the mean score under attack, less that without"]
     unscored: Annotated[int, "attacked rows without a verdict"]
