@@ -647,13 +647,17 @@ class BehindShape(FigureShape):
     smallest: Annotated[float | None, "the smallest difference that these rows could show"]
 
 
-class CeilingShape(TypedDict):
-    """How well people agree among themselves."""
+class AmongPeopleShape(TypedDict):
+    """How well two people agree, and the judge with one of them, on the same rows."""
 
     people: int
-    pairs: Annotated[int, "rows that two people labelled, added up over all pairs of them"]
-    agreement: float | None
+    pairs: Annotated[
+        int, "rows that two people labelled and the judge decided, over all pairs of people"
+    ]
+    agreement: Annotated[float, "of two people"]
     kappa: float | None
+    judge_agreement: Annotated[float, "of the judge with one of them"]
+    judge_kappa: float | None
 
 
 class DisagreementShape(TypedDict):
@@ -699,6 +703,7 @@ class BenchedJudgeShape(TypedDict):
         bool | None, "whether the best judge is better; null for the best itself"
     ]
     details: Annotated[Mapping[str, object], "every agreement figure, as calibrate prints it"]
+    among_people: AmongPeopleShape | None
     disagreements: Sequence[DisagreementShape]
 
 
@@ -706,7 +711,7 @@ class RankingShape(TypedDict):
     """Judges that answer one question."""
 
     question: str
-    ceiling: CeilingShape | None
+    ceiling: Annotated[AmongPeopleShape | None, "of the first judge, as its among_people"]
     baselines: Annotated[Mapping[str, FigureShape], "what judges would reach that read nothing"]
     chosen: Annotated[
         FigureShape | None, "the judge that ranks first, on rows that had no part in choosing it"
