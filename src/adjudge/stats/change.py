@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Generic, NamedTuple, TypeVar
 
+from adjudge.stats.distributions import z_quantile
+
 _SPANS = (1, 2, 4, 8, 16)
 """How many looks the shorter side of a split holds: those since the change, or those before it."""
 _EARLY = 10
@@ -18,8 +20,10 @@ a question as one: so that all orders can be counted.
 """
 _YOUNG = 32
 """Looks up to which a change is also sought right after the first looks."""
-_TELLING = 2.0
-"""Standard errors from which on a tail is counted; a nearer sum is no evidence."""
+_HOPELESS = 100.0
+"""A total is counted only if a normal one so far from its mean has a tail of at most so many times
+the share of the risk: counting takes time, and a larger tail is no evidence.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +126,10 @@ def _comparisons(
             for track in options
             for every, own, _ in _sides(track, split, last)
         ]
-        yield part / _tail(risen)
-        yield part / _tail(risen, -1)
-        yield part / _tail(unlikely)
+        least = z_quantile(1 - min(0.02, _HOPELESS * part))
+        yield part / _tail(risen, least)
+        yield part / _tail(risen, least, -1)
+        yield part / _tail(unlikely, least)
 
 
 def _splits(last: int) -> dict[int, float]:
@@ -225,15 +230,16 @@ def _chances(values: tuple[int, ...] | None, counts: tuple[int, ...], size: int)
     return tuple((total, number / every) for (_, total), number in ways.items())
 
 
-def _tail(figures: Sequence[_Figure], sign: int = 1) -> float:
+def _tail(figures: Sequence[_Figure], least: float, sign: int = 1) -> float:
     """The probability of a total as high as this one, over all orders of the answers; with a
     ``sign`` of -1, as low.
 
-    Returns 1 without counting if the total is not far from its mean, which errs on the safe side.
+    Returns 1 without counting if the total is less than ``least`` standard errors from its mean,
+    which errs on the safe side.
     """
     places = [_standing(one) for one in figures]
     above = sign * math.fsum(each for each, _ in places)
-    if above <= 0 or above < _TELLING * math.sqrt(math.fsum(each for _, each in places)):
+    if above <= 0 or above < least * math.sqrt(math.fsum(each for _, each in places)):
         return 1.0
     total = sum(sign * one.sign * _observed(one) for one in figures)
     sums = {0: 1.0}
