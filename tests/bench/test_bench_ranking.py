@@ -230,9 +230,9 @@ def test_people_and_the_judge_are_measured_on_the_same_rows(
     assert found["judges"][0]["agreement"]["n"] == 15
     shown = asked(provider, tmp_path, "bench", "runs/bench-rows").stdout
     assert (
-        "on the same rows, two people (2 in all) agree with each other in 0.789 (kappa "
-        f"{found['ceiling']['kappa']:.3f}), and Is it good? [openai/right] agrees with one of them "
-        "in 0.895"
+        "two people (2 in all) agree with each other in 0.789 (kappa "
+        f"{found['ceiling']['kappa']:.3f}); on the same rows, Is it good? [openai/right] agrees "
+        "with one of them in 0.895"
     ) in " ".join(shown.split())
     assert (
         "on 4 rows people are evenly split: those rows are in no agreement figure"

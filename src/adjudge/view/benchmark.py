@@ -168,7 +168,7 @@ def _among_people(judge: str, found: AmongPeople) -> Message:
         )
     )
     return Message(
-        "on the same rows, two people ({people} in all) agree with each other in {agreement}, and "
+        "two people ({people} in all) agree with each other in {agreement}; on the same rows, "
         "{judge} agrees with one of them in {own}",
         people=found.people,
         agreement=people,
