@@ -104,6 +104,17 @@ def test_an_anchor_that_is_missing_at_some_looks_counts_where_it_was_answered() 
     assert change_evidence([before, some, {}, before, some, before, after], BAR)[-1] >= BAR
 
 
+def test_later_looks_do_not_change_the_evidence_of_earlier_ones() -> None:
+    """Not even an option without a score, after which scores are no longer compared."""
+    chance = random.Random(6)
+    looks = [draw(chance, [0.9] * 20) for _ in range(8)]
+    looks.append({str(n): NO if n < 10 else YES for n in range(20)})
+    later = {str(n): AnchorAnswer("unsure") for n in range(20)}
+    before = change_evidence(looks, math.inf)
+    assert before[-1] > 1
+    assert change_evidence([*looks, later, later], math.inf)[: len(before)] == before
+
+
 def test_nothing_to_compare_is_no_evidence() -> None:
     assert change_evidence([], BAR) == []
     assert change_evidence([{"a": YES}], BAR) == []

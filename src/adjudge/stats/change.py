@@ -83,31 +83,27 @@ class _Track(Generic[Answer]):
 
 
 def _tracks(
-    looks: Sequence[Look], read: Callable[[AnchorAnswer], Answer | None]
+    looks: Sequence[Look], read: Callable[[AnchorAnswer], Answer]
 ) -> Iterator[_Track[Answer]]:
-    """The questions that were answered in two ways or more: others say nothing of a change.
-
-    A question with an answer that ``read`` makes nothing of is left out.
-    """
+    """The questions that were answered in two ways or more: others say nothing of a change."""
     for question in dict.fromkeys(name for look in looks for name in look):
         series = {
             number: read(look[question]) for number, look in enumerate(looks) if question in look
         }
-        answers = sorted({one for one in series.values() if one is not None}, key=repr)
-        if len(answers) < 2 or None in series.values():
+        answers = sorted(set(series.values()), key=repr)
+        if len(answers) < 2:
             continue
         counts = dict.fromkeys(answers, 0)
         after = []
         for number in range(len(looks)):
-            answer = series.get(number)
-            if answer is not None:
-                counts[answer] += 1
+            if number in series:
+                counts[series[number]] += 1
             after.append(tuple(counts.values()))
         yield _Track(tuple(answers), tuple(after))
 
 
 def _comparisons(
-    scores: Sequence[_Track[int]], options: Sequence[_Track[Hashable]], last: int
+    scores: Sequence[_Track[int | None]], options: Sequence[_Track[Hashable]], last: int
 ) -> Iterator[float]:
     """The evidence of each comparison that a look makes: scores that are higher since a split,
     or lower, and options that are rare before it.
@@ -117,8 +113,9 @@ def _comparisons(
     for split, weight in splits.items():
         part = risk * weight / math.fsum(splits.values()) / 3
         risen = [
-            _Figure(track.answers, every, own, 1 if is_late else -1)
+            _Figure(steps, every, own, 1 if is_late else -1)
             for track in scores
+            if (steps := _steps(track, last)) is not None
             for every, own, is_late in _sides(track, split, last)
         ]
         unlikely = [
@@ -130,6 +127,14 @@ def _comparisons(
         yield part / _tail(risen, least)
         yield part / _tail(risen, least, -1)
         yield part / _tail(unlikely, least)
+
+
+def _steps(track: _Track[int | None], last: int) -> tuple[int, ...] | None:
+    """The score of each answer; None if one without a score was given up to this look."""
+    counted = zip(track.answers, track.counts[last], strict=True)
+    if any(step is None and count for step, count in counted):
+        return None
+    return tuple(step or 0 for step in track.answers)
 
 
 def _splits(last: int) -> dict[int, float]:
