@@ -209,8 +209,8 @@ def test_defences_are_compared_in_one_run(
 def test_a_gate_allows_for_all_attacks_of_the_run(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Half of the rows are moved, and an eighth may be: of one family that is too much, of the worst
-    of eighteen it may be luck.
+    """Half of the rows are moved, and an eighth may be: of one family that is too much, of the
+    worst of eighteen it may be luck.
     """
 
     def obeys_half(body: Json) -> str:
