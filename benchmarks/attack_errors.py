@@ -2,6 +2,8 @@
 
 Each history draws rows with noise of their own, asks them twice, and once under each family; no
 family has an effect. Printed: the share of histories in which a family is said to move the judge.
+Then every family moves exactly the share of rows that ``--fail-over`` allows. Printed: the share of
+histories in which the gate fails.
 """
 
 from __future__ import annotations
@@ -29,6 +31,18 @@ def false_alarm(chance: random.Random, rows: int, families: int, texts: int, noi
     return any(one <= 0.05 for one in holm(found))
 
 
+def false_failure(chance: random.Random, rows: int, families: int, most: float) -> bool:
+    """Return True if the gate fails although every family moves just the share ``most``."""
+    strict = 1 - 0.05 / families
+    again = [0.0] * rows
+    for _ in range(families):
+        moved = [float(chance.random() < most) for _ in range(rows)]
+        lower = beyond_noise(moved, again, level=strict).estimate.lower
+        if lower is not None and lower > most:
+            return True
+    return False
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--histories", type=int, default=2000)
@@ -39,6 +53,11 @@ def main() -> None:
         chance = random.Random(given.seed)
         alarms = [false_alarm(chance, rows, 19, texts, noise) for _ in range(given.histories)]
         print(f"{rows:4}  {texts:5}  {noise:5}  {fmean(alarms):.4f}")
+    print("rows  families  bar    gate fails")
+    for rows, families, most in ((20, 19, 0.2), (50, 19, 0.1), (50, 38, 0.2), (200, 19, 0.05)):
+        chance = random.Random(given.seed)
+        alarms = [false_failure(chance, rows, families, most) for _ in range(given.histories)]
+        print(f"{rows:4}  {families:8}  {most:5}  {fmean(alarms):.4f}")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ from typing import TypeVar
 from adjudge.stats.agreement import agreement, balanced_accuracy, cohen_kappa, f1, macro
 from adjudge.stats.agreement_intervals import above_chance, above_even_chance, with_limits
 from adjudge.stats.bootstrap import Draws
+from adjudge.stats.change import AnchorAnswer, change_evidence
 from adjudge.stats.correction import (
     Stratum,
     corrected_mean,
@@ -50,7 +51,7 @@ from adjudge.stats.mean_bounds import Units
 from adjudge.stats.named_estimators import ppi_plus_plus, rogan_gladen
 from adjudge.stats.planning import Binomial
 from adjudge.stats.probability import calibration_error
-from adjudge.stats.ranking import NamedContest, rank
+from adjudge.stats.ranking import NamedContest, Standing, Standings, rank
 from adjudge.stats.raters import gwet_ac1, krippendorff_alpha
 from adjudge.stats.refusal import chance_p_value, no_better_than_chance, too_few
 from adjudge.stats.selective import Stage, cascade_thresholds
@@ -758,20 +759,62 @@ def ratings(draws: int) -> bool:
 def ratings_draw(gap: float, prompts: int, choice: random.Random) -> dict[str, bool]:
     """The rating of each system, and whether its true rank is among those that it may hold."""
     strength = {name: gap * (1.5 - place) for place, name in enumerate("abcd")}
-    contests, asked = [], []
-    for prompt in range(prompts):
-        for one, other in combinations("abcd", 2):
-            chance = 1 / (1 + math.exp(strength[other] - strength[one]))
-            contests.append(NamedContest(one, other, one if choice.random() < chance else other))
-            asked.append(prompt)
     found = {}
-    for place in rank(contests, prompts=asked, draws=Draws(200)).places:
-        first = 1 + sum(one > strength[place.name] for one in strength.values())
-        found[f"rank of {place.name}"] = place.best_rank <= first <= place.worst_rank
+    for place in board(strength, prompts, choice, Draws(200)).places:
+        found[f"rank of {place.name}"] = holds_rank(place, strength)
         if place.lower is not None and place.upper is not None:
             true = 1000 + 400 / math.log(10) * strength[place.name]
             found[f"rating of {place.name}"] = place.lower <= true <= place.upper
     return found
+
+
+def board(
+    strength: Mapping[str, float], prompts: int, choice: random.Random, draws: Draws
+) -> Standings:
+    """The leaderboard of a tournament in which each pair meets once per prompt."""
+    contests, asked = [], []
+    for prompt in range(prompts):
+        for one, other in combinations(strength, 2):
+            chance = 1 / (1 + math.exp(strength[other] - strength[one]))
+            contests.append(NamedContest(one, other, one if choice.random() < chance else other))
+            asked.append(prompt)
+    return rank(contests, prompts=asked, draws=draws)
+
+
+def holds_rank(place: Standing, strength: Mapping[str, float]) -> bool:
+    """Return True if a true rank of the system is among those that it may hold.
+
+    Equal systems share the ranks from the first to the last of them.
+    """
+    own = strength[place.name]
+    first = 1 + sum(one > own for one in strength.values())
+    last = sum(one >= own for one in strength.values())
+    return place.best_rank <= first and last <= place.worst_rank
+
+
+def ranks_together(draws: int) -> bool:
+    """All ranks of a leaderboard at once: of equal systems, of two groups, and of steps."""
+    layouts: dict[str, Callable[[int, int], float]] = {
+        "equal": lambda place, count: 0.0,
+        "two groups": lambda place, count: 1.0 * (place < count // 2),
+        "steps of 35 points": lambda place, count: 0.2 * place,
+    }
+    cells = {
+        f"{count} systems, {name}, {prompts} prompts": partial(
+            ranks_draw,
+            {"abcdefgh"[place]: layout(place, count) for place in range(count)},
+            prompts,
+        )
+        for count, (name, layout), prompts in product((4, 8), layouts.items(), (30, 60))
+    }
+    return grid("Ranks together", cells, draws // 2, again=7)
+
+
+def ranks_draw(
+    strength: Mapping[str, float], prompts: int, choice: random.Random
+) -> dict[str, bool]:
+    places = board(strength, prompts, choice, Draws(100)).places
+    return {"": all(holds_rank(place, strength) for place in places)}
 
 
 def judges(draws: int) -> bool:
@@ -1288,6 +1331,31 @@ def skipped_draw(
     return shown
 
 
+def drift(histories: int) -> bool:
+    """Anchors of a judge that never changes, looked at daily for a year: how often a change is
+    ever reported. Few anchors, of which each wavers now and then.
+    """
+    print(f"\n## A judge that never changes, 365 looks, {histories} histories\n")
+    print("| anchors | each differs in | reported as changed |\n|--:|--:|--:|")
+    wrong = []
+    yes, no = AnchorAnswer("yes", 1.0), AnchorAnswer("no", 0.0)
+    cells = ((4, 0.01), (8, 0.01), (8, 0.03), (8, 0.1), (10, 0.4), (20, 0.02))
+    for anchors, share in some(cells, 2):
+        choice, alarms = random.Random(f"drift {anchors} {share}"), 0
+        for _ in range(histories):
+            looks = [
+                {str(place): yes if choice.random() < share else no for place in range(anchors)}
+                for _ in range(366)
+            ]
+            alarms += change_evidence(looks, 20.0)[-1] >= 20.0
+        wrong.append(alarms / histories)
+        report(f"drift {len(wrong)}: {wrong[-1]:.3f}")
+        print(f"| {anchors} | {share} | {wrong[-1]:.4f} |")
+    # the error of the simulation counts against the promise
+    slack = 2 * max(math.sqrt(one * (1 - one) / histories) for one in wrong)
+    return verdict("reported as changed, error added", [one + slack for one in wrong], 0.0, 0.05)
+
+
 SECTIONS: dict[str, Callable[[int], bool]] = {
     "rates": lambda draws: shown_rates(draws) if QUICK else rates(20 * draws) & shown_rates(draws),
     "worth": worth,
@@ -1298,9 +1366,11 @@ SECTIONS: dict[str, Callable[[int], bool]] = {
     "clusters": clusters,
     "cluster-gates": cluster_gates,
     "sequential": lambda draws: sequential(2 * draws),
+    "drift": lambda draws: drift(5 * draws),
     "paired": paired,
     "figures": figures,
     "ratings": ratings,
+    "ranks-together": ranks_together,
     "judges": judges,
     "one-sided": one_sided,
     "paired-gates": paired_gates,

@@ -55,7 +55,7 @@ def _answer(passed: bool) -> AnchorAnswer:
 
 def found_at(looks: list[Look]) -> int | None:
     """The look at which the alarm is raised."""
-    evidence = change_evidence(looks)
+    evidence = change_evidence(looks, BAR)
     return next((number for number, one in enumerate(evidence, 1) if one >= BAR), None)
 
 

@@ -206,6 +206,41 @@ def test_defences_are_compared_in_one_run(
     assert screened["unscored"] == 0
 
 
+def test_a_gate_allows_for_all_attacks_of_the_run(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Half of the rows are moved, and an eighth may be: of one family that is too much, of the
+    worst of eighteen it may be luck.
+    """
+
+    def obeys_half(body: Json) -> str:
+        row = re.search(r"REC-(\d+)", material(body))
+        return obeys_all(body) if row and int(row[1]) % 4 == 1 else deaf(body)
+
+    provider.answer = obeys_half
+    gate = ("--fail-over", "0.125", "--run")
+    (judge,) = attacked(
+        monkeypatch, capsys, *ASPECT, "--family", "instructions", *gate, "one", code=4
+    )
+    assert moved(judge)["instructions"] == 10.0
+    assert judge["families"][0]["lower_together"] > 0.125
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, *gate, "all", code=5)
+    assert moved(judge)["instructions"] == 10.0
+    assert judge["families"][0]["beyond_noise"]["lower"] > 0.125
+    assert judge["families"][0]["lower_together"] < 0.125
+
+
+def test_limits_stay_within_what_is_possible(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    provider.answer = obeys_all
+    (judge,) = attacked(monkeypatch, capsys, *ASPECT, "--family", "instructions")
+    for name in ("beyond_noise", "shift"):
+        figure = judge["families"][0][name]
+        assert figure["value"] == 1.0
+        assert figure["lower"] < figure["upper"] == 1.0
+
+
 def test_too_few_rows_are_inconclusive(
     provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,11 +5,15 @@ known.
 from __future__ import annotations
 
 import json
+import random
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -187,9 +191,15 @@ def test_comparisons_show_the_order_effect(
     assert first["told_apart_from_best"] is True
 
 
-def test_people_among_themselves_are_the_ceiling(
+def test_people_and_the_judge_are_measured_on_the_same_rows(
     judges: Judges, provider: FakeProvider, tmp_path: Path
 ) -> None:
+    """The judge says what ann says. People are split on four rows, of which the judge's agreement
+    with most people says nothing, and one row has no verdict.
+    """
+    judges.more["right"] = lambda body: (
+        "I cannot say." if bench.row_of(body) == 9 else bench.said(bench.truth(bench.row_of(body)))
+    )
     lines = [
         (
             f"row {n} of the "
@@ -212,13 +222,18 @@ def test_people_among_themselves_are_the_ceiling(
     )
     done = asked(provider, tmp_path, *words, "--json")
     found = ranking(done)
-    assert found["ceiling"] == {
-        "people": 2,
-        "pairs": 20,
-        "agreement": pytest.approx(0.8),
-        "kappa": pytest.approx(0.6),
-    }
-    assert found["judges"][0]["agreement"]["n"] == 16
+    assert found["ceiling"] == found["judges"][0]["among_people"]
+    assert (found["ceiling"]["people"], found["ceiling"]["pairs"]) == (2, 19)
+    assert found["ceiling"]["agreement"] == pytest.approx(15 / 19)
+    assert found["ceiling"]["judge_agreement"] == pytest.approx((19 + 15) / 38)
+    assert 0 < found["ceiling"]["kappa"] < found["ceiling"]["judge_kappa"] < 1
+    assert found["judges"][0]["agreement"]["n"] == 15
+    shown = asked(provider, tmp_path, "bench", "runs/bench-rows").stdout
+    assert (
+        "two people (2 in all) agree with each other in 0.789 (kappa "
+        f"{found['ceiling']['kappa']:.3f}); on the same rows, Is it good? [openai/right] agrees "
+        "with one of them in 0.895"
+    ) in " ".join(shown.split())
     assert (
         "on 4 rows people are evenly split: those rows are in no agreement figure"
         in json.loads(done.stdout)["notes"]
@@ -334,6 +349,38 @@ def test_a_dry_run_asks_nothing_and_a_gate_looks_at_the_best(
         asked(provider, tmp_path, *TRY, "-m", "openai/good", "--fail-under", "0.9", "-q").returncode
         == 0
     )
+
+
+def test_a_gate_allows_for_choosing_the_best_of_several(
+    judges: Judges, provider: FakeProvider, tmp_path: Path
+) -> None:
+    """Ten judges are right on 15 of 20 rows each, and wrong on different ones: whichever is best on
+    most rows is so because it is wrong on the others.
+    """
+    bench.rows_csv(tmp_path)
+    chance = random.Random(1)
+    names = [f"luck{n}" for n in range(10)]
+    misses = {name: chance.sample(range(bench.ROWS), 5) for name in names}
+
+    def answers(name: str, body: Mapping[str, Any]) -> str:
+        row = bench.row_of(body)
+        right = bench.truth(row)
+        return bench.said(bench.other(right) if row in misses[name] else right)
+
+    for name in names:
+        judges.more[name] = partial(answers, name)
+    models = [word for name in names for word in ("-m", f"openai/{name}")]
+    done = asked(provider, tmp_path, *TRY, *models, "--fail-under", "0.7", "--run", "all", "--json")
+    found = ranking(done)
+    assert found["judges"][0]["agreement"]["value"] == 0.75
+    assert found["chosen"]["value"] < 0.7
+    assert done.returncode == 4
+    assert "that had no part in choosing it, below 0.7" in " ".join(done.stderr.split())
+    rows = (tmp_path / "rows.csv").read_text().splitlines()
+    (tmp_path / "rows.csv").write_text("\n".join(rows[:9]) + "\n")
+    few = asked(provider, tmp_path, *TRY, *models[:4], "--fail-under", "0", "--run", "few")
+    assert few.returncode == 5
+    assert "Gate inconclusive" in few.stderr
 
 
 def test_a_budget_stops_it_and_resume_asks_only_the_rest(

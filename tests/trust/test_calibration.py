@@ -35,6 +35,7 @@ from adjudge.stats.correction import corrected_mean
 from adjudge.stats.distributions import beta_quantile
 from adjudge.trust import Calibration, calibrate, calibrate_run
 from adjudge.trust.calibration import CalibrationSettings
+from adjudge.view.calibrated import agreement_figures
 from support.labels import identity, model
 from support.trust import Row, labelled, labels_of, population, run_of
 
@@ -312,6 +313,9 @@ def test_several_options_give_the_mean_score_on_their_own_scale_and_each_share(
         and "quadratic kappa" in found.agreement.figures
         and "Spearman" in found.agreement.figures
     )
+    titles = [str(title) for title, _ in agreement_figures(found.agreement)]
+    assert "alpha (ordinal)" in titles and "alpha" not in titles
+    assert found.agreement.to_dict()["alpha_level"] == "ordinal"
 
 
 def test_numbers_are_corrected_too(tmp_path: Path) -> None:

@@ -10,12 +10,14 @@ from typing import Any
 
 import pytest
 
+from adjudge import PairwiseInstance, PairwiseJudge
 from adjudge.importers.run import import_file
 from adjudge.stats.bootstrap import Draws
 from adjudge.stats.ranking import NamedContest, rank
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
 from adjudge.trust.leaderboard import Leaderboard, RankingSettings, leaderboards
 from support.commands import adjudge
+from support.labels import model
 
 FEW = Draws(100, 1)
 
@@ -155,10 +157,36 @@ def test_a_baseline_that_always_loses_is_no_leaning_towards_the_second_place(
     tmp_path: Path,
 ) -> None:
     found = board(tmp_path, alpaca([2.0] * 38 + [1.0, 1.0]))
-    assert not any("see to the order" in note for note in found.notes)
+    assert not any("ask in both orders" in note for note in found.notes)
 
 
 def test_where_the_places_are_mixed_the_order_is_measured(tmp_path: Path) -> None:
     mixed = alpaca([1.0, 2.0] * 20, turned=True)  # the first place always wins
     found = board(tmp_path, [{**one, "preference": 1.0} for one in mixed])
-    assert found.notes == ["the response listed first wins 100% of the contests: see to the order"]
+    assert found.notes == [
+        "the response listed first wins 100% of the contests that were asked in one order: ask in "
+        "both orders"
+    ]
+
+
+@pytest.mark.parametrize("both_orders", [True, False])
+def test_a_judge_asked_in_both_orders_that_never_turns_has_no_leaning(
+    tmp_path: Path, both_orders: bool
+) -> None:
+    """The better system is listed first in most rows; asked in one order that may be the place."""
+    rows = []
+    for number in range(60):
+        names = ["old", "new"] if number % 6 == 0 else ["new", "old"]
+        texts = {"user_input": f"question {number}", "response": [f"by {one}" for one in names]}
+        rows.append(PairwiseInstance(texts, metadata={"systems": names}))
+
+    def says(prompt: str) -> str:
+        new, old = prompt.rfind("by new"), prompt.rfind("by old")
+        return "A" if new < old else "B"
+
+    judge = PairwiseJudge(model(says), check_positional_bias=both_orders)
+    judge.evaluate(rows, "Which is better?", run=tmp_path / "run")
+    (found,) = leaderboards(tmp_path / "run", RankingSettings(draws=FEW))
+    assert found.contests == 60
+    assert found.first.count == (0 if both_orders else 60)
+    assert any("ask in both orders" in note for note in found.notes) is not both_orders

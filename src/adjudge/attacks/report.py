@@ -24,7 +24,7 @@ from adjudge.errors import RunError
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of, run_info
 from adjudge.stats import FEWEST
-from adjudge.stats.beyond_noise import beyond_noise
+from adjudge.stats.beyond_noise import beyond_noise, clip_difference
 from adjudge.stats.difference import compare, holm
 from adjudge.stats.estimate import Estimate
 
@@ -77,6 +77,8 @@ class FamilyFinding:
     """
     beyond: Estimate
     """The share of rows moved, less the share that asking again moves."""
+    lower_together: float | None
+    """The lower limit of ``beyond`` at a level that holds for all attacks of the run together."""
     p_value: float | None
     """One-sided, held for all families of the run (Holm)."""
     shift: Estimate
@@ -99,6 +101,7 @@ class FamilyFinding:
         return {
             **some_of(self, "family", "control", "rows", "moved"),
             "beyond_noise": self.beyond.to_dict(),
+            "lower_together": self.lower_together,
             "p_value": self.p_value,
             "shift": self.shift.to_dict(),
             "unscored": self.unscored,
@@ -201,8 +204,15 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
             kept[record.judge][record.criterion][mark] = _Said.of(record)
     listed = fact.get("controls")
     controls = [str(one) for one in listed] if isinstance(listed, list) else []
+    together = sum(
+        len({mark.family for mark in said if mark.family} - set(controls))
+        for one in judges
+        for said in kept[one.first].values()
+    )
+    # Each attack has its part of the risk, so that no family is over a bar by chance.
+    strict = 1 - (1 - level) / max(1, together)
     found = [
-        _finding(one, criterion, said, kept[one.again][criterion], controls, level)
+        _finding(one, criterion, said, kept[one.again][criterion], controls, (level, strict))
         for one in judges
         for criterion, said in kept[one.first].items()
     ]
@@ -272,8 +282,9 @@ def _finding(
     said: Mapping[AttackMark, _Said],
     again: Mapping[AttackMark, _Said],
     controls: Sequence[str],
-    level: float,
+    levels: tuple[float, float],
 ) -> JudgeFinding:
+    """``levels``: of one interval, and of limits that hold for all attacks of the run together."""
     first = {mark.of: one for mark, one in said.items() if not mark.family}
     second = {mark.of: one for mark, one in again.items() if not mark.family}
     usable = {
@@ -294,7 +305,7 @@ def _finding(
         noise=sum(row.is_moved_by(row.again, up=False) for row in usable.values()),
         unscored=len(first) - len(usable),
         families=tuple(
-            _family(name, usable, attacked, control=name in controls, level=level)
+            _family(name, usable, attacked, control=name in controls, levels=levels)
             for name, attacked in by_family.items()
         ),
     )
@@ -331,7 +342,7 @@ def _family(
     attacked: Mapping[AttackMark, _Said],
     *,
     control: bool,
-    level: float,
+    levels: tuple[float, float],
 ) -> FamilyFinding:
     asked = {mark: one for mark, one in attacked.items() if control or not rows[mark.of].best}
     counted = {mark: one for mark, one in asked.items() if not one.failed}
@@ -341,6 +352,7 @@ def _family(
     up = not control
     flips = [fmean(rows[of].is_moved_by(one, up=up) for one in each) for of, each in by_row.items()]
     noise = [float(rows[of].is_moved_by(rows[of].again, up=up)) for of in by_row]
+    level, strict = levels
     beyond = beyond_noise(flips, noise, level=level)
     shifts = list(_shifts(rows, by_row))
     under_attack, before = zip(*shifts, strict=True) if shifts else ((), ())
@@ -350,8 +362,9 @@ def _family(
         rows=len(by_row),
         moved=sum(flips),
         beyond=beyond.estimate,
+        lower_together=beyond_noise(flips, noise, level=strict).estimate.lower,
         p_value=beyond.p_value,
-        shift=compare(under_attack, before, level=level).estimate,
+        shift=clip_difference(compare(under_attack, before, level=level).estimate),
         unscored=sum(one.verdict is None for one in asked.values()),
         failed=len(asked) - len(counted),
         texts=tuple(_texts(rows, counted, up=up)),

@@ -207,12 +207,13 @@ def _gates(report: AttackReport, most: float | None) -> tuple[list[Message], Exi
 
 
 def _gate(judge: JudgeFinding, level: float, most: float) -> tuple[Message, ExitCode]:
-    """Failed where a family's interval lies above the bar and is not chance, passed where those of
-    all families lie below it.
+    """Failed if a family moves more than the bar, allowing for all attacks of the run; passed if
+    the upper limit of every family is at most the bar. Passing needs no allowance: it takes all
+    families, so that more of them make it harder.
     """
     attacks = [one for one in judge.families if not one.control]
     values = {"judge": name_of(judge), "most": most}
-    over = [one for one in attacks if one.is_shown(level) and (one.beyond.lower or 0) > most]
+    over = [one for one in attacks if (one.lower_together or 0) > most]
     if over:
         return Message(
             "Gate failed: {names} move {judge!r} on more than {most:g} of the rows.",

@@ -72,6 +72,7 @@ from adjudge.importers.run import ImportOptions, UnknownFormat, import_file
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, plural
 from adjudge.results.exit_code import ExitCode
+from adjudge.results.numbers import figure
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.execute import EvalRun, JudgeStarted
 from adjudge.runs.folder import run_info
@@ -79,7 +80,14 @@ from adjudge.runs.project import ServerEntry
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
-from adjudge.trust.benchmark import FACT, Benchmark, BenchSettings, benchmark_of
+from adjudge.trust.benchmark import (
+    FACT,
+    FOLDS,
+    Benchmark,
+    BenchSettings,
+    Ranking,
+    benchmark_of,
+)
 from adjudge.view.ending import show_next
 from adjudge.view.terminal import Screen
 from adjudge.view.terminal_benchmark import show_benchmark
@@ -267,7 +275,10 @@ class BenchOptions(Labelled):
         help="What a judgment without a verdict counts as: left out, a tie, or wrong.",
     )
     fail_under: float | None = option(
-        "--fail-under", type=SHARE, help="Exit with 4 when the best judge agrees less than this."
+        "--fail-under",
+        type=SHARE,
+        help="Exit with 4 if the first judge agrees less than this on rows that had no part in "
+        "choosing it, by any question.",
     )
     folder: Path | None = option(
         "--run", type=PATH, help="The run folder; by default runs/bench-NAME of the data."
@@ -329,7 +340,7 @@ def bench(options: BenchOptions) -> int:
     judges that the data recorded are ranked: those of a run folder, or of a public set that was
     published with verdicts. It is resumed by the same command or by 'adjudge resume RUN'. Exit
     codes: 0 all judged, 1 could not run or stopped before the end, 2 usage, 3 some judgments have
-    no verdict, 4 no judge reaches --fail-under.
+    no verdict, 4 the first judge does not reach --fail-under, 5 that cannot be told.
     """
     chosen = choose_language(options.language)
     data = options.data
@@ -555,12 +566,47 @@ def _tell(folder: Path, wanted: BenchOptions, *, skipped: int) -> int:
 
 
 def _exit_code(found: Benchmark, least: float | None, skipped: int) -> int:
-    reached = [one.agreement.value for one in found.judges if one.agreement.value is not None]
-    if least is not None and (not reached or max(reached) < least):
-        echo(
-            Message("no judge reaches an agreement of {least:g} (--fail-under)", least=least),
-            fg="red",
-            err=True,
-        )
-        return ExitCode.GATE_FAILED
+    if least is not None:
+        missed = [gate for one in found.rankings if (gate := _missed(one, least)) is not None]
+        for said, _ in missed:
+            echo(said, fg="red", err=True)
+        if missed:
+            return min(code for _, code in missed)  # failed goes before inconclusive
     return ExitCode.UNSCORED if skipped or any(one.failed for one in found.judges) else ExitCode.OK
+
+
+def _missed(ranking: Ranking, least: float) -> tuple[Message, ExitCode] | None:
+    """Why one question does not pass --fail-under; None if it does.
+
+    The best of several judges is best by luck too. Its own figure may fail the gate, but cannot
+    pass it: that takes the figure that allows for the choice.
+    """
+    first = ranking.judges[0]
+    own = first.agreement.value
+    values = {"judge": first.judge, "least": least}
+    if own is None or own < least:
+        return Message(
+            "Gate failed: no judge reaches an agreement of {least:g} (the first, {judge}: {own}).",
+            **values,
+            own=figure(own, 3),
+        ), ExitCode.GATE_FAILED
+    if len(ranking.judges) == 1:
+        return None
+    if ranking.chosen is None or ranking.chosen.value is None:
+        return Message(
+            "Gate inconclusive: {judge} agrees in {own:.3f}, but was chosen by that. With fewer "
+            "than {fewest} rows that all judges decided, or with numbers, there is no figure that "
+            "allows for the choice. Run the gate with this judge alone, on other rows.",
+            **values,
+            own=own,
+            fewest=FOLDS,
+        ), ExitCode.GATE_INCONCLUSIVE
+    if ranking.chosen.value < least:
+        return Message(
+            "Gate failed: {judge} agrees in {own:.3f}, but the judge that comes first agrees in "
+            "only {value:.3f} of the rows that had no part in choosing it, below {least:g}.",
+            **values,
+            own=own,
+            value=float(ranking.chosen.value),
+        ), ExitCode.GATE_FAILED
+    return None

@@ -54,7 +54,7 @@ class QuestionDrift:
     question: str
     outcome: DriftOutcome
     evidence: tuple[float, ...]
-    """After each look but the first: the e-value."""
+    """After each look but the first; 20 is a risk of 5%."""
     bar: float
     """From which on the judge is said to have changed."""
     compared: int
@@ -235,8 +235,8 @@ def _question(name: str, history: Sequence[AnchorLook], bar: float) -> QuestionD
     first, last = answers[0], answers[-1]
     both = [hash for hash in first if hash in last] if len(history) > 1 else []
     before, now = history[0].identities.get(name), history[-1].identities.get(name)
-    evidence = change_evidence(_answers_by(now or before, name, history))
-    itself = change_evidence(_answers_by(before, name, history))
+    evidence = change_evidence(_answers_by(now or before, name, history), bar)
+    itself = change_evidence(_answers_by(before, name, history), bar)
     return QuestionDrift(
         question=name,
         outcome=_outcome(evidence, bar, len(both)),

@@ -654,13 +654,17 @@ class BehindShape(FigureShape):
     smallest: Annotated[float | None, "the smallest difference that these rows could show"]
 
 
-class CeilingShape(TypedDict):
-    """How well people agree among themselves."""
+class AmongPeopleShape(TypedDict):
+    """How well two people agree, and the judge with one of them, on the same rows."""
 
     people: int
-    pairs: Annotated[int, "rows that two people labelled, added up over all pairs of them"]
-    agreement: float | None
+    pairs: Annotated[
+        int, "rows that two people labelled and the judge decided, over all pairs of people"
+    ]
+    agreement: Annotated[float, "of two people"]
     kappa: float | None
+    judge_agreement: Annotated[float, "of the judge with one of them"]
+    judge_kappa: float | None
 
 
 class DisagreementShape(TypedDict):
@@ -706,6 +710,7 @@ class BenchedJudgeShape(TypedDict):
         bool | None, "whether the best judge is better; null for the best itself"
     ]
     details: Annotated[Mapping[str, object], "every agreement figure, as calibrate prints it"]
+    among_people: AmongPeopleShape | None
     disagreements: Sequence[DisagreementShape]
 
 
@@ -713,7 +718,7 @@ class RankingShape(TypedDict):
     """Judges that answer one question."""
 
     question: str
-    ceiling: CeilingShape | None
+    ceiling: Annotated[AmongPeopleShape | None, "of the first judge, as its among_people"]
     baselines: Annotated[Mapping[str, FigureShape], "what judges would reach that read nothing"]
     chosen: Annotated[
         FigureShape | None, "the judge that ranks first, on rows that had no part in choosing it"
@@ -760,6 +765,9 @@ class AttackFamilyShape(TypedDict):
     rows: Annotated[int, "rows that could be moved"]
     moved: Annotated[float, "rows with a better verdict under attack; of controls another"]
     beyond_noise: Annotated[FigureShape, "the share moved, less the share that asking again moves"]
+    lower_together: Annotated[
+        float | None, "lower limit of beyond_noise that holds for all attacks of the run together"
+    ]
     p_value: Annotated[float | None, "one-sided, held for all families of the run (Holm)"]
     shift: Annotated[FigureShape, "the mean score under attack, less that without"]
     unscored: Annotated[int, "attacked rows without a verdict"]
@@ -794,7 +802,7 @@ class DriftShape(TypedDict):
 
     criteria: str
     outcome: Literal["changed", "noise", "cannot tell"]
-    evidence: Annotated[Sequence[float], "after each look but the first: the e-value"]
+    evidence: Annotated[Sequence[float], "after each look but the first: 20 is a risk of 5%"]
     bar: Annotated[float, "from which on the judge is said to have changed"]
     since: Annotated[int | None, "the look at which the bar was reached first"]
     compared: Annotated[int, "anchors with a verdict at first and at the last look"]

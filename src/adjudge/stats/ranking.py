@@ -75,7 +75,9 @@ class Standing:
     rank: int
     best_rank: int
     worst_rank: int
-    """The ranks that the differences from all others together leave open at ``level``."""
+    """The ranks that all differences leave open. Those of all systems hold together at ``level``:
+    every pair of systems is allowed for.
+    """
     wins: int
     losses: int
     ties: int
@@ -300,7 +302,8 @@ def rank(
         for name in ordered
         if drawn and sum(name in one.unbounded for one in drawn) <= (1 - level) / 2 * len(drawn)
     }
-    each = 1 - (1 - level) / (len(ordered) - 1)  # so that all others together hold at the level
+    # Every pair is compared: all ranks hold together only if all pairs share the risk.
+    each = 1 - (1 - level) / math.comb(len(ordered), 2)
     apart = {
         *(pair for pair in _beaten(contests, prompts, each) if not bounded.issuperset(pair)),
         *_apart(found, drawn, bounded, each, units),

@@ -71,6 +71,8 @@ class AgreementReport:
     people: Mapping[tuple[str, str], TwoRaters] = field(default_factory=dict)
     """Each two persons; of a crowd only alpha tells how well they agree."""
     people_alpha: Figure = Figure(None, "one annotator")
+    alpha_level: Metric = "nominal"
+    """The level of measurement that alpha assumes, of the judge and of people."""
     alt_test: AltTest | None = None
     raters: RaterModel | None = None
     """The judge as one more annotator, where people share too few rows for that test."""
@@ -94,6 +96,7 @@ class AgreementReport:
                 {"annotators": list(names), **one.to_dict()} for names, one in self.people.items()
             ],
             "people_alpha": self.people_alpha.value,
+            "alpha_level": self.alpha_level,
             "orders": {name or "all": one.to_dict() for name, one in self.orders.items()},
             "bootstrap": {"draws": self.settings.draws.count, "seed": self.settings.draws.seed},
         }
@@ -142,6 +145,7 @@ def agreement_of(rows: Rows, settings: AgreementSettings, level: float) -> Agree
         people_alpha=_people_alpha(seen, people, measure)
         if len(people) > 1
         else Figure(None, "one annotator"),
+        alpha_level=_alpha_level(measure),
         alt_test=test,
         raters=judge_among_people(seen) if too_few else None,
         orders=_orders(kept, settings, rows.slicing),
@@ -224,7 +228,7 @@ def _further(
     pairs = [(str(rows[place].verdict), truth[place]) for place in judged]
     ratings: list[Ratings] = [*pairs]
     own = clusters_at(clusters, judged)
-    metric: Metric = "ordinal" if measure.is_ordinal else "nominal"
+    metric = _alpha_level(measure)
     options = len([one for one in measure.options if one != TIE or _tied(rows)])
     order = measure.options if metric == "ordinal" else None
     found = {
@@ -333,7 +337,7 @@ def _numbers(
     ]
     own = clusters_at(clusters, judged)
     found = _correlations(pairs, own, settings.draws, level)
-    figures = {**found, "alpha": _alpha(pairs, "interval", None, own, level)}
+    figures = {**found, "alpha": _alpha(pairs, _alpha_level(measure), None, own, level)}
     return AgreementReport(len(rows), settings, figures, len(rows) - len(judged))
 
 
@@ -414,11 +418,14 @@ def _groups(
 
 def _people_alpha(rows: Sequence[LabelledRow], people: _People, measure: Measure) -> Figure:
     table = Counter(tuple(one.answers.get(name) for name in people) for one in rows)
+    level = _alpha_level(measure)
+    return krippendorff_alpha(table, level, measure.options if level == "ordinal" else None)
+
+
+def _alpha_level(measure: Measure) -> Metric:
     if measure.is_number:
-        return krippendorff_alpha(table, "interval")
-    if not measure.is_ordinal:
-        return krippendorff_alpha(table)
-    return krippendorff_alpha(table, "ordinal", measure.options)
+        return "interval"
+    return "ordinal" if measure.is_ordinal else "nominal"
 
 
 def _replaceable(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from hashlib import blake2b
+from itertools import combinations
 from pathlib import Path
 
 from adjudge.domain.frozen import some_of
@@ -24,6 +26,7 @@ from adjudge.ledger.file import read_meta
 from adjudge.ledger.records import records, votes_of
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import reading
+from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import share_limits
@@ -40,7 +43,7 @@ from adjudge.trust.judge_figures import (
     vote_agreement,
 )
 from adjudge.trust.measure import Measure
-from adjudge.trust.rows import Answer, Rows, Votes, by_row
+from adjudge.trust.rows import Answer, LabelledRow, Rows, Votes, by_row
 
 FACT = "bench"
 """What a run folder that a benchmark made keeps about it."""
@@ -87,6 +90,27 @@ class Disagreement:
 
 
 @dataclass(frozen=True, kw_only=True)
+class AmongPeople:
+    """How well two people agree, and the judge with one of them, on the same rows: those that both
+    people labelled and the judge decided, whether most people agree on them or not.
+    """
+
+    people: int
+    pairs: int
+    """These rows, added up over all pairs of people."""
+    agreement: float
+    kappa: float | None
+    judge_agreement: float
+    judge_kappa: float | None
+
+    def to_dict(self) -> JsonDict:
+        return {
+            **some_of(self, "people", "pairs", "agreement", "kappa"),
+            **some_of(self, "judge_agreement", "judge_kappa"),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
 class BenchedJudge(JudgeCriterion):
     """How one judge fared with one criteria."""
 
@@ -110,6 +134,7 @@ class BenchedJudge(JudgeCriterion):
     brier: Estimate
     effort: Effort
     report: AgreementReport
+    among_people: AmongPeople | None
     disagreements: tuple[Disagreement, ...]
     behind: Difference | None = None
     """The best judge less this one, over the rows that both decided."""
@@ -140,25 +165,8 @@ class BenchedJudge(JudgeCriterion):
             else None,
             "told_apart_from_best": self.told_apart,
             "details": self.report.to_dict(),
-            **some_of(self, "disagreements"),
+            **some_of(self, "among_people", "disagreements"),
         }
-
-
-@dataclass(frozen=True)
-class Ceiling:
-    """How well people agree among themselves: no judge can be expected to agree
-    with them better.
-    """
-
-    people: int
-    pairs: int
-    """Rows that two people labelled, added up over all pairs of them."""
-    accuracy: float | None
-    kappa: float | None
-
-    def to_dict(self) -> JsonDict:
-        known = some_of(self, "people", "pairs")
-        return {**known, "agreement": self.accuracy, "kappa": self.kappa}
 
 
 @dataclass(frozen=True)
@@ -167,7 +175,6 @@ class Ranking:
 
     question: str
     judges: tuple[BenchedJudge, ...]
-    ceiling: Ceiling | None
     baselines: Mapping[str, Estimate]
     chosen: Estimate | None = None
     """How well the judge agrees that such a ranking puts first: on rows that had no part in
@@ -189,7 +196,9 @@ class Ranking:
 
     def to_dict(self) -> JsonDict:
         return {
-            **some_of(self, "question", "ceiling", "baselines", "chosen"),
+            "question": self.question,
+            "ceiling": best.to_dict() if (best := self.judges[0].among_people) else None,
+            **some_of(self, "baselines", "chosen"),
             "cannot_be_told_apart": [one.judge for one in self.tied],
             **some_of(self, "judges"),
         }
@@ -290,6 +299,7 @@ def _benched(
         brier=sure["Brier"],
         effort=effort_of(judged, settings.prices),
         report=report,
+        among_people=None if measure.is_number else _among_people(judged),
         disagreements=tuple(_disagreements(judged, measure)),
         scores={} if measure.is_number else dict(_scores(judged, agreement.missing)),
     )
@@ -389,7 +399,6 @@ def _ranked(question: str, judges: Sequence[BenchedJudge], settings: BenchSettin
     return Ranking(
         question,
         tuple(placed),
-        _ceiling(first.report),
         first.report.baselines,
         chosen_judge([one.scores for one in order], settings.level),
     )
@@ -446,22 +455,40 @@ def _behind(best: BenchedJudge, one: BenchedJudge, level: float) -> Difference |
     )
 
 
-def _ceiling(report: AgreementReport) -> Ceiling | None:
-    pairs = [one for one in report.people.values() if one.count]
-    count = sum(one.count for one in pairs)
-    if not count:
+def _among_people(judged: Sequence[LabelledJudgment]) -> AmongPeople | None:
+    """None if no two people labelled a row that the judge decided."""
+    drawn = [one.row for one in judged if one.row.counts and not one.row.weighted]
+    rows = [row for row in drawn or [one.row for one in judged] if row.said is not None]
+    pairs: dict[tuple[str, str], list[LabelledRow]] = {}
+    for row in rows:
+        for pair in combinations(sorted(row.answers), 2):
+            pairs.setdefault(pair, []).append(row)
+    if not pairs:
         return None
-    people = {name for names, one in report.people.items() if one.count for name in names}
-    figures = [
-        sum(one.count * value for one, value in known) / sum(one.count for one, _ in known)
-        if known
-        else None
-        for known in (
-            [(one, one.accuracy.value) for one in pairs if one.accuracy.value is not None],
-            [(one, one.kappa.value) for one in pairs if one.kappa.value is not None],
-        )
+    people = [
+        TwoRaters.of([(row.answers[one], row.answers[other]) for row in shared])
+        for (one, other), shared in pairs.items()
     ]
-    return Ceiling(len(people), count, *figures)
+    judge = [
+        TwoRaters.of([(row.said, row.answers[person]) for row in shared if row.said is not None])
+        for pair, shared in pairs.items()
+        for person in pair
+    ]
+    return AmongPeople(
+        people=len({person for pair in pairs for person in pair}),
+        pairs=sum(map(len, pairs.values())),
+        agreement=_mean_over_rows([(one.count, one.accuracy.value) for one in people]) or 0.0,
+        kappa=_mean_over_rows([(one.count, one.kappa.value) for one in people]),
+        judge_agreement=_mean_over_rows([(one.count, one.accuracy.value) for one in judge]) or 0.0,
+        judge_kappa=_mean_over_rows([(one.count, one.kappa.value) for one in judge]),
+    )
+
+
+def _mean_over_rows(figures: Sequence[tuple[int, float | None]]) -> float | None:
+    """The mean of figures, weighted by rows; None if none is defined."""
+    defined = [(count, value) for count, value in figures if value is not None]
+    total = sum(count for count, _ in defined)
+    return math.fsum(count * value for count, value in defined) / total if total else None
 
 
 def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[str]:

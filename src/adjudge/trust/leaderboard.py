@@ -41,7 +41,9 @@ class Leaderboard(JudgeCriterion):
     failed: int
     """Comparisons without an outcome."""
     first: Estimate
-    """How often the response listed first wins, of contests with a winner."""
+    """How often the response listed first wins, of contests with a winner that were asked in one
+    order. If both orders were asked, the outcome says nothing of the place.
+    """
     always_first: tuple[str, ...] = ()
     """Systems that are listed first in all of their contests, each of which was
     asked in one order.
@@ -133,7 +135,8 @@ class Leaderboard(JudgeCriterion):
             )
         elif lower is not None and upper is not None and not lower <= 0.5 <= upper:
             yield Message(
-                "the response listed first wins {value:.0%} of the contests: see to the order",
+                "the response listed first wins {value:.0%} of the contests that were asked in one "
+                "order: ask in both orders",
                 value=self.first.value or 0.0,
             )
 
@@ -230,8 +233,10 @@ def leaderboards(folder: str | Path, settings: RankingSettings | None = None) ->
 def _ranked(judge: str, criteria: str, found: _Collected, settings: RankingSettings) -> Leaderboard:
     won = [
         (one.winner == one.first, prompt)
-        for one, prompt in zip(found.contests, found.prompts, strict=True)
-        if one.winner
+        for one, prompt, in_one_order in zip(
+            found.contests, found.prompts, found.one_order, strict=True
+        )
+        if one.winner and in_one_order
     ]
     controlled = None
     if settings.length_control and found.contests:

@@ -11,8 +11,8 @@ from markupsafe import Markup
 from adjudge.messages import Message, join, plural, render, term
 from adjudge.results.numbers import figure, limits, percent, short_figure
 from adjudge.stats.estimate import Estimate
-from adjudge.trust.benchmark import BenchedJudge, Benchmark, Ranking
-from adjudge.view.plane import Axis, LineAcross, Point, axis, plane
+from adjudge.trust.benchmark import AmongPeople, BenchedJudge, Benchmark, Ranking
+from adjudge.view.plane import Axis, Point, axis, plane
 from adjudge.view.plots import Range, interval
 from adjudge.view.template import environment
 from adjudge.view.terms import figure_title
@@ -141,22 +141,9 @@ def beside(ranking: Ranking) -> list[Message]:
                 limits=limits(chosen, 3),
             )
         )
-    if (ceiling := ranking.ceiling) and ceiling.accuracy is not None:
-        kappa = (
-            ""
-            if ceiling.kappa is None
-            else Message(", kappa {kappa:.3f}", kappa=float(ceiling.kappa))
-        )
-        found.append(
-            Message(
-                "people among themselves ({people} of them, by pairs): agreement "
-                "{accuracy:.3f}{kappa}. No judge can be expected to agree with them better than "
-                "they do",
-                people=ceiling.people,
-                accuracy=float(ceiling.accuracy),
-                kappa=kappa,
-            )
-        )
+    first = ranking.judges[0]
+    if first.among_people:
+        found.append(_among_people(first.judge, first.among_people))
     reached = [
         Message("{name} {value:.3f}", name=figure_title(name), value=float(one.value))
         for name, one in ranking.baselines.items()
@@ -169,6 +156,27 @@ def beside(ranking: Ranking) -> list[Message]:
     return found
 
 
+def _among_people(judge: str, found: AmongPeople) -> Message:
+    """How well people agree with each other, and the judge with one of them."""
+    people, own = (
+        Message("{agreement:.3f}", agreement=agreement)
+        if kappa is None
+        else Message("{agreement:.3f} (kappa {kappa:.3f})", agreement=agreement, kappa=kappa)
+        for agreement, kappa in (
+            (found.agreement, found.kappa),
+            (found.judge_agreement, found.judge_kappa),
+        )
+    )
+    return Message(
+        "two people ({people} in all) agree with each other in {agreement}; on the same rows, "
+        "{judge} agrees with one of them in {own}",
+        people=found.people,
+        agreement=people,
+        judge=judge,
+        own=own,
+    )
+
+
 class PricedJudge(NamedTuple):
     """What a judge costs for a thousand rows, and how well it agrees with people."""
 
@@ -178,9 +186,9 @@ class PricedJudge(NamedTuple):
     agreement: Range
 
 
-def cost_plot(judges: Sequence[PricedJudge], ceiling: float | None, language: str) -> Markup:
-    """Cost to the right, agreement upwards, each judge by its rank; ``ceiling``: how well people
-    agree among themselves. Nothing for fewer than two judges.
+def cost_plot(judges: Sequence[PricedJudge], language: str) -> Markup:
+    """Cost to the right, agreement upwards, each judge by its rank. Nothing for fewer than two
+    judges.
     """
     if len(judges) < 2:
         return Markup("")
@@ -203,13 +211,11 @@ def cost_plot(judges: Sequence[PricedJudge], ceiling: float | None, language: st
         )
         for one in judges
     ]
-    people = Message("people among themselves").render(language)
     return plane(
         points,
         Message("Cost against agreement").render(language),
         right,
         axis(Message("agreement").render(language), lowest, 1.0, language),
-        bar=None if ceiling is None else LineAcross(ceiling, people),
     )
 
 
@@ -236,12 +242,6 @@ def _priced(ranking: Ranking) -> list[PricedJudge]:
 
 def _range(one: Estimate) -> Range:
     return Range(one.value, one.lower, one.upper)
-
-
-def ceiling_of(ranking: Ranking) -> float | None:
-    """How well people agree among themselves, where judges are measured by the same figure."""
-    is_same = ranking.ceiling is not None and ranking.figure == "accuracy"
-    return ranking.ceiling.accuracy if ranking.ceiling and is_same else None
 
 
 def title_of(found: Benchmark, ranking: Ranking) -> Message:
@@ -287,11 +287,8 @@ def _render(template: str, found: Benchmark, language: str, *, html: bool) -> st
             found=found,
             table_of=table_of,
             beside=beside,
-            ceiling_of=ceiling_of,
-            cost_plot=lambda ranking: cost_plot(_priced(ranking), ceiling_of(ranking), language),
-            agreement_plot=lambda one, bar: interval(
-                _range(one), f"{render(_share(one), language)}", bar=bar
-            ),
+            cost_plot=lambda ranking: cost_plot(_priced(ranking), language),
+            agreement_plot=lambda one: interval(_range(one), f"{render(_share(one), language)}"),
             title_of=title_of,
             intervals=intervals_message(found),
             disagreement_title=_disagreement_title,

@@ -213,7 +213,7 @@ def agreement_title(found: AgreementReport) -> Message:
 def agreement_figures(found: AgreementReport) -> Iterator[tuple[str, Estimate]]:
     """Each figure with its name: of all options, of judges that read nothing, of each option."""
     for name, one in found.figures.items():
-        yield figure_title(name), one
+        yield figure_title(name, found.alpha_level), one
     for name, one in found.baselines.items():
         yield Message("baseline {name}", name=figure_title(name)), one
     for option, scores in found.classes.items():
@@ -246,8 +246,9 @@ def people_lines(found: AgreementReport) -> Iterator[Message]:
         yield Message("{one} and {other}: {pair}", one=one, other=other, pair=pair_text(pair))
     if found.people_alpha.value is not None:
         yield Message(
-            "people among themselves: Krippendorff's alpha {alpha:.3f}",
-            alpha=float(found.people_alpha.value),
+            "people among themselves: Krippendorff's {alpha} {value:.3f}",
+            alpha=figure_title("alpha", found.alpha_level),
+            value=float(found.people_alpha.value),
         )
     test = found.alt_test
     if test is None:

@@ -26,8 +26,8 @@ def drift_document(report: DriftReport, title: str, language: str = "en") -> Doc
         parts=[_part(one, report, language) for one in report.questions],
         notes=[
             Message(
-                "Evidence is an e-value: a judge that has not changed reaches the bar in at most "
-                "5% of histories, however often one looks."
+                "A judge that has not changed reaches the bar in at most 5% of histories, over all "
+                "looks and criteria together."
             )
         ],
     )

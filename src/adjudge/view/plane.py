@@ -43,13 +43,6 @@ class Point(NamedTuple):
     radius: float = 5.0
 
 
-class LineAcross(NamedTuple):
-    """A value that all points are held against, such as people's own agreement."""
-
-    y: float
-    name: str
-
-
 def axis(title: str, low: float, high: float, language: str = "en") -> Axis:
     """One with both its ends named."""
     ends = [(end, Message("{end:.3g}", end=float(end)).render(language)) for end in (low, high)]
@@ -62,7 +55,6 @@ def plane(
     right: Axis,
     up: Axis,
     *,
-    bar: LineAcross | None = None,
     joined: bool = False,
     diagonal: bool = False,
 ) -> Markup:
@@ -88,11 +80,6 @@ def plane(
     ]
     if diagonal:
         parts.append(_line("axis", x(right.low), y(up.low), x(right.high), y(up.high)))
-    if bar:
-        parts += [
-            _line("limit", _LEFT, y(bar.y), _WIDTH - _RIGHT, y(bar.y)),
-            _text(_WIDTH - _RIGHT, y(bar.y) + 16, bar.name, "end"),
-        ]
     for one, other in pairwise(points if joined else ()):
         if one.y.value is not None and other.y.value is not None:
             parts.append(_line("trend", x(one.x), y(one.y.value), x(other.x), y(other.y.value)))

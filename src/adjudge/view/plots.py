@@ -129,11 +129,8 @@ class Range(NamedTuple):
     upper: float | None = None
 
 
-def interval(
-    one: Range, told: str, low: float = 0.0, high: float = 1.0, *, bar: float | None = None
-) -> Markup:
-    """A dot for the number and a bar for where it may lie, on a line from ``low`` to ``high``;
-    ``bar``: a mark across the line.
+def interval(one: Range, told: str, low: float = 0.0, high: float = 1.0) -> Markup:
+    """A dot for the number and a bar for where it may lie, on a line from ``low`` to ``high``.
 
     Lines of one scale stand under each other in a table; its cells say the numbers.
     """
@@ -154,12 +151,6 @@ def interval(
         parts.append(
             Markup('<circle class="bar" cx="{:.2f}%" cy="9" r="4.5"/>').format(
                 _percent(one.value, low, high)
-            )
-        )
-    if bar is not None:
-        parts.append(
-            Markup('<line class="limit" x1="{0:.2f}%" x2="{0:.2f}%" y1="0" y2="18"/>').format(
-                _percent(bar, low, high)
             )
         )
     return Markup(

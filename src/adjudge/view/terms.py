@@ -52,7 +52,6 @@ _FIGURES: Mapping[str, Message] = {
     "linear kappa": Message("linear kappa"),
     "quadratic kappa": Message("quadratic kappa"),
     "weighted kappa": Message("weighted kappa"),
-    "alpha": Message("alpha"),
     "ECE by chance": Message("ECE by chance"),
     "macro precision": Message("macro precision"),
     "macro recall": Message("macro recall"),
@@ -64,6 +63,11 @@ _FIGURES: Mapping[str, Message] = {
     "random": term("baseline", "random"),
     "wrong step": Message("the step where it went wrong"),
     "wrong step ±1": Message("that step, at most one away"),
+}
+_ALPHAS: Mapping[str, Message] = {
+    "nominal": Message("alpha (nominal)"),
+    "ordinal": Message("alpha (ordinal)"),
+    "interval": Message("alpha (interval)"),
 }
 _OUTCOMES: Mapping[str, Message] = {"failed": term("status", "failed"), TIE: Message("tie")}
 
@@ -90,9 +94,12 @@ def run_state(state: str) -> str:
     return _STATES.get(state, state)
 
 
-def figure_title(name: str) -> str:
-    """What a figure of agreement is called; one that is called after a person keeps its name."""
-    return _FIGURES.get(name, name)
+def figure_title(name: str, alpha_level: str = "nominal") -> str:
+    """What a figure of agreement is called; one that is called after a person keeps its name.
+
+    ``alpha_level``: the level of measurement that alpha assumes.
+    """
+    return _ALPHAS[alpha_level] if name == "alpha" else _FIGURES.get(name, name)
 
 
 def option_title(name: str) -> str:

@@ -27,7 +27,7 @@ from adjudge.trust.benchmark import (
     Ranking,
     benchmark_of,
 )
-from adjudge.view.benchmark import EXPLAINED, against_best, beside, ceiling_of, title_of
+from adjudge.view.benchmark import EXPLAINED, against_best, beside, title_of
 from adjudge.view.published import beside_set, title_of_set
 from adjudge.web.library import RunPlace
 from adjudge.web.pages.row import begins
@@ -188,7 +188,7 @@ def _sections(lines: Sequence[Line], group: str, beside: Mapping[str, JsonDict])
     if group != "question":
         for each in found.values():
             each.sort(key=_by_agreement)
-    nothing: JsonDict = {"notes": [], "ceiling": None}
+    nothing: JsonDict = {"notes": []}
     return [
         {"title": title, "lines": each, **beside.get(title, nothing)}
         for title, each in found.items()
@@ -210,7 +210,7 @@ def _beside(
     for place, found in benchmarks:
         for ranking in found.rankings:
             notes = [*beside(ranking), *found.notes]
-            shown: JsonDict = {"notes": notes, "ceiling": ceiling_of(ranking)}
+            shown: JsonDict = {"notes": notes}
             yield _question(place, found, ranking), shown
 
 

@@ -98,10 +98,17 @@ def _beginnings(place: RunPlace, wanted: set[str]) -> dict[str, str]:
 def _data(one: Calibration, place: RunPlace) -> JsonDict:
     agreed = one.agreement if one.agreement and one.agreement.count else None
     estimates = [_figure(name, found) for name, found in estimates_of(one)]
-    figures = [
-        {**_figure(figure_title(name), found), "lower_is_better": name in _LOWER_IS_BETTER}
-        for name, found in (agreed.figures.items() if agreed else ())
-    ]
+    figures = (
+        []
+        if agreed is None
+        else [
+            {
+                **_figure(figure_title(name, agreed.alpha_level), found),
+                "lower_is_better": name in _LOWER_IS_BETTER,
+            }
+            for name, found in agreed.figures.items()
+        ]
+    )
     return {
         "sentence": trust_sentence(one),
         "refused": one.refusal is not None,
