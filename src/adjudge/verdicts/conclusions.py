@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Verdict
-from adjudge.verdicts.parts import EMPHASIS, Line
+from adjudge.verdicts.parts import EMPHASIS
 from adjudge.verdicts.phrases import phrase
-from adjudge.verdicts.sentences import sentences_of
 
 _MEETS = phrase("meets")
 _FALLS_SHORT = phrase("falls_short")
@@ -24,15 +23,13 @@ _TO = re.compile(r"\bto\s*\Z", re.IGNORECASE)
 _TURNS = phrase("turns")
 _FAILS_TO = re.compile(r"(?:\bfail(?:s|ed)?\s+to|\bunable\s+to)\s*\Z", re.IGNORECASE)
 _LIMITS = phrase("limits")
-_DENIES = phrase("denies_next")
+DENIES_NEXT = phrase("denies_next")
 _WINS = phrase("wins", re.NOFLAG)
 _LOSES = phrase("loses", re.NOFLAG)
 _PREFERRED = phrase("preferred", re.NOFLAG)
 _SHOULD_WIN = phrase("should_win", re.NOFLAG)
 _EVEN = phrase("even")
 _CONTRASTS = phrase("contrasts")
-_ENDS_IN = phrase("ends_in")
-_CANNOT_JUDGE = phrase("cannot_judge")
 _ONLY_WINS = phrase("only_wins", re.NOFLAG)
 """A sentence that names the winner and nothing else."""
 
@@ -72,32 +69,6 @@ def conclusions_of(sentence: str, question: Question) -> Iterator[Conclusion]:
         yield from _meeting(sentence, question)
 
 
-def ends_with_other(text: str, verdict: Verdict, question: Question, *, cut: bool = False) -> bool:
-    """Return True if the last sentence of ``text`` comes to another verdict than ``verdict``.
-
-    ``cut``: the beginning of ``text`` is missing, so its first sentence may say the opposite of
-    what is left of it.
-    """
-    from adjudge.verdicts.shapes import read_closing, read_labels
-
-    *before, last = sentences_of(text)
-    if cut and not before:
-        return False
-    line = Line(0, last, last)
-    stated = [*read_labels([line], question), *read_closing([line], question)]
-    if any(each.verdict and each.verdict.option != verdict.option for each in stated):
-        return True
-    if any(each.contradicts(verdict) for each in conclusions_of(last, question)):
-        return True
-    ended = _ENDS_IN.search(last)
-    other = (
-        question.match(ended["said"]) if ended and not isinstance(question, Comparison) else None
-    )
-    is_denied = bool(ended and _DENIES.search(last[: ended.start("said")]))
-    is_other = other is not None and (other.option != verdict.option) != is_denied
-    return is_other or _CANNOT_JUDGE.search(last) is not None
-
-
 def _meeting(sentence: str, question: Choice) -> Iterator[Conclusion]:
     """Read "it does not meet the criterion" and "the response fails to"."""
     if sentence.rstrip().endswith("?"):
@@ -117,7 +88,7 @@ def _meeting(sentence: str, question: Choice) -> Iterator[Conclusion]:
         or (_TO.search(before) and not falls_short)
     ):
         return
-    verdict = question.match("fail" if falls_short or _DENIES.search(before) else "pass")
+    verdict = question.match("fail" if falls_short or DENIES_NEXT.search(before) else "pass")
     if verdict:
         yield Conclusion(verdict)
 
@@ -129,7 +100,7 @@ def _is_pass_or_fail(question: Question) -> bool:
 def _comparing(sentence: str, question: Comparison) -> Iterator[Conclusion]:
     """Read "B is better", "I prefer A", "B should have won", "it is a tie"."""
     if (meant := _SHOULD_WIN.search(sentence)) and (verdict := question.match(meant["name"])):
-        yield Conclusion(verdict, bool(_DENIES.search(sentence[: meant.end()])))
+        yield Conclusion(verdict, bool(DENIES_NEXT.search(sentence[: meant.end()])))
     if _CONTRASTS.search(sentence) or sentence.rstrip().endswith("?"):
         return
     for pattern in (_WINS, _PREFERRED):

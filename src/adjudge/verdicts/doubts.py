@@ -9,11 +9,11 @@ from functools import lru_cache
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import TIE, Verdict
 from adjudge.verdicts.conclusions import conclusions_of
+from adjudge.verdicts.line_shapes import Statement, read_labels
 from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line
 from adjudge.verdicts.phrases import phrase
 from adjudge.verdicts.refusal import declines
 from adjudge.verdicts.sentences import sentences_of, without_quotations
-from adjudge.verdicts.shapes import Statement, read_labels
 from adjudge.verdicts.values import highest, is_question, match_value, scale_top, signs_otherwise
 
 _TAKEN_BACK = phrase("taken_back")

@@ -250,7 +250,7 @@ def _ends_otherwise(explained: str, verdict: Verdict, question: Question) -> boo
     is_named = any(label.casefold() in lower for label in question.labels)
     if not may_conclude and not is_named and "judge" not in lower:
         return False
-    from adjudge.verdicts.conclusions import (
+    from adjudge.verdicts.endings import (
         ends_with_other,
     )  # not loaded if an explanation only speaks of what is judged
 

@@ -29,8 +29,8 @@ from adjudge.verdicts.objects import (
 from adjudge.verdicts.reading import Reading, clean, declined, refusal, shorten, unmatched
 
 if TYPE_CHECKING:
+    from adjudge.verdicts.line_shapes import Statement
     from adjudge.verdicts.parts import ReplyParts
-    from adjudge.verdicts.shapes import Statement
 
 
 def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Reading:
@@ -222,7 +222,8 @@ def _read_begun(begun: re.Match[str], question: Question) -> Reading | None:
 def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
     """Return what all statements say, or the contradiction between two of them."""
     from adjudge.verdicts.doubts import find_doubt
-    from adjudge.verdicts.shapes import Statement, statements_of
+    from adjudge.verdicts.line_shapes import Statement
+    from adjudge.verdicts.shapes import statements_of
 
     readings = [
         (reading, held)
@@ -262,7 +263,7 @@ def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
 
 def _quoted_after(last: int, parts: ReplyParts, question: Question) -> Iterator[Statement]:
     """Yield objects after the verdict that are not the judge's own, such as a second thought."""
-    from adjudge.verdicts.shapes import Statement
+    from adjudge.verdicts.line_shapes import Statement
 
     for held in parts.objects:
         if held.own or held.line < last:
