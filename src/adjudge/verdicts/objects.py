@@ -35,6 +35,7 @@ _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 """What stands there is no verdict, whatever it looks like."""
 _CONTAINERS = frozenset(words("container_keys"))
 """Names of objects that may hold the verdict."""
+_COMPARES = re.compile(r"better|best|win|prefer|superior|stronger|tie|equal|лучше|ничья|verdict")
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
 _TO_BE_FILLED = re.compile(
@@ -240,21 +241,23 @@ def _corrects(data: JsonObject, question: Question) -> bool:
 def _ends_otherwise(explained: str, verdict: Verdict, question: Question) -> bool:
     """Return True if an explanation comes to another verdict in its last sentence."""
     ending = explained[-_ENDING:]
-    lower = ending.casefold()
-    may_conclude = (
-        question.numeric
-        or isinstance(question, Comparison)
-        or "criteri" in lower
-        or "критери" in lower
-    )
-    is_named = any(label.casefold() in lower for label in question.labels)
-    if not may_conclude and not is_named and "judge" not in lower:
+    if not _may_conclude(ending.casefold(), question):
         return False
     from adjudge.verdicts.endings import (
         ends_with_other,
     )  # not loaded if an explanation only speaks of what is judged
 
     return ends_with_other(ending, verdict, question, cut=len(explained) > _ENDING)
+
+
+def _may_conclude(ending: str, question: Question) -> bool:
+    """Return True if the end of an explanation is worth a second look; most are not."""
+    if question.numeric:
+        return any(map(str.isdigit, ending))
+    if isinstance(question, Comparison):
+        return _COMPARES.search(ending) is not None
+    is_named = any(label.casefold() in ending for label in question.labels)
+    return is_named or any(word in ending for word in ("criteri", "критери", "judge"))
 
 
 def _is_another_scale(name: str, top: object, question: Question) -> bool:
