@@ -150,7 +150,7 @@ def mean_interval(
     at the end it looks at, and moved further out on the side that the values are skewed to.
 
     So a rare bad score that was not among good ones is reckoned with, and either limit misses no
-    oftener than ``(1 - level) / 2``. None below 8 values, or 8 clusters if ``clusters`` says which
+    more often than ``(1 - level) / 2``. None below 8 values, or 8 clusters if ``clusters`` says which
     values belong together. ``benchmarks/coverage.py`` measures it.
     """
     if count_units(values, clusters) < FEWEST:

@@ -41,7 +41,7 @@ _CELLS = re.compile(r"\|([^|]*)\|([^|]*)\|(?P<more>(?:[^|]*\|)*)")
 _OPENING_QUOTES = ('"', "'", "`", "“", "«", "„")
 _CLOSING_MARKS = " .\"'”»`*"
 _SENTENCE_ENDS = (".", "!", "?", "。", ")", "*", "”", '."', "_")
-_FEW, _SEVERAL = 4, 2
+_FEW = 4
 _NUMBERS = re.compile(r"\d+(?:\.\d+)?")
 _HEADING = re.compile(r"\s*#")
 _OPENS_SECTION = re.compile(
@@ -98,8 +98,14 @@ def read_headings(lines: Sequence[Line], question: Question) -> Iterator[Stateme
         first, *rest = sentences_of(following.text)
         is_item = question.numeric and _LIST_ITEM.match(first)
         if (verdict := match_value(first, question)) and not is_item:
+            is_plain = _is_plain_label(label, question)
             yield Statement(
-                verdict, following.number, following.text, " ".join(rest), line.own or following.own
+                verdict if is_plain else None,
+                following.number,
+                following.text,
+                " ".join(rest),
+                line.own and following.own,
+                _may_decide(label, question),
             )
 
 

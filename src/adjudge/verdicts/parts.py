@@ -264,7 +264,7 @@ def _spoken(lines: Sequence[str]) -> Iterator[Line]:
         is_apart = not _is_open(previous) or is_own_lead(previous)
         if _is_field(previous):  # "Question: …" and then "Answer: No" repeat what was judged
             foreign = True
-        elif lead:  # the paragraph after a lead belongs to whoever the lead names
+        elif lead:  # the paragraph after a lead belongs to the speaker that the lead names
             foreign = not is_own_lead(lead)
         elif not before:
             foreign = False
