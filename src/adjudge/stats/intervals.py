@@ -150,8 +150,8 @@ def mean_interval(
     at the end it looks at, and moved further out on the side that the values are skewed to.
 
     So a rare bad score that was not among good ones is reckoned with, and either limit misses no
-    more often than ``(1 - level) / 2``. None below 8 values, or 8 clusters if ``clusters`` says which
-    values belong together. ``benchmarks/coverage.py`` measures it.
+    more often than ``(1 - level) / 2``. None below 8 values, or 8 clusters if ``clusters`` says
+    which values belong together. ``benchmarks/coverage.py`` measures it.
     """
     if count_units(values, clusters) < FEWEST:
         return None
@@ -264,7 +264,7 @@ def share_interval(
 def share_limits(hits: float, of: float, *, level: float = 0.95) -> Interval:
     """On each side the wider one of Clopper and Pearson's exact limit and Agresti and Coull's.
 
-    Each limit by itself misses no oftener than ``(1 - level) / 2``, and several of them joined by
+    Each limit by itself misses no more often than ``(1 - level) / 2``, and several of them joined by
     :func:`mover` hold where Wilson's dip (rates near 0 and 1). Both numbers may be fractions (cases
     that count less because they belong together).
     """
