@@ -264,7 +264,7 @@ def share_interval(
 def share_limits(hits: float, of: float, *, level: float = 0.95) -> Interval:
     """On each side the wider one of Clopper and Pearson's exact limit and Agresti and Coull's.
 
-    Each limit by itself misses no more often than ``(1 - level) / 2``, and several of them joined by
+    Each limit misses no more often than ``(1 - level) / 2``, and several of them joined by
     :func:`mover` hold where Wilson's dip (rates near 0 and 1). Both numbers may be fractions (cases
     that count less because they belong together).
     """
