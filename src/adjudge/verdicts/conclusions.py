@@ -17,6 +17,7 @@ from adjudge.verdicts.phrases import phrase
 
 _MEETS = phrase("meets")
 _FALLS_SHORT = phrase("falls_short")
+_NOT_MET = phrase("not_met")
 _TELLS = phrase("tells")
 """The judged text tells of what follows: "it explains why it fails to start"."""
 _TO = re.compile(r"\bto\s*\Z", re.IGNORECASE)
@@ -27,6 +28,7 @@ DENIES_NEXT = phrase("denies_next")
 _WINS = phrase("wins", re.NOFLAG)
 _LOSES = phrase("loses", re.NOFLAG)
 _PREFERRED = phrase("preferred", re.NOFLAG)
+_COMPARES = phrase("compares")
 _SHOULD_WIN = phrase("should_win", re.NOFLAG)
 _EVEN = phrase("even")
 _CONTRASTS = phrase("contrasts")
@@ -56,6 +58,8 @@ def stated_winner(sentence: str, question: Comparison) -> Verdict | None:
         return question.match("tie")
     winner = question.match(stated["winner"] or stated["chosen"])
     loser = question.match(stated["loser"]) if stated["loser"] else None
+    if stated["loser"] and question.ranked:
+        return None  # "A is better than B" says nothing about C
     if winner is None or (stated["loser"] and (loser is None or loser.option == winner.option)):
         return None
     return winner
@@ -69,11 +73,29 @@ def conclusions_of(sentence: str, question: Question) -> Iterator[Conclusion]:
         yield from _meeting(sentence, question)
 
 
+def compares_otherwise(sentence: str, verdict: Verdict, question: Comparison) -> bool:
+    """Return True if a sentence may rate another response above the winner."""
+    compared = _COMPARES.search(sentence)
+    if compared is None or sentence.rstrip().endswith("?"):
+        return False
+    named = [
+        question.put_back(found)
+        for found in re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", sentence)
+        if found in question.letters
+    ]
+    return not named or named[0].option != verdict.option
+
+
 def _meeting(sentence: str, question: Choice) -> Iterator[Conclusion]:
     """Read "it does not meet the criterion" and "the response fails to"."""
     if sentence.rstrip().endswith("?"):
         return
     sentence = _TURNS.sub("", sentence, count=1) if _TURNS.match(sentence) else sentence
+    if (short := _NOT_MET.search(sentence)) and not _LIMITS.search(sentence[: short.start()]):
+        verdict = question.match("fail") or question.match("no")
+        if verdict:
+            yield Conclusion(verdict)
+        return
     found = _MEETS.search(sentence) or (
         _FALLS_SHORT.search(sentence) if _is_pass_or_fail(question) else None
     )

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import TIE, Verdict
-from adjudge.verdicts.conclusions import conclusions_of
+from adjudge.verdicts.conclusions import compares_otherwise, conclusions_of
 from adjudge.verdicts.line_shapes import Statement, read_labels
 from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line
 from adjudge.verdicts.phrases import phrase
@@ -37,8 +37,10 @@ _NAMES_SCALE = re.compile(
 _FEW = 6
 """Words of a short sentence."""
 _LABEL_LINE = re.compile(r"\W*[\w ]{1,30}\s?[:：]\s*\S{1,20}(?:\s\S{1,20}){0,4}\W*\Z")
-_COMPARES = phrase("compares")
 _SIGN = re.compile(r"\s*(?:[-+#]|[.,]\d+)\s*")
+_GOES_ON = re.compile(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
+"""A line that continues the one above: "is what a careless grader would say"."""
+_TAGS = re.compile(r"(?:</?[\w-]{1,40}>\s*)+")
 _UNTICKED = re.compile(r"[-*•\s]*+(?:\[ \]|☐)")
 _UNKNOWN_SCRIPT = re.compile(r"[\u0590-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\uac00-\ud7af]")
 """Languages for which there is no list of corrections."""
@@ -59,18 +61,20 @@ def find_doubt(
     """
     held = {statement.line for statement in stated}
     last = max(held, default=-1)
-    after = [line for line in lines if line.number > last and not _UNTICKED.match(line.text)]
+    after = [line for line in lines if line.number > last and not _is_form(line.text)]
     for statement in stated:
         if statement.note and _note_doubt(verdict, statement.note, question):
             return statement.words
-    if words := _after_doubt(verdict, after, question):
+    goes_on = after and stated and after[0].number == last + 1 and _GOES_ON.match(after[0].text)
+    if words := after[0].text if goes_on else _after_doubt(verdict, after, question):
         return words
-    for line in lines:
-        if line.number not in held and line.own and _declines(line.text):
-            return line.text
-    if not isinstance(question, Comparison) and (words := _before_doubt(verdict, lines, last)):
-        return words
-    if question.numeric and (words := _other_scale(stated, lines, question)):
+    others = [line for line in lines if line.number not in held and line.own]
+    words = next((line.text for line in others if _declines(line.text)), None)
+    if not isinstance(question, Comparison):
+        words = words or _before_doubt(verdict, lines, last)
+    if question.numeric:
+        words = words or _other_scale(stated, lines, question)
+    if words:
         return words
     if isinstance(question, Comparison):
         against = list(lines)
@@ -108,6 +112,11 @@ def _other_scale(
         if scale and scale_top(scale.group()) not in (None, top):
             return line.text
     return None
+
+
+def _is_form(text: str) -> bool:
+    """Return True for an empty box and for tags alone: they say nothing."""
+    return _UNTICKED.match(text) is not None or _TAGS.fullmatch(text) is not None
 
 
 def _note_doubt(verdict: Verdict, note: str, question: Question) -> bool:
@@ -191,14 +200,14 @@ def _compares_otherwise(
     sentence: str, verdict: Verdict, question: Comparison, is_short: bool
 ) -> bool:
     """Return True if a sentence may rate another response above the winner."""
+    if compares_otherwise(sentence, verdict, question):
+        return True
     named = [
         question.put_back(found)
         for found in re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", sentence)
         if found in question.letters
     ]
     is_other_first = bool(named) and named[0].option != verdict.option
-    if _COMPARES.search(sentence):
-        return is_other_first or not named
     is_only_other = is_other_first and all(each.option != verdict.option for each in named)
     return is_short and is_only_other and (verdict.option == TIE or len(sentence.split()) < _SHORT)
 

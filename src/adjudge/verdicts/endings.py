@@ -1,38 +1,88 @@
-"""The last sentence of an explanation, if it comes to another verdict than the object says."""
+"""Explanations that come to another verdict than the object they are in."""
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
+
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Verdict
-from adjudge.verdicts.conclusions import DENIES_NEXT, conclusions_of
+from adjudge.verdicts.conclusions import DENIES_NEXT, compares_otherwise, conclusions_of
 from adjudge.verdicts.line_shapes import read_closing, read_labels
 from adjudge.verdicts.parts import Line
 from adjudge.verdicts.phrases import phrase
 from adjudge.verdicts.sentences import sentences_of
+from adjudge.verdicts.values import match_value
 
-_ENDS_IN = phrase("ends_in")
 _CANNOT_JUDGE = phrase("cannot_judge")
+_SPARES = phrase("spares")
+"""Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
+_SCORED = phrase("scored")
+_SHORTEST = 4
+"""Letters of an option that is looked for inside a sentence; "no" is in many."""
 
 
-def ends_with_other(text: str, verdict: Verdict, question: Question, *, cut: bool = False) -> bool:
-    """Return True if the last sentence of ``text`` comes to another verdict than ``verdict``.
+def explains_otherwise(
+    text: str, verdict: Verdict, question: Question, *, cut: bool = False
+) -> bool:
+    """Return True if the first or the last sentence of ``text`` comes to another verdict.
 
     ``cut``: the beginning of ``text`` is missing, so its first sentence may say the opposite of
     what is left of it.
     """
-    *before, last = sentences_of(text)
-    if cut and not before:
+    sentences = sentences_of(text)[1 if cut else 0 :]
+    if not sentences:
         return False
-    line = Line(0, last, last)
+    first, last = sentences[0], sentences[-1]
+    opening = None if cut else match_value(first, question)
+    if opening is not None and opening.option != verdict.option:
+        return True
+    return _concludes_otherwise(last, verdict, question) or (
+        not cut and _states_other(first, verdict, question)
+    )
+
+
+def _concludes_otherwise(sentence: str, verdict: Verdict, question: Question) -> bool:
+    line = Line(0, sentence, sentence)
     stated = [*read_labels([line], question), *read_closing([line], question)]
     if any(each.verdict and each.verdict.option != verdict.option for each in stated):
         return True
-    if any(each.contradicts(verdict) for each in conclusions_of(last, question)):
+    if any(each.contradicts(verdict) for each in conclusions_of(sentence, question)):
         return True
-    ended = _ENDS_IN.search(last)
-    other = (
-        question.match(ended["said"]) if ended and not isinstance(question, Comparison) else None
+    is_unable = _CANNOT_JUDGE.search(sentence) is not None
+    return is_unable or _states_other(sentence, verdict, question)
+
+
+def _states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sentence says another option of the text, or denies the chosen one."""
+    if isinstance(question, Comparison):
+        return compares_otherwise(sentence, verdict, question)
+    if question.numeric:
+        scored = _SCORED.search(sentence)
+        other = question.match(scored["number"]) if scored else None
+        return other is not None and other.option != verdict.option
+    own = verdict.option.split()[-1] if verdict.option.split() else ""
+    denied = rf"\bnot\s+(?:\w+\s+){{0,3}}{re.escape(own)}\b(?=\W*\Z|\W+(?:because|since|by)\b)"
+    if len(own) >= _SHORTEST and re.search(denied, sentence, re.IGNORECASE):
+        return True
+    if _SPARES.search(sentence) or DENIES_NEXT.search(sentence[:80]):
+        return False
+    others = (label for label in question.labels if label != verdict.option)
+    return any(_says(label).search(sentence) for label in others if label)
+
+
+@lru_cache(maxsize=512)
+def _says(label: str) -> re.Pattern[str]:
+    """Return a pattern for a sentence that chooses an option: "is unsafe because", "ответ: нет"."""
+    name = rf"[\"'“«*]*{re.escape(label)}[\"'”»*]*"
+    ends = r"(?=\s*(?:[.,;:!。]|\Z|because\b|since\b|as\b|while\b|потому\b|weil\b|car\b|porque\b))"
+    chosen = (
+        r"(?:verdict|answer|label|option|choose|chose|select(?:ed)?|pick(?:ed)?|meant|correction"
+        r"|labell?ed|classified\ as|should\ be|should|ответ|вариант|значит|поэтому|antwort|also"
+        r"|réponse|respuesta|答案|选择|因此|所以)"
+        r"(?:\s+(?:is|as|be|lautet|est|es|donc|therefore|clearly|an?|—|–|-))*\s*[:—–是]?\s*"
     )
-    is_denied = bool(ended and DENIES_NEXT.search(last[: ended.start("said")]))
-    is_other = other is not None and (other.option != verdict.option) != is_denied
-    return is_other or _CANNOT_JUDGE.search(last) is not None
+    said = r"|(?:\b(?:is|was|are|be)\s+(?:\w+ly\s+|an?\s+|clear\s+|only\s+){0,3})"
+    before = chosen + (said if len(label) >= _SHORTEST else "")
+    leads = rf"|\A\W*{name}(?=\s*(?:[:–—-]|because\b))" if len(label) >= _SHORTEST else ""
+    return re.compile(rf"(?:{before}){name}(?!\w){ends}{leads}", re.IGNORECASE)

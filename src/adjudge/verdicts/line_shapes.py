@@ -34,7 +34,8 @@ _MARK = re.compile(
 _BOX = re.compile(r"[-*•\s]*+\[(?P<tick>[ xX✓✔])\]\s*+(?P<option>.+)")
 _PLACED = re.compile(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
 _RANKS = re.compile(
-    r"\A(?!.*\bworst\b)(?=.*(?:\brank|\bbest\b|рейтинг|лучш)).*[:：]\W*\Z|\A\W*ranking\W*\Z",
+    r"\A\W*(?:(?:my|the|final|overall)\s)*(?:ranking|рейтинг|best to worst|от лучшего к худшему)"
+    r"(?:\W{0,3}(?:best (?:to worst|first)|from best to worst))?\W*\Z",
     re.IGNORECASE,
 )
 _CELLS = re.compile(r"\|([^|]*)\|([^|]*)\|(?P<more>(?:[^|]*\|)*)")
@@ -83,8 +84,11 @@ def read_labels(lines: Sequence[Line], question: Question) -> Iterator[Statement
     for line in lines:
         first, *rest = sentences_of(line.text)
         label = _LABELLED.match(first)
-        if label and label["mark"] and label["said"].strip("*_ :|"):
-            yield from _labelled(label, line, " ".join(rest), question)
+        is_row = line.text.startswith("|")  # a table: see read_rows
+        if label and label["mark"] and label["said"].strip("*_ :|") and not is_row:
+            for statement in _labelled(label, line, " ".join(rest), question):
+                is_whole = len(lines) == 1 and not rest
+                yield statement._replace(decides=statement.decides or is_whole)
 
 
 def read_headings(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
@@ -222,8 +226,16 @@ def read_marks(lines: Sequence[Line], question: Question) -> Iterator[Statement]
             is_set_off = mark["rest"] is not None or after[:1] in ("", ".", "。", "[")
             decides = (is_apart or not note) and is_set_off
             if before.endswith((":", "：")):
-                decides = is_own_lead(clause)
+                decides = is_own_lead(clause) or _is_winner_lead(clause, question)
             yield Statement(verdict, line.number, mark.group().strip(), note, own, decides)
+
+
+def _is_winner_lead(clause: str, question: Question) -> bool:
+    """Return True for "Assistant A is slightly better:", as Arena's judges write."""
+    if not isinstance(question, Comparison):
+        return False
+    sentence = re.sub(r"\A.*?\bverdict is:?\s*", "", clause.rstrip(":： "), flags=re.IGNORECASE)
+    return stated_winner(sentence, question) is not None
 
 
 def read_tags(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
@@ -233,7 +245,7 @@ def read_tags(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
             continue
         text = line.text
         if line.text.endswith(">") and "</" not in line.text:  # the value is on the next lines
-            text = "\n".join(each.text for each in lines[place : place + _FEW])
+            text = "\n".join(each.text for each in lines[place : place + _FEW - 1])
         for pattern in (_TAG, _ARGUMENT):
             for tag in pattern.finditer(text):
                 if tag.start() > len(line.text):
@@ -349,7 +361,8 @@ def _labelled(
 
 def _may_decide(label: re.Match[str], question: Question) -> bool:
     """Return False for "Answer: 4": it may be the answer to the judged problem."""
-    is_short = max(map(len, question.labels), default=1) == 1 or question.numeric
+    is_letter = all(len(label) == 1 and label.isascii() for label in question.labels)
+    is_short = is_letter or question.numeric
     return not label["answer"] or not is_short or isinstance(question, Comparison)
 
 

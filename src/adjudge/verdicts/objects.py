@@ -29,13 +29,21 @@ _NUMBER_KEYS = (*_SCORE_KEYS, *_GRADE_KEYS)
 _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_GRADE_KEYS)
 _COMPARED_KEYS = (*_NAMED_KEYS, "ranking")
 _DECIDING_TOKENS = frozenset(words("deciding_tokens"))
+_GOOD_TOKENS = frozenset(words("good_tokens"))
+"""Names of a boolean that is true if the text passes."""
 _SCALE_TOKENS = frozenset(words("scale_tokens"))
 _EXPLANATION_KEYS = words("explanation_keys")
 _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 """What stands there is no verdict, whatever it looks like."""
 _CONTAINERS = frozenset(words("container_keys"))
 """Names of objects that may hold the verdict."""
-_COMPARES = re.compile(r"better|best|win|prefer|superior|stronger|tie|equal|лучше|ничья|verdict")
+_COMPARES = re.compile(
+    r"better|best|win|prefer|superior|stronger|tie|equal|more|outperform|besser|лучше|ничья|verdict|好"
+)
+_CONCLUDING = (
+    *("criteri", "kriteri", "crit", "критери", "требован", "require", "judge", "fail", "reject"),
+    *("标准", "要求", "not "),
+)
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
 _TO_BE_FILLED = re.compile(
@@ -184,8 +192,13 @@ def _says_otherwise(
     for name, value in data.items():
         if name == key and value is said:
             continue
+        is_other_key = name not in _ORDINARY and name not in names
         is_prose = name in _EXPLANATION_KEYS or (
-            name not in _ORDINARY and _AFTERWARDS.match(name) is not None
+            is_other_key
+            and (
+                _AFTERWARDS.match(name) is not None
+                or not set(name.split("_")).isdisjoint(_DECIDING_TOKENS)
+            )
         )
         if is_prose and isinstance(value, str) and _ends_otherwise(value, verdict, question):
             return True
@@ -221,7 +234,7 @@ def _other_verdict(
     if isinstance(value, bool) and name not in names:
         if "tie" in tokens:
             return question.match("tie") if value else None
-        is_pass = not tokens.isdisjoint(("pass", "passes", "passed"))
+        is_pass = not tokens.isdisjoint(_GOOD_TOKENS)
         is_fail = not tokens.isdisjoint(("fail", "fails", "failed"))
         return (
             question.match("pass" if value == is_pass else "fail") if is_pass or is_fail else None
@@ -244,10 +257,10 @@ def _ends_otherwise(explained: str, verdict: Verdict, question: Question) -> boo
     if not _may_conclude(ending.casefold(), question):
         return False
     from adjudge.verdicts.endings import (
-        ends_with_other,
+        explains_otherwise,
     )  # not loaded if an explanation only speaks of what is judged
 
-    return ends_with_other(ending, verdict, question, cut=len(explained) > _ENDING)
+    return explains_otherwise(ending, verdict, question, cut=len(explained) > _ENDING)
 
 
 def _may_conclude(ending: str, question: Question) -> bool:
@@ -257,7 +270,7 @@ def _may_conclude(ending: str, question: Question) -> bool:
     if isinstance(question, Comparison):
         return _COMPARES.search(ending) is not None
     is_named = any(label.casefold() in ending for label in question.labels)
-    return is_named or any(word in ending for word in ("criteri", "критери", "judge"))
+    return is_named or any(word in ending for word in _CONCLUDING)
 
 
 def _is_another_scale(name: str, top: object, question: Question) -> bool:

@@ -26,6 +26,9 @@ _ASIDE = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 """A reason in tags before the answer; after it, the text may take the answer back."""
+_REASON_TAGS = re.compile(
+    r"<(reasoning|reflection|analysis|reason)>((?:(?!</?\1>).)*+)</\1>", re.DOTALL | re.IGNORECASE
+)
 _FIRST_THOUGHT = re.compile(
     rf"\s*(?:[^\n:<]{{0,60}}?[.!])?\s*(?:{_OPENING.pattern})", _OPENING.flags
 )
@@ -90,7 +93,7 @@ def _behind_thoughts(text: str) -> str:
     if closings and not _OPENING.search(said) and _is_alone(closings[-1], said):
         said = said[closings[-1].end() :]
         closings = []
-    said = _ASIDE.sub("\n", said) if not closings or _ASIDE.search(said) else said
+    said = _REASON_TAGS.sub(r"\n\2\n", _ASIDE.sub("\n", said))
     is_left = _CLOSING.search(said) or _OPENING.search(said)
     return "" if is_left else _CONTROL.sub("\n", said)
 

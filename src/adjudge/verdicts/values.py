@@ -60,7 +60,7 @@ _PLACEHOLDER = re.compile(
 
 def match_value(text: str, question: Question) -> Verdict | None:
     """Return the verdict if ``text`` is an option and nothing else, decoration aside."""
-    text = text.strip()
+    text = text.strip().rstrip("。")
     if len(text) > LONGEST or _STRUCK.search(text) or is_question(text) or _has_other_sign(text):
         return None
     text = _BOXED.sub(r"\1", _BOXED.sub(r"\1", text)).strip()
