@@ -28,10 +28,10 @@ DENIES_NEXT = phrase("denies_next")
 _WINS = phrase("wins", re.NOFLAG)
 _LOSES = phrase("loses", re.NOFLAG)
 _PREFERRED = phrase("preferred", re.NOFLAG)
-_COMPARES = phrase("compares")
+COMPARES = phrase("compares")
 _SHOULD_WIN = phrase("should_win", re.NOFLAG)
 _EVEN = phrase("even")
-_CONTRASTS = phrase("contrasts")
+CONTRASTS = phrase("contrasts")
 _ONLY_WINS = phrase("only_wins", re.NOFLAG)
 """A sentence that names the winner and nothing else."""
 
@@ -75,7 +75,7 @@ def conclusions_of(sentence: str, question: Question) -> Iterator[Conclusion]:
 
 def compares_otherwise(sentence: str, verdict: Verdict, question: Comparison) -> bool:
     """Return True if a sentence may rate another response above the winner."""
-    compared = _COMPARES.search(sentence)
+    compared = COMPARES.search(sentence)
     if compared is None or sentence.rstrip().endswith("?"):
         return False
     named = [
@@ -83,7 +83,7 @@ def compares_otherwise(sentence: str, verdict: Verdict, question: Comparison) ->
         for found in re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", sentence)
         if found in question.letters
     ]
-    return not named or named[0].option != verdict.option
+    return bool(named) and named[0].option != verdict.option
 
 
 def _meeting(sentence: str, question: Choice) -> Iterator[Conclusion]:
@@ -123,7 +123,7 @@ def _comparing(sentence: str, question: Comparison) -> Iterator[Conclusion]:
     """Read "B is better", "I prefer A", "B should have won", "it is a tie"."""
     if (meant := _SHOULD_WIN.search(sentence)) and (verdict := question.match(meant["name"])):
         yield Conclusion(verdict, bool(DENIES_NEXT.search(sentence[: meant.end()])))
-    if _CONTRASTS.search(sentence) or sentence.rstrip().endswith("?"):
+    if CONTRASTS.search(sentence) or sentence.rstrip().endswith("?"):
         return
     for pattern in (_WINS, _PREFERRED):
         for found in pattern.finditer(sentence):

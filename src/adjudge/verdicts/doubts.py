@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import TIE, Verdict
-from adjudge.verdicts.conclusions import compares_otherwise, conclusions_of
+from adjudge.verdicts.conclusions import COMPARES, compares_otherwise, conclusions_of
 from adjudge.verdicts.line_shapes import Statement, read_labels
 from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line
 from adjudge.verdicts.phrases import phrase
@@ -22,6 +22,7 @@ _DENIES = phrase("denies")
 _DENIES_NEXT = phrase("denies_next")
 _SUSPECTS = phrase("suspects")
 _SCORES = phrase("scores")
+_SCORED = phrase("scored_by_verb")
 _COURTESY = phrase("courtesy")
 _SPEAKS = phrase("speaks")
 _TURNS_ROUND = phrase("turns_round")
@@ -74,6 +75,7 @@ def find_doubt(
         words = words or _before_doubt(verdict, lines, last)
     if question.numeric:
         words = words or _other_scale(stated, lines, question)
+        words = words or _other_score(verdict, lines, question)
     if words:
         return words
     if isinstance(question, Comparison):
@@ -114,6 +116,17 @@ def _other_scale(
     return None
 
 
+def _other_score(verdict: Verdict, lines: Sequence[Line], question: Question) -> str | None:
+    """Return a sentence that gives another score: "This deserves a 2."."""
+    for line in lines:
+        for sentence in _sentences(line) if line.own else ():
+            scored = None if is_question(sentence) else _SCORED.search(sentence)
+            other = question.match(scored["number"]) if scored else None
+            if other and other.option != verdict.option:
+                return sentence
+    return None
+
+
 def _is_form(text: str) -> bool:
     """Return True for an empty box and for tags alone: they say nothing."""
     return _UNTICKED.match(text) is not None or _TAGS.fullmatch(text) is not None
@@ -122,7 +135,8 @@ def _is_form(text: str) -> bool:
 def _note_doubt(verdict: Verdict, note: str, question: Question) -> bool:
     """Return True if the rest of the verdict's own line is anything but a plain explanation."""
     plain = without_quotations(note)
-    if _CORRECTS.search(plain) or _DENIES.search(plain) or not note[0].isalpha():
+    is_plain = note[0].isalpha() and len(note.split()) > len(("Das", "war"))
+    if _CORRECTS.search(plain) or _DENIES.search(plain) or not is_plain:
         return True
     return any(
         _is_turned(sentence, question) or _is_other(sentence, verdict, question)
@@ -200,7 +214,8 @@ def _compares_otherwise(
     sentence: str, verdict: Verdict, question: Comparison, is_short: bool
 ) -> bool:
     """Return True if a sentence may rate another response above the winner."""
-    if compares_otherwise(sentence, verdict, question):
+    is_nameless = COMPARES.search(sentence) and not re.search(r"\b[A-Z]\b", sentence)
+    if is_nameless or compares_otherwise(sentence, verdict, question):
         return True
     named = [
         question.put_back(found)

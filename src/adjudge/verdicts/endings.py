@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 
 from adjudge.domain.question import Comparison, Question
-from adjudge.domain.verdict import Verdict
-from adjudge.verdicts.conclusions import DENIES_NEXT, compares_otherwise, conclusions_of
+from adjudge.domain.verdict import TIE, Verdict
+from adjudge.verdicts.conclusions import CONTRASTS, DENIES_NEXT, compares_otherwise, conclusions_of
 from adjudge.verdicts.line_shapes import read_closing, read_labels
 from adjudge.verdicts.parts import Line
 from adjudge.verdicts.phrases import phrase
@@ -56,7 +56,8 @@ def _concludes_otherwise(sentence: str, verdict: Verdict, question: Question) ->
 def _states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     """Return True if a sentence says another option of the text, or denies the chosen one."""
     if isinstance(question, Comparison):
-        return compares_otherwise(sentence, verdict, question)
+        is_balanced = CONTRASTS.search(sentence) or verdict.option == TIE
+        return not is_balanced and compares_otherwise(sentence, verdict, question)
     if question.numeric:
         scored = _SCORED.search(sentence)
         other = question.match(scored["number"]) if scored else None
@@ -78,7 +79,8 @@ def _says(label: str) -> re.Pattern[str]:
     ends = r"(?=\s*(?:[.,;:!。]|\Z|because\b|since\b|as\b|while\b|потому\b|weil\b|car\b|porque\b))"
     chosen = (
         r"(?:verdict|answer|label|option|choose|chose|select(?:ed)?|pick(?:ed)?|meant|correction"
-        r"|labell?ed|classified\ as|should\ be|should|ответ|вариант|значит|поэтому|antwort|also"
+        r"|labell?ed|classified|marked|graded|should\ be|should\ have\ been|should|must\ be|must"
+        r"|hence|thus|therefore|so|overall,?|ответ|вариант|значит|поэтому|antwort|also"
         r"|réponse|respuesta|答案|选择|因此|所以)"
         r"(?:\s+(?:is|as|be|lautet|est|es|donc|therefore|clearly|an?|—|–|-))*\s*[:—–是]?\s*"
     )

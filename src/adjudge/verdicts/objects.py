@@ -38,7 +38,7 @@ _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 _CONTAINERS = frozenset(words("container_keys"))
 """Names of objects that may hold the verdict."""
 _COMPARES = re.compile(
-    r"better|best|win|prefer|superior|stronger|tie|equal|more|outperform|besser|лучше|ничья|verdict|好"
+    r"better|best|win|prefer|superior|stronger|tie|equal|more|worse|outperform|besser|лучше|ничья|verdict|好"
 )
 _CONCLUDING = (
     *("criteri", "kriteri", "crit", "критери", "требован", "require", "judge", "fail", "reject"),
