@@ -11,6 +11,7 @@ import pytest
 
 from adjudge.domain.message import Reply
 from adjudge.domain.question import Choice, Comparison, Question, Rating
+from adjudge.domain.verdict import Compared, Rated, Verdict
 from adjudge.verdicts.read import read
 
 TABLE = Path(__file__).parent / "asked_again.jsonl"
@@ -62,3 +63,31 @@ def test_an_input_that_was_slow_is_read_in_a_second(text: str) -> None:
     started = process_time()
     read(Reply(text), Choice(("PASS", "FAIL")))
     assert process_time() - started < 3
+
+
+ATTACK = Path(__file__).parent / "second_attack.jsonl"
+MOST_NEEDLESS = {"clear": 0.1, "json": 0.03}
+"""Share of clear replies that may be asked again: in lines of text, and in JSON."""
+
+
+def test_a_second_attack_finds_no_wrong_verdict_and_few_needless_repeats() -> None:
+    """Replies that were written without a look at the reader; those that only a person who
+    understands the text can see through are left out.
+    """
+    rows = [json.loads(line) for line in ATTACK.read_text(encoding="utf-8").splitlines()]
+    asked: dict[str, list[bool]] = {}
+    wrong = []
+    for row in rows:
+        verdict = read(Reply(row["reply"]), question_in(row)).verdict
+        asked.setdefault(row["kind"], []).append(verdict is None)
+        if verdict is not None and shown(verdict) not in row["says"]:
+            wrong.append((shown(verdict), row["says"], row["reply"]))
+    assert not wrong
+    shares = {kind: sum(again) / len(again) for kind, again in asked.items()}
+    assert all(shares[kind] <= most for kind, most in MOST_NEEDLESS.items()), shares
+
+
+def shown(verdict: Verdict) -> object:
+    if isinstance(verdict, Compared):
+        return "tie" if verdict.winner is None else verdict.winner
+    return verdict.number if isinstance(verdict, Rated) else verdict.option

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -124,7 +125,7 @@ def test_a_verdict_counts_unless_its_explanation_says_that_there_is_none(text: s
         json.dumps({"explanation": text, "verdict": "FAIL"}) + "\nI hope this helps.",
     ):
         verdict = read(Reply(reply), Choice(PASS_FAIL)).verdict
-        is_contradiction = "can't judge" in text
+        is_contradiction = re.search(r"can(?:'t|not) (?:judge|evaluate)\b", text) is not None
         assert (verdict.option if verdict else None) == (None if is_contradiction else "FAIL")
 
 

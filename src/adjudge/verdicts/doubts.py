@@ -29,7 +29,7 @@ _TURNS_ROUND = phrase("turns_round")
 _SCALES = phrase("scales")
 _REASON_LABEL = phrase("reason_label")
 _CANNOT_JUDGE = phrase("cannot_judge")
-_IS_A = re.compile(r"\b(?:is|be|gets|deserves)\ (?:an?\ )?(?P<said>[\w-]+)[.!]*\Z")
+_IS_A = re.compile(r"\b(?:is|be|say|gets|deserves)\ (?:an?\ )?(?P<said>[\w-]+)[.!]*\Z")
 _NAMES_SCALE = re.compile(
     r"\bscale\b\W*(?:(?:of|from)\ )?\d+\s*(?:-|–|to)\s*\d+"
     r"|\(?\bout of \w+\)?\W*\Z|\bmax\w*\W+(?:out of\ )?\d+",
@@ -72,7 +72,7 @@ def find_doubt(
     others = [line for line in lines if line.number not in held and line.own]
     words = next((line.text for line in others if _declines(line.text)), None)
     if not isinstance(question, Comparison):
-        words = words or _before_doubt(verdict, lines, last)
+        words = words or _before_doubt(verdict, lines, last, question)
     if question.numeric:
         words = words or _other_scale(stated, lines, question)
         words = words or _other_score(verdict, lines, question)
@@ -92,13 +92,23 @@ def _declines(text: str) -> bool:
     return declines(text, ()) or _CANNOT_JUDGE.search(text) is not None
 
 
-def _before_doubt(verdict: Verdict, lines: Sequence[Line], last: int) -> str | None:
-    """Return a short sentence before the verdict that ends in another option: "It is a PASS."."""
+def _before_doubt(
+    verdict: Verdict, lines: Sequence[Line], last: int, question: Question
+) -> str | None:
+    """Return a sentence before the verdict that is another option or ends in one: "It is a PASS.".
+
+    An answer to a question does not count: "Is it short? Yes.".
+    """
     for line in lines:
+        asked = False
         for sentence in _sentences(line) if line.number < last and line.own else ():
             ended = _IS_A.search(sentence)
-            if ended and ended["said"] != verdict.option and ended["said"].isupper():
+            is_named = ended and ended["said"] != verdict.option and ended["said"].isupper()
+            other = None if asked or question.numeric else match_value(sentence, question)
+            is_other = other is not None and other.option != verdict.option
+            if is_named or (is_other and sentence.rstrip().endswith((".", "!"))):
                 return sentence
+            asked = is_question(sentence)
     return None
 
 

@@ -18,6 +18,8 @@ _CANNOT_JUDGE = phrase("cannot_judge")
 _SPARES = phrase("spares")
 """Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
 _SCORED = phrase("scored")
+_QUOTING = re.compile(r"[{}\"“”«»]")
+_TAIL = re.compile(r"→|\n|:\s")
 _SHORTEST = 4
 """Letters of an option that is looked for inside a sentence; "no" is in many."""
 
@@ -34,8 +36,11 @@ def explains_otherwise(
     if not sentences:
         return False
     first, last = sentences[0], sentences[-1]
-    opening = None if cut else match_value(first, question)
-    if opening is not None and opening.option != verdict.option:
+    tails = [_TAIL.split(sentence)[-1] for sentence in {first, last}]
+    bare = [match_value(tail, question) for tail in tails if not _QUOTING.search(tail)]
+    if any(each is not None and each.option != verdict.option for each in bare):
+        return True
+    if _CANNOT_JUDGE.search(first) or _CANNOT_JUDGE.search(last):
         return True
     return _concludes_otherwise(last, verdict, question) or (
         not cut and _states_other(first, verdict, question)
@@ -49,8 +54,7 @@ def _concludes_otherwise(sentence: str, verdict: Verdict, question: Question) ->
         return True
     if any(each.contradicts(verdict) for each in conclusions_of(sentence, question)):
         return True
-    is_unable = _CANNOT_JUDGE.search(sentence) is not None
-    return is_unable or _states_other(sentence, verdict, question)
+    return _states_other(sentence, verdict, question)
 
 
 def _states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
@@ -62,18 +66,19 @@ def _states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
         scored = _SCORED.search(sentence)
         other = question.match(scored["number"]) if scored else None
         return other is not None and other.option != verdict.option
-    own = verdict.option.split()[-1] if verdict.option.split() else ""
+    own = verdict.option
     denied = rf"\bnot\s+(?:\w+\s+){{0,3}}{re.escape(own)}\b(?=\W*\Z|\W+(?:because|since|by)\b)"
     if len(own) >= _SHORTEST and re.search(denied, sentence, re.IGNORECASE):
         return True
     if _SPARES.search(sentence) or DENIES_NEXT.search(sentence[:80]):
         return False
     others = (label for label in question.labels if label != verdict.option)
-    return any(_says(label).search(sentence) for label in others if label)
+    is_two_way = len(question.labels) == len(("yes", "no"))  # of grades, parts may have others
+    return any(_says(label, is_two_way).search(sentence) for label in others if label)
 
 
 @lru_cache(maxsize=512)
-def _says(label: str) -> re.Pattern[str]:
+def _says(label: str, is_two_way: bool) -> re.Pattern[str]:
     """Return a pattern for a sentence that chooses an option: "is unsafe because", "ответ: нет"."""
     name = rf"[\"'“«*]*{re.escape(label)}[\"'”»*]*"
     ends = r"(?=\s*(?:[.,;:!。]|\Z|because\b|since\b|as\b|while\b|потому\b|weil\b|car\b|porque\b))"
@@ -85,6 +90,6 @@ def _says(label: str) -> re.Pattern[str]:
         r"(?:\s+(?:is|as|be|lautet|est|es|donc|therefore|clearly|an?|—|–|-))*\s*[:—–是]?\s*"
     )
     said = r"|(?:\b(?:is|was|are|be)\s+(?:\w+ly\s+|an?\s+|clear\s+|only\s+){0,3})"
-    before = chosen + (said if len(label) >= _SHORTEST else "")
+    before = chosen + (said if is_two_way and len(label) >= _SHORTEST else "")
     leads = rf"|\A\W*{name}(?=\s*(?:[:–—-]|because\b))" if len(label) >= _SHORTEST else ""
     return re.compile(rf"(?:{before}){name}(?!\w){ends}{leads}", re.IGNORECASE)
