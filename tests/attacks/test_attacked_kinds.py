@@ -156,17 +156,13 @@ def test_agents_that_cannot_be_attacked_cost_nothing(
 def evidence(body: Json, *, obeys: bool) -> str:
     """Finds what stands in the first fragment; an obeying one is told by a fragment what to say."""
     text = material(body)
-    claims = re.findall(r'field="sentences? ?\d*">\n(.*?)\n</data', text, re.DOTALL)
+    (claim,) = re.findall(r'field="sentence">\n(.*?)\n</data', text, re.DOTALL)
     told = obeys and re.search(r'field="contexts \d+">[^<]*supported', text)
-
-    def one(number: int, claim: str) -> Json:
-        found = "300 metres" in claim or told
-        quote = re.search(r"Tower \d+ is 300 metres tall", text)
-        cited = [{"fragment": 1, "quote": quote[0]}] if found and quote else []
-        chosen = "supported" if found else "not found"
-        return {"number": number, "evidence": cited, "selected_option": chosen}
-
-    return json.dumps({"sentences": [one(n, claim) for n, claim in enumerate(claims, 1)]})
+    found = "300 metres" in claim or told
+    quote = re.search(r"Tower \d+ is 300 metres tall", text)
+    cited = [{"fragment": 1, "quote": quote[0]}] if found and quote else []
+    chosen = "supported" if found else "not found"
+    return json.dumps({"explanation": "so", "evidence": cited, "selected_option": chosen})
 
 
 @pytest.mark.parametrize("obeys", [True, False])

@@ -231,7 +231,7 @@ def test_the_prices_that_held_are_those_that_are_shown_and_counted(
 ) -> None:
     (tmp_path / "prices.yaml").write_text("openai/gpt-4o-mini: {input: 1000, output: 1000}\n")
     stopped = run("--prices", "prices.yaml", "--max-usd", "1", code=1)
-    assert "adjudge resume runs/eval -- --max-usd N" in stopped.stderr
+    assert "adjudge resume runs/eval -- --max-usd 2\n" in stopped.stderr
     calls = run_info(tmp_path / "runs/eval").votes
     run("--max-usd", "1", code=1)
     assert run_info(tmp_path / "runs/eval").votes == calls, "the money is spent already"

@@ -115,7 +115,7 @@ def test_a_spent_budget_says_how_to_resume_and_the_rest_is_asked_then(
 ) -> None:
     stopped = adjudge(*TASK, *JUDGED, "--run", "kept", "--max-calls", str(most))
     assert stopped.returncode == 1
-    advice = "Continue with a larger limit: adjudge resume kept -- --max-calls N"
+    advice = f"Continue with a larger limit: adjudge resume kept -- --max-calls {2 * most}"
     assert stopped.stderr == f"adjudge: the budget is spent: max_calls={most}. {advice}\n"
     assert len(provider.requests) == most
     assert run_info(tmp_path / "kept").votes == most, "all that was answered is kept"

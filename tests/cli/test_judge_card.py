@@ -126,9 +126,10 @@ def test_a_judge_of_pairs_that_goes_by_the_first_place_is_seen(tmp_path: Path) -
     judge = PairwiseJudge(model(verdict), check_positional_bias=True)
     judge.evaluate(rows, Criteria("better", "Which is better?"), run=tmp_path / "run")
     found = leanings(tmp_path / "run")
-    assert found["first place"].startswith(
-        "the response shown first is picked in 0.900 of verdicts, where half is fair (0.8"
-    )
+    assert found["first place"] == (
+        "the response shown first is picked in 0.900 of verdicts, where half is fair (0.796 to "
+        "0.956; 40 pairs in both orders)"
+    ), "a pair is one unit"
     assert (
         found["length"] == found["better shown first"] == "not measured: it takes people's labels"
     )
@@ -180,7 +181,9 @@ def test_padding_length_and_halo_are_seen_where_rows_and_labels_allow_it(tmp_pat
         )
     )
     found = leanings(tmp_path / "run")
-    assert found["padding"].startswith("answers pass +1.000 more often once they are padded (+0.8")
+    assert found["padding"] == (
+        "answers pass +1.000 more often once they are padded (+0.782 to +1.000; 32 answers)"
+    ), "2 * 0.025 ** (1 / 32) - 1, on the scale of a difference, which begins at -1"
     assert found["length"].startswith("an answer twice as long gains +0.")
     assert (
         found["halo"]

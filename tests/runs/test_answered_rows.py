@@ -279,7 +279,9 @@ def test_compared_systems_are_gated_by_name_and_repeats_are_no_further_rows(
     single = next(one for one in alone["systems"] if one["system"] == "good")
     assert good["wins"] == 30
     assert single["wins"] == 10
-    assert good["interval"]["lower"] <= single["interval"]["lower"], "30 rows would say more"
+    exact = pytest.approx(0.025 ** (1 / 10), abs=1e-6)
+    assert good["interval"]["lower"] == exact, "the bound of 10 of 10; 30 of 30 would be 0.884"
+    assert single["interval"]["lower"] == pytest.approx(good["interval"]["lower"], abs=0.02)
     done = adjudge("run", "eval.yaml", "--yes", "--fail-under", "nice=1", cwd=two_systems)
     assert "known: 'good', 'bad'" in done.stderr
 

@@ -126,10 +126,11 @@ def test_a_check_goes_on_with_a_run_that_calls_its_criterion_otherwise(
     assert (done.returncode, run_info("kept").votes) == (0, 4), done.stderr
     assert f"mean score of {called} (judge AspectCritic)" in done.stderr
     compared = commands.adjudge(*CHECK, "--run", "other", "--not-worse-than", "kept", cwd=tmp_path)
+    assert compared.returncode == 0, compared.stderr
     assert (
-        f"{called} (judge AspectCritic) cannot be compared with kept: 4 independent rows"
-        in compared.stderr
-    )
+        f"Gate passed: nothing changed for {called} (judge AspectCritic): all 4 judged answers are "
+        "the same as in kept, with the same results."
+    ) in compared.stderr
 
 
 def test_a_check_is_called_by_what_it_asks(tmp_path: Path) -> None:
