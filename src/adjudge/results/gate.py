@@ -479,15 +479,9 @@ def bars_of(fail_under: FailUnder | None) -> dict[str, float]:
     return {"": fail_under} if isinstance(fail_under, int | float) else dict(fail_under)
 
 
-def widened(
-    bounds: tuple[float, float], mean: float | None, limits: Interval | None, share: float
-) -> tuple[float, float]:
-    """What the value may be, whatever the rows without a score are, and as sure as ``limits``;
-    ``share`` of the rows has one.
-    """
-    if mean is None or limits is None:
-        return bounds
-    return bounds[0] - (mean - limits.lower) * share, bounds[1] + (limits.upper - mean) * share
+def limits_or(bounds: tuple[float, float], limits: Interval | None) -> tuple[float, float]:
+    """Return the limits that a gate decides by: ``bounds`` of the value if there are no others."""
+    return bounds if limits is None else (limits.lower, limits.upper)
 
 
 def mean_gate(
@@ -500,8 +494,7 @@ def mean_gate(
 ) -> GateResult:
     """The mean score against a bar."""
     rows = summary.attempted - summary.without_number
-    share = (summary.scored - summary.without_number) / rows if rows else 0.0
-    lower, upper = widened((summary.lower, summary.upper), summary.mean, summary.confident, share)
+    lower, upper = limits_or((summary.lower, summary.upper), summary.confident)
     return GateResult(
         judge=judge,
         name=name,
