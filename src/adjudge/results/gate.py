@@ -293,12 +293,6 @@ class GateResult:
                 "({level} upper bound {upper:+.3f}; a drop of {drop:.3f} is allowed).",
                 **values,
             )
-        if math.isinf(self.upper):
-            return Message(
-                "Gate undecided: whether {of} is worse than in {against} cannot be told: change "
-                "{value:+.3f}, but rows that one of the runs lacks could have any count.",
-                **values,
-            )
         undecided = Message(
             "Gate undecided: whether {of} is worse than in {against} cannot be told: change "
             "{value:+.3f} (between {lower:+.3f} and {upper:+.3f} at {level}; a drop of {drop:.3f} "

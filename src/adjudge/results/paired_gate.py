@@ -101,15 +101,14 @@ def _gate(
     lower, upper = (-1.0, 1.0) if shown.lower is None or highest is None else (shown.lower, highest)
     if unchanged:
         lower = upper = 0.0
-    share = scored / rows if rows else 0.0
     gate = GateResult(
         judge=found.judge,
         name=found.criteria,
         measure="difference",
         value=shown.value,
         bar=-margin,
-        lower=found.on_the_scale(lower * share - (1 - share) * found.reach),
-        upper=found.on_the_scale(upper * share + (1 - share) * found.reach),
+        lower=found.on_the_scale(lower),
+        upper=found.on_the_scale(upper),
         rows=rows,
         missing=found.without,
         confidence=found.level,

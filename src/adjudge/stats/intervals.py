@@ -237,8 +237,8 @@ def interval_of_bounds(
 
     ``lows`` and ``highs`` hold every value at its least and at its most; they differ only for rows
     without a score. The rows with ``lows`` are a sample of a mean that is no higher than the true
-    one, so its lower limit is one of the true mean, and likewise the upper limit of ``highs``. None if
-    ``limits`` gives none.
+    one, so its lower limit is one of the true mean, and likewise the upper limit of ``highs``.
+    None if ``limits`` gives none.
     """
     lowest = limits(lows)
     highest = lowest if lows == highs else limits(highs)
