@@ -77,7 +77,7 @@ def test_ten_changes_and_three_lost_rows_decide_nothing(
     seen: tuple[float, float], other: tuple[float, float], outcome: ComparisonOutcome
 ) -> None:
     """McNemar's exact test of 10 to 3 has p = 0.092."""
-    rows: list[Pairs] = [[seen]] * 10 + [[SAME]] * 50
+    rows: list[Pairs] = [*[[seen]] * 10, *[[SAME]] * 50]
     assert compared(rows).outcome is outcome
     found = compared([*rows, *[[None]] * 3])
     assert found.outcome is ComparisonOutcome.CANNOT_TELL

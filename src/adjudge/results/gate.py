@@ -161,6 +161,8 @@ class GateResult:
         said = [self._outcome()]
         if self.pairing and self.pairing.paired:
             said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
+        if self.missing and self.sure and not self.stopped:
+            said.append(self._lost_rows())
         if self.unjudged:
             said.append(
                 plural(
@@ -177,6 +179,21 @@ class GateResult:
                 )
             )
         return join(" ", said)
+
+    def _lost_rows(self) -> Message:
+        if self.measure == "difference":
+            return plural(
+                "{count} of {rows} rows has no score in one of the runs and may be anything.",
+                "{count} of {rows} rows have no score in one of the runs and may be anything.",
+                self.missing,
+                rows=self.rows,
+            )
+        return plural(
+            "{count} of {rows} rows has no score and may be anything.",
+            "{count} of {rows} rows have no score and may be anything.",
+            self.missing,
+            rows=self.rows,
+        )
 
     def _outcome(self) -> Message:
         if self.stopped:

@@ -205,11 +205,11 @@ class PairedScores:
 
     def share_lost(self, level: float, *, sequential: bool = False) -> float:
         """Return the upper limit of the share of rows that lack a score."""
-        sums, sizes = _UnitSums(), Counter[int]()
+        sums, sizes = _UnitSums(), defaultdict[int, float](float)
         for (_, rows), units in self.complete.spread.counts.items():
-            sizes[rows] += units  # type: ignore[assignment]  # parts of units, whole in sum
-        for rows, number in sizes.items():
-            sums.add(0.0, rows, round(number))
+            sizes[rows] += units  # parts of units, which are whole in sum
+        for rows, whole in sizes.items():
+            sums.add(0.0, rows, round(whole))
         for (_, count, lost), number in self.incomplete.items():
             sums.add(lost, count + lost, number)
         if sequential:
