@@ -98,7 +98,9 @@ def _gate(
     """
     shown, scored, unchanged = found.shown, found.rows, found.is_unchanged
     rows = scored + found.without
-    lower, upper = (-1.0, 1.0) if shown.lower is None or highest is None else (shown.lower, highest)
+    lower, upper = -found.reach, found.reach
+    if shown.lower is not None and highest is not None:
+        lower, upper = shown.lower, highest
     if unchanged:
         lower = upper = 0.0
     gate = GateResult(
