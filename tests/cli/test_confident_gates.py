@@ -95,7 +95,18 @@ def test_rows_without_a_score_widen_the_limits(project: Project) -> None:
     )
     done = project.run(60, 60, "{fail_under: 0.8, confidence: 0.95}")
     assert done.returncode == 5
-    assert "between 0.6" in done.stderr
+    assert "between 0.550 and 1.000" in done.stderr  # the lower limit of 41 passes and 19 fails
+
+
+def test_failed_rows_pass_no_gate_that_failing_rows_would_not(project: Project) -> None:
+    """Clopper and Pearson's lower limit of 368 of 400 is 0.8889."""
+    project.provider.faults = lambda record, _: (
+        Says(lambda _: "I cannot say.") if record is not None and record < 32 else None
+    )
+    done = project.run(400, 400, "{fail_under: 0.9, confidence: 0.95}")
+    assert done.returncode == 5, done.stderr
+    assert "between 0.889 and 1.000 at 95%" in done.stderr
+    assert "32 of 400 rows have no score and may be anything." in done.stderr
 
 
 def test_confidence_without_a_gate_is_refused_before_anything_is_asked(project: Project) -> None:

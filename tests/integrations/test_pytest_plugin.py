@@ -18,7 +18,7 @@ import yaml  # noqa: F401
 
 from adjudge.cli.init import starters
 from adjudge.errors import RunError
-from adjudge.results.summary import GateConfidence
+from adjudge.results.summary import GateConfidence, LostRows
 from support.fake_provider import Says
 from support.suites import BARE, GROUP, INSTALLED, NAMED, PLUGIN, Suite
 
@@ -378,7 +378,7 @@ def test_noise_alone_is_red_no_more_often_than_the_confidence_allows(cases: int)
     failing = [
         k
         for k in range(cases + 1)
-        if (found := GateConfidence(0.95).interval([1.0] * k + [0.0] * (cases - k), ()))
+        if (found := GateConfidence(0.95).interval([1.0] * k + [0.0] * (cases - k), (), LostRows()))
         and found.upper < 0.9
     ]
     for rate, most in ((0.9, 0.05), (0.95, 0.003)):

@@ -250,5 +250,5 @@ def test_failed_judgments_widen_the_rate_and_are_counted() -> None:
         app, ["follow", "eval.yaml", "--from", "log.jsonl", "--once", "--yes"]
     )
     said = " ".join(shown.output.split())
-    assert "good, good: between 54% and 100% of 200 events" in said
+    assert "good, good: between 54% and 100% of 200 events (47% to 100%, " in said
     assert "by 108 rows); 92 rows have no score and may be anything" in said

@@ -18,7 +18,7 @@ from adjudge.domain.label import Answer
 from adjudge.errors import SetupError
 from adjudge.labels.session import Annotator, labelling
 from adjudge.labels.store import LabelStore
-from adjudge.results.summary import GateConfidence
+from adjudge.results.summary import GateConfidence, LostRows
 from adjudge.results.trusted import trust_sentence
 from adjudge.trust import Calibration, calibrate_run
 from adjudge.trust.calibration import CalibrationSettings
@@ -218,7 +218,7 @@ def test_one_number_has_one_interval_in_report_calibration_and_gate(tmp_path: Pa
     found = only(calibrate_run(labelled(run, labels), settings=NUMBER_ONLY))
     limits = shown["summary"]["interval"]
     assert (found.naive.lower, found.naive.upper) == (limits["lower"], limits["upper"])
-    gate = GateConfidence(0.95).interval([float("yes" in text) for text in texts], [])
+    gate = GateConfidence(0.95).interval([float("yes" in text) for text in texts], [], LostRows())
     assert gate is not None and (gate.lower, gate.upper) == (limits["lower"], limits["upper"])
     assert (found.labels_only.width or 0) > 1.5 * (found.naive.width or 1)
 

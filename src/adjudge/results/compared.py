@@ -44,7 +44,7 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
         yield Message("{name}: cannot tell: {reason}", name=name, reason=shown.reason)
         yield pairing_message(pairing)
         return
-    if not found.changed and not found.corrected:
+    if not (found.changed or found.corrected or found.without):
         yield _no_difference(found, float(found.first))
         yield pairing_message(pairing)
         yield from found.notes

@@ -16,7 +16,14 @@ from adjudge.domain.json_types import JsonDict
 from adjudge.domain.record import JudgmentRecord, OrderCheck, PairwiseDetail
 from adjudge.messages import Message, join, plural
 from adjudge.results.numbers import figure
-from adjudge.results.summary import UNSURE, GateConfidence, interval_dict, interval_of, mean_bounds
+from adjudge.results.summary import (
+    UNSURE,
+    GateConfidence,
+    LostRows,
+    interval_dict,
+    interval_of,
+    mean_bounds,
+)
 
 if TYPE_CHECKING:
     from adjudge.results.order_rates import OrderRates
@@ -45,7 +52,9 @@ class SystemSummary:
     """Rows without an outcome."""
     rows: int
     confident: Interval | None = None
-    """Of the win rate, at the confidence that gates ask for."""
+    """Limits of the win rate, at the confidence that gates ask for. They hold whatever the rows
+    without an outcome are.
+    """
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -132,7 +141,7 @@ class _System:
         self.outcomes: Counter[str] = Counter()
         self.rates = array("d")
         self.groups: list[Hashable] = []
-        self.missing = 0
+        self.lost = LostRows()
 
     def add(
         self, contests: Sequence[float | None], rate: float | None, group: Sequence[Hashable]
@@ -141,7 +150,7 @@ class _System:
             if each is not None and each in _OUTCOMES:
                 self.outcomes[_OUTCOMES[each]] += 1
         if rate is None:
-            self.missing += 1
+            self.lost.add(group)
         else:
             self.rates.append(rate)
             self.groups += group
@@ -150,11 +159,11 @@ class _System:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
         sure, plain = (
-            sureness.interval(self.rates, self.groups),
+            sureness.interval(self.rates, self.groups, self.lost),
             interval_of(self.rates, sureness.clusters(self.rates, self.groups)),
         )
         return SystemSummary(
-            name, wins, ties, losses, rate, plain, self.missing, len(self.rates), sure
+            name, wins, ties, losses, rate, plain, len(self.lost.lows), len(self.rates), sure
         )
 
 

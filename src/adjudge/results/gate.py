@@ -161,6 +161,8 @@ class GateResult:
         said = [self._outcome()]
         if self.pairing and self.pairing.paired:
             said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
+        if self.missing and self.sure and not self.stopped:
+            said.append(self._lost_rows())
         if self.unjudged:
             said.append(
                 plural(
@@ -177,6 +179,21 @@ class GateResult:
                 )
             )
         return join(" ", said)
+
+    def _lost_rows(self) -> Message:
+        if self.measure == "difference":
+            return plural(
+                "{count} of {rows} rows has no score in one of the runs and may be anything.",
+                "{count} of {rows} rows have no score in one of the runs and may be anything.",
+                self.missing,
+                rows=self.rows,
+            )
+        return plural(
+            "{count} of {rows} rows has no score and may be anything.",
+            "{count} of {rows} rows have no score and may be anything.",
+            self.missing,
+            rows=self.rows,
+        )
 
     def _outcome(self) -> Message:
         if self.stopped:
@@ -291,12 +308,6 @@ class GateResult:
             return Message(
                 "Gate failed: {of} is worse than in {against}: change {value:+.3f} "
                 "({level} upper bound {upper:+.3f}; a drop of {drop:.3f} is allowed).",
-                **values,
-            )
-        if math.isinf(self.upper):
-            return Message(
-                "Gate undecided: whether {of} is worse than in {against} cannot be told: change "
-                "{value:+.3f}, but rows that one of the runs lacks could have any count.",
                 **values,
             )
         undecided = Message(
@@ -479,15 +490,9 @@ def bars_of(fail_under: FailUnder | None) -> dict[str, float]:
     return {"": fail_under} if isinstance(fail_under, int | float) else dict(fail_under)
 
 
-def widened(
-    bounds: tuple[float, float], mean: float | None, limits: Interval | None, share: float
-) -> tuple[float, float]:
-    """What the value may be, whatever the rows without a score are, and as sure as ``limits``;
-    ``share`` of the rows has one.
-    """
-    if mean is None or limits is None:
-        return bounds
-    return bounds[0] - (mean - limits.lower) * share, bounds[1] + (limits.upper - mean) * share
+def limits_or(bounds: tuple[float, float], limits: Interval | None) -> tuple[float, float]:
+    """Return the limits that a gate decides by: ``bounds`` of the value if there are no others."""
+    return bounds if limits is None else (limits.lower, limits.upper)
 
 
 def mean_gate(
@@ -500,8 +505,7 @@ def mean_gate(
 ) -> GateResult:
     """The mean score against a bar."""
     rows = summary.attempted - summary.without_number
-    share = (summary.scored - summary.without_number) / rows if rows else 0.0
-    lower, upper = widened((summary.lower, summary.upper), summary.mean, summary.confident, share)
+    lower, upper = limits_or((summary.lower, summary.upper), summary.confident)
     return GateResult(
         judge=judge,
         name=name,

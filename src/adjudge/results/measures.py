@@ -14,7 +14,14 @@ from adjudge.domain.rag_record import MeasureRecord, PartRecord
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import abridge
 from adjudge.results.rag_row import rag_detail
-from adjudge.results.summary import UNSURE, GateConfidence, Summary, interval_dict, interval_of
+from adjudge.results.summary import (
+    UNSURE,
+    GateConfidence,
+    LostRows,
+    Summary,
+    interval_dict,
+    interval_of,
+)
 
 if TYPE_CHECKING:
     from adjudge.rag.measures import RagMeasure
@@ -35,7 +42,9 @@ class MeasureSummary:
     """Why, the most frequent reason first."""
     interval: Interval | None = None
     confident: Interval | None = None
-    """Of the mean, at the confidence that gates ask for."""
+    """Limits of the mean, at the confidence that gates ask for. They hold whatever the rows
+    without a value are.
+    """
 
     def as_summary(self) -> Summary:
         """Its values, for a gate of its own."""
@@ -80,6 +89,7 @@ class MeasureTally:
         self._sureness = sureness
         self._values = {one.name: array("d") for one in measures}
         self._groups: dict[str, list[Hashable]] = {one.name: [] for one in measures}
+        self._lost = {one.name: LostRows() for one in measures}
         self._reasons: dict[str, Counter[str]] = {one.name: Counter() for one in measures}
         self._blamed: Counter[str] = Counter()
         self._idle = 0
@@ -91,6 +101,7 @@ class MeasureTally:
             value, reason = measured(one, name)
             if value is None:
                 self._reasons[name][abridge(reason)] += 1
+                self._lost[name].add(self._sureness.group(one))
             else:
                 values.append(value)
                 self._groups[name] += self._sureness.group(one)
@@ -119,7 +130,7 @@ class MeasureTally:
             missing=reasons.total(),
             reasons=dict(reasons.most_common()),
             interval=interval_of(values, self._sureness.clusters(values, groups)),
-            confident=self._sureness.interval(values, groups),
+            confident=self._sureness.interval(values, groups, self._lost[measure.name]),
         )
 
 

@@ -98,18 +98,19 @@ def _gate(
     """
     shown, scored, unchanged = found.shown, found.rows, found.is_unchanged
     rows = scored + found.without
-    lower, upper = (-1.0, 1.0) if shown.lower is None or highest is None else (shown.lower, highest)
+    lower, upper = -found.reach, found.reach
+    if shown.lower is not None and highest is not None:
+        lower, upper = shown.lower, highest
     if unchanged:
         lower = upper = 0.0
-    share = scored / rows if rows else 0.0
     gate = GateResult(
         judge=found.judge,
         name=found.criteria,
         measure="difference",
         value=shown.value,
         bar=-margin,
-        lower=found.on_the_scale(lower * share - (1 - share) * found.reach),
-        upper=found.on_the_scale(upper * share + (1 - share) * found.reach),
+        lower=found.on_the_scale(lower),
+        upper=found.on_the_scale(upper),
         rows=rows,
         missing=found.without,
         confidence=found.level,

@@ -14,7 +14,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.rag.composite import MEAN, MISSING
 from adjudge.results.measures import MeasuresSummary, MeasureSummary, MeasureTally
 from adjudge.results.rag_row import rag_detail, rule_of, score_of
-from adjudge.results.summary import UNSURE, GateConfidence, Summary, Tally
+from adjudge.results.summary import UNSURE, GateConfidence, LostRows, Summary, Tally
 from adjudge.stats.correlation import spearman
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ class DimensionSummary:
     agreement: float | None
     """Mean share of the valid votes that agree with the score; None with one vote per row."""
     confident: Interval | None = None
-    """Of the mean, at the confidence that gates ask for."""
+    """Limits of the mean, at the confidence that gates ask for. They hold whatever the rows
+    without a score are.
+    """
 
     @property
     def scored(self) -> int:
@@ -200,11 +202,14 @@ class RagTally:
     def _dimension(self, dimension: Dimension) -> DimensionSummary:
         scores = self._scores[dimension.name]
         known = [score for score in scores if score != _NONE]
-        groups = (
-            [group for group, score in zip(self._groups, scores, strict=True) if score != _NONE]
-            if self._groups
-            else []
-        )
+        groups: list[Hashable] = []
+        lost = LostRows()
+        for place, score in enumerate(scores):
+            group = self._groups[place : place + 1]  # nothing if all rows are independent
+            if score == _NONE:
+                lost.add(group)
+            else:
+                groups += group
         values = [dimension.normalized(score) for score in known]
         counts = Counter(known)
         total, count = self._agreements[dimension.name]
@@ -215,7 +220,7 @@ class RagTally:
             raw=_spread(known),
             normalized=_spread(values),
             agreement=total / count if count else None,
-            confident=self._sureness.interval(values, groups),
+            confident=self._sureness.interval(values, groups, lost),
         )
 
 

@@ -17,6 +17,7 @@ from adjudge.messages import Message, join, plural
 from adjudge.results.counts import count_rows, count_tasks
 from adjudge.results.numbers import percent, percent_range
 from adjudge.results.summary import UNSURE, GateConfidence, interval_dict, interval_of
+from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -260,12 +261,11 @@ def pass_all(rows: Sequence[TrialCounts], k: int) -> PassAll:
     clusters: list[Hashable] | None = [one.cluster for one in counted]
     if len(set(clusters or ())) == len(counted):
         clusters = None
-    lowest, highest = interval_of(low, clusters), interval_of(high, clusters)
     interval = None
-    if lowest and highest:
-        from adjudge.stats.intervals import Interval  # not loaded if there are too few tasks
+    if len(counted) >= FEWEST:
+        from adjudge.stats.intervals import interval_of_bounds  # not loaded with too few tasks
 
-        interval = Interval(lowest.lower, highest.upper, lowest.level)
+        interval = interval_of_bounds(lambda values: interval_of(values, clusters), low, high)
     return PassAll(
         k,
         len(counted),

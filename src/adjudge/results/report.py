@@ -31,7 +31,7 @@ from adjudge.gateway.prices import TARGET
 from adjudge.messages import Message, abridge, plural
 from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import Cost, cost_of
-from adjudge.results.gate import Bar, GateResult, Measure, mean_gate, most_gate, widened
+from adjudge.results.gate import Bar, GateResult, Measure, limits_or, mean_gate, most_gate
 from adjudge.results.notes import answering_notes, format_notes
 from adjudge.results.rag_row import rule_of
 from adjudge.results.repeats import REPEAT, Repeats, RepeatTally
@@ -704,11 +704,8 @@ def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None
 def _win_rate(
     judge: str, bar: Bar, system: SystemSummary | None, confidence: float | None
 ) -> GateResult:
-    lower, upper = system.bounds if system else (0.0, 1.0)
-    scored = system.rows if system else 0
-    share = scored / (scored + system.missing) if system and scored else 0.0
     sure = system.confident if system else None
-    lower, upper = widened((lower, upper), system.winrate if system else None, sure, share)
+    lower, upper = limits_or(system.bounds if system else (0.0, 1.0), sure)
     return GateResult(
         judge=judge,
         name=system.name if system else bar.name,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from adjudge.domain.frozen import nonempty, some_of
@@ -72,8 +72,8 @@ class Summary:
     interval: Interval | None = None
     """Of the mean; None with too few rows, or with scores outside 0 to 1."""
     confident: Interval | None = None
-    """The same for gates, at the confidence that they ask for; None also where
-    none is asked for.
+    """Limits of the mean for gates, at the confidence that they ask for. They hold whatever the
+    results without a score are. None also if no confidence is asked for.
     """
     options: Mapping[str, int] = field(default_factory=dict)
     """How often each option was chosen, the most frequent first."""
@@ -132,6 +132,22 @@ class Summary:
         }
 
 
+@dataclass(slots=True)
+class LostRows:
+    """Rows without a score."""
+
+    lows: array[float] = field(default_factory=lambda: array("d"))
+    """The least that the score of each could be."""
+    highs: array[float] = field(default_factory=lambda: array("d"))
+    groups: list[Hashable] = field(default_factory=list)
+    """The cluster of each; empty if all rows are independent."""
+
+    def add(self, group: Sequence[Hashable], bounds: tuple[float, float] = (0.0, 1.0)) -> None:
+        self.lows.append(bounds[0])
+        self.highs.append(bounds[1])
+        self.groups += group
+
+
 @light_dataclass(frozen=True)
 class GateConfidence:
     """How sure gates must be, and which rows pass for one."""
@@ -159,20 +175,27 @@ class GateConfidence:
             return None
         return groups
 
-    def interval(self, values: Sequence[float], groups: Sequence[Hashable]) -> Interval | None:
-        """Of the mean of ``values``, for a gate; None where there are too few, or they lie outside
-        0 to 1.
+    def interval(
+        self, values: Sequence[float], groups: Sequence[Hashable], lost: LostRows
+    ) -> Interval | None:
+        """Return the limits of the mean for a gate, which hold whatever the lost rows would have
+        scored; None if there are too few ``values``, or if they lie outside 0 to 1.
         """
         if self.confidence is None or not all(0 <= value <= 1 for value in values):
             return None
-        clusters = self.clusters(values, groups)
-        if self.sequential:
-            from adjudge.stats.sequence import sequential_mean
+        from adjudge.stats.intervals import count_units, interval_of_bounds, rows_interval
+        from adjudge.stats.sequence import sequential_mean
 
-            return sequential_mean(values, level=self.confidence, clusters=clusters)
-        from adjudge.stats.intervals import rows_interval
-
-        return rows_interval(values, level=self.confidence, clusters=clusters)
+        fewest = 1 if self.sequential else FEWEST
+        if count_units(values, self.clusters(values, groups)) < fewest:
+            return None
+        lows, highs = [*values, *lost.lows], [*values, *lost.highs]
+        clusters = self.clusters(lows, [*groups, *lost.groups])
+        limits = sequential_mean if self.sequential else rows_interval
+        level = self.confidence
+        return interval_of_bounds(
+            lambda filled: limits(filled, level=level, clusters=clusters), lows, highs
+        )
 
 
 UNSURE = GateConfidence()
@@ -186,7 +209,7 @@ class Tally:
         self._groups: list[Hashable] = []
         self._counts: Counter[str] = Counter()
         self._scores, self._without_number, self._usage = array("d"), 0, Usage()
-        self._least, self._most = 0.0, 0.0
+        self._lost = LostRows()
         self._excluded: Counter[str] = Counter()
         self._options: Counter[str] = Counter()
         self._points: dict[str, float | None] = {}
@@ -227,9 +250,7 @@ class Tally:
             self._groups += self._sureness.group(one)
 
     def _add_unscored(self, one: JudgmentRecord) -> None:
-        least, most = one.bounds
-        self._least += least
-        self._most += most
+        self._lost.add(self._sureness.group(one), one.bounds)
         _count_reason(self._reasons, one)
 
     @property
@@ -251,15 +272,15 @@ class Tally:
             abstained=self._counts["abstained"],
             failed=attempted - scored - self._counts["abstained"],
             mean=total / numbers if numbers else None,
-            lower=(total + self._least) / possible if possible else 0.0,
-            upper=(total + self._most) / possible if possible else 1.0,
+            lower=(total + sum(self._lost.lows)) / possible if possible else 0.0,
+            upper=(total + sum(self._lost.highs)) / possible if possible else 1.0,
             usage=self._usage,
             without_number=self._without_number,
             excluded=dict(self._excluded),
             interval=self._interval(),
             confident=None
             if self._is_count
-            else self._sureness.interval(self._scores, self._groups),
+            else self._sureness.interval(self._scores, self._groups, self._lost),
             options=dict(self._options.most_common()),
             option_scores=dict(self._points),
             reasons=dict(self._reasons.most_common()),

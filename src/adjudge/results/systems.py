@@ -4,6 +4,7 @@ to say "cannot tell".
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -19,8 +20,7 @@ from adjudge.engine.run import RunLike
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_rows, count_tasks
 from adjudge.results.numbers import level_text
-from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores, holm, three_valued
-from adjudge.stats.intervals import Interval
+from adjudge.stats.difference import ComparisonOutcome, Difference, PairedScores, holm
 
 Scores = Mapping[str, Sequence[float]]
 """Row → what its answers scored."""
@@ -161,9 +161,10 @@ class SystemsTally:
         if not both:
             return None
         paired, is_count = PairedScores(), (judge, criterion) in self._counts
-        for row in both:
-            paired.add([(fmean(two[row]), fmean(one[row]))])
-        found = paired.compared()
+        for row in shared:
+            scored = one[row] and two[row]
+            paired.add([(fmean(two[row]), fmean(one[row])) if scored else None])
+        found = paired.compared(reach=math.inf if is_count else 1.0)
         missing = len(shared) - len(both)
         return SystemDifference(
             judge,
@@ -173,24 +174,10 @@ class SystemsTally:
             found,
             len(both),
             missing,
-            _outcome(found, len(both), missing, is_count=is_count),
+            _TURNED[found.outcome] if is_count else found.outcome,
             is_count,
             self._of_tasks,
         )
-
-
-def _outcome(found: Difference, rows: int, missing: int, *, is_count: bool) -> ComparisonOutcome:
-    """Decided only where the rows without a score could not change it; what counts has no most, so
-    that one such row leaves it open.
-    """
-    shown, first = found.estimate, found.outcome
-    if shown.lower is None or shown.upper is None or (is_count and missing):
-        return ComparisonOutcome.CANNOT_TELL
-    lower = (shown.lower * rows - missing) / (rows + missing)
-    upper = (shown.upper * rows + missing) / (rows + missing)
-    if three_valued(Interval(lower, upper), 0.0) != first:
-        return ComparisonOutcome.CANNOT_TELL
-    return _TURNED[first] if is_count else first
 
 
 _TURNED = {

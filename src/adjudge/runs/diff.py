@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
+from heapq import merge
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -99,6 +101,14 @@ class Pair(NamedTuple):
     """
     slice: str = ""
     """What the row holds in the column that rows are told apart by."""
+
+
+class LoneRow(NamedTuple):
+    """A row that only one of the runs judged."""
+
+    cluster: str
+    """Like that of a pair."""
+    slice: str = ""
 
 
 class RunDiff:
@@ -201,6 +211,20 @@ class RunDiff:
         for *values, one, two, slice, cluster in self._table.execute(wanted, {"line": line}):
             yield Pair(*_two(values), (one, two), cluster, slice)
 
+    def units(self, line: str) -> Iterator[list[Pair | LoneRow]]:
+        """The rows of one judge and criteria, those that belong together at once: pairs, and rows
+        without a counterpart that their run did not skip.
+        """
+        together = "coalesce(cluster, CASE WHEN shared THEN name END, identity)"
+        wanted = (
+            f"SELECT {together} AS unit, slice FROM judged "  # noqa: S608
+            "WHERE partner IS NULL AND line = ? AND status <> ? ORDER BY unit"
+        )
+        alone = (LoneRow(*values) for values in self._table.execute(wanted, (line, SKIPPED)))
+        rows: Iterator[Pair | LoneRow] = merge(self.pairs(line), alone, key=_cluster_of)
+        for _, unit in groupby(rows, _cluster_of):
+            yield list(unit)
+
     def slices(self, line: str | None = None) -> tuple[Counter[str], Counter[str]]:
         """How many rows of either run hold what in the column; ``line``: of one judge and
         criteria.
@@ -229,6 +253,10 @@ class RunDiff:
             values,
         ).fetchone()
         return int(count)
+
+
+def _cluster_of(row: Pair | LoneRow) -> str:
+    return row.cluster
 
 
 _COLUMNS = ("judge", "criteria", "row", "name", "status", "score", "chosen", "systems")

@@ -5,9 +5,9 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from statistics import fmean
 
@@ -40,43 +40,52 @@ class Difference:
     """Rows, or clusters of rows, that are independent."""
     limits: DifferenceLimits | None = None
     """Limits at other levels; None if there are none, or if they hold at every look."""
+    of_scored: Interval | None = None
+    """Limits over the rows with a score in both runs alone; None if there are none. The limits of
+    ``estimate`` also hold whatever the other rows are.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class DifferenceLimits:
     """The limits of a paired difference at any level."""
 
-    units: Units
+    low: Units
+    """The differences, those of rows without a score as low as they can be."""
+    high: Units
+    """The same, as high as they can be; equal to ``low`` if all rows have a score."""
     reach: float
     """How far two scores can lie apart."""
 
     def lower(self, level: float) -> float:
         """Return the lower limit of the two-sided interval."""
-        return self.units.lower(-self.reach, (1 - level) / 2)
+        return self.low.lower(-self.reach, (1 - level) / 2)
 
     def upper(self, level: float) -> float:
         """Return the upper limit of the two-sided interval."""
-        return self.units.upper(self.reach, (1 - level) / 2)
+        return self.high.upper(self.reach, (1 - level) / 2)
 
     def chance_below(self, bar: float) -> float:
         """Return the p-value of a true difference of ``bar`` or less; one-sided."""
-        return self.units.chance_below(bar, -self.reach)
+        return self.low.chance_below(bar, -self.reach)
 
     def chance_above(self, bar: float) -> float:
         """Return the p-value of a true difference of ``bar`` or more; one-sided."""
-        return self.units.chance_above(bar, self.reach)
+        return self.high.chance_above(bar, self.reach)
 
     def chance_within(self, margin: float) -> float:
         """Return the p-value of a true difference of no more than ``margin`` to either side;
         two-sided.
         """
-        is_above = self.units.mean > 0
+        is_above = self.low.mean + self.high.mean > 0
         beyond = self.chance_below(margin) if is_above else self.chance_above(-margin)
         return min(1.0, 2 * beyond)
 
     def rows_to_decide(self, bar: float, level: float) -> int | None:
-        """Return about how many rows like these put all of the interval on one side of ``bar``."""
-        return self.units.rows_to_decide(bar, (-self.reach, self.reach), (1 - level) / 2)
+        """Return about how many rows like these, all with a score, put all of the interval on one
+        side of ``bar``.
+        """
+        return self.low.rows_to_decide(bar, (-self.reach, self.reach), (1 - level) / 2)
 
 
 class ComparisonOutcome(StrEnum):
@@ -88,36 +97,73 @@ class ComparisonOutcome(StrEnum):
 
 
 @dataclass
+class _UnitSums:
+    """Differences by unit."""
+
+    spread: Units = field(default_factory=Units)
+    rises: float = 0.0
+    """The sum of units' sums above 0, and (``falls``) of those below."""
+    falls: float = 0.0
+    units: int = 0
+    largest: int = 0
+    """The rows of the largest unit."""
+
+    def add(self, total: float, rows: int, units: int = 1) -> None:
+        """Add units that have this sum and so many rows each."""
+        self.spread.add(total / rows, rows, units=units)
+        self.rises += units * max(0.0, total)
+        self.falls += units * max(0.0, -total)
+        self.units += units
+        self.largest = max(self.largest, rows)
+
+    def sequential(self, level: float, reach: float) -> Interval:
+        sizes = ClusterSizes(self.spread.rows, self.units, self.largest)
+        limits = sequential_difference(
+            self.rises / reach, self.falls / reach, sizes.rows, level=level, clusters=sizes
+        )
+        return Interval(reach * limits.lower, reach * limits.upper, level)
+
+
+ANY_COUNT = Message("rows without a number in one of the runs could have any count")
+
+
+@dataclass
 class PairedScores:
     """The scores of two runs for the same rows, taken unit by unit: rows that are independent, or
     clusters of rows.
 
-    What is kept does not grow with the rows, so there may be any number of them.
+    Memory grows only with clusters of which some rows have scores and others have none, so there
+    may be any number of rows.
     """
 
     rows: int = 0
+    """Rows with a score in both runs."""
     units: int = 0
+    """Units with such a row."""
     first: float = 0.0
     """The sum of the scores of the first run."""
     second: float = 0.0
-    spread: Units = field(default_factory=Units)
-    """The differences, first less second; so are those below."""
+    complete: _UnitSums = field(default_factory=_UnitSums)
+    """The differences, first less second, of units whose rows all have scores."""
+    incomplete: Counter[tuple[float, int, int]] = field(default_factory=Counter)
+    """(sum of the differences, rows with scores, rows without) → units."""
     gains: int = 0
     losses: int = 0
-    rises: float = 0.0
-    """The sum of units' sums above 0, and (``falls``) of those below."""
-    falls: float = 0.0
-    largest: int = 0
-    """The rows of the largest unit."""
     least: float = math.inf
     most: float = -math.inf
     binary: bool = True
     """Whether all scores are passes and fails."""
 
-    def add(self, unit: Iterable[tuple[float, float]]) -> None:
-        """The rows of one more unit: the score of the first run and of the second one."""
-        count, total = 0, 0.0
-        for one, two in unit:
+    def add(self, unit: Iterable[tuple[float, float] | None]) -> None:
+        """Add the rows of one unit: the scores of the first run and the second one, or None for a
+        row that lacks one of them.
+        """
+        count, total, lost = 0, 0.0, 0
+        for pair in unit:
+            if pair is None:
+                lost += 1
+                continue
+            one, two = pair
             difference = one - two
             count += 1
             total += difference
@@ -127,14 +173,48 @@ class PairedScores:
             self.gains += difference > 0
             self.losses += difference < 0
             self.binary = self.binary and one in (0, 1) and two in (0, 1)
-        if not count:
-            return
         self.rows += count
-        self.units += 1
-        self.rises += max(0.0, total)
-        self.falls += max(0.0, -total)
-        self.largest = max(self.largest, count)
-        self.spread.add(total / count, count)
+        self.units += count > 0
+        if lost:
+            self.incomplete[total, count, lost] += 1
+        elif count:
+            self.complete.add(total, count)
+
+    @property
+    def lost(self) -> int:
+        """Rows that lack a score in one of the runs."""
+        return sum(lost * units for (_, _, lost), units in self.incomplete.items())
+
+    def _scored(self) -> _UnitSums:
+        """Return the units without the rows that lack a score."""
+        sums = replace(self.complete, spread=self.complete.spread.copy())
+        for (total, count, _), units in self.incomplete.items():
+            if count:
+                sums.add(total, count, units)
+        return sums
+
+    def _filled(self, end: float) -> _UnitSums:
+        """Return the units with a difference of ``end`` for each row that lacks a score: a lower
+        limit of differences that are as low as they can be holds whatever they are, and likewise
+        an upper limit.
+        """
+        sums = replace(self.complete, spread=self.complete.spread.copy())
+        for (total, count, lost), units in self.incomplete.items():
+            sums.add(total + lost * end, count + lost, units)
+        return sums
+
+    def share_lost(self, level: float, *, sequential: bool = False) -> float:
+        """Return the upper limit of the share of rows that lack a score."""
+        sums, sizes = _UnitSums(), defaultdict[int, float](float)
+        for (_, rows), units in self.complete.spread.counts.items():
+            sizes[rows] += units  # parts of units, which are whole in sum
+        for rows, whole in sizes.items():
+            sums.add(0.0, rows, round(whole))
+        for (_, count, lost), number in self.incomplete.items():
+            sums.add(lost, count + lost, number)
+        if sequential:
+            return sums.sequential(level, 1.0).upper
+        return sums.spread.upper(1.0, (1 - level) / 2)
 
     @property
     def mean(self) -> float | None:
@@ -143,7 +223,9 @@ class PairedScores:
     def compared(
         self, *, level: float = 0.95, margin: float = 0.0, reach: float = 1.0
     ) -> Difference:
-        """What ``compare`` says of them. ``reach``: how far two scores can lie apart."""
+        """What ``compare`` says of them. ``reach``: how far two scores can lie apart; infinity if
+        they are counts, of which rows without one could have any.
+        """
         mean, units = self.mean, self.units
         if mean is None or units < FEWEST:
             reason = Message(
@@ -151,21 +233,24 @@ class PairedScores:
                 rows=units,
                 least=FEWEST,
             )
-            return Difference(
-                Estimate(mean, None, None, self.rows, "paired", level, reason),
-                ComparisonOutcome.CANNOT_TELL,
-                None,
-                None,
-                units,
-            )
-        limits = DifferenceLimits(self.spread, max(reach, -self.least, self.most))
-        interval = Interval(limits.lower(level), limits.upper(level), level)
+            return self._undecided(level, reason)
+        if math.isinf(reach) and self.incomplete:
+            return self._undecided(level, ANY_COUNT)
+        reach = max(1.0 if math.isinf(reach) else reach, -self.least, self.most)
+        scored = self._scored().spread
+        alone = DifferenceLimits(scored, scored, reach)
+        of_scored = Interval(alone.lower(level), alone.upper(level), level)
+        limits, interval = alone, of_scored
+        if self.incomplete:
+            low, high = self._filled(-reach).spread, self._filled(reach).spread
+            limits = DifferenceLimits(low, high, reach)
+            interval = Interval(limits.lower(level), limits.upper(level), level)
         estimate = Estimate(mean, interval.lower, interval.upper, self.rows, "paired", level)
         if self.binary and units == self.rows:
             changed = (self.gains + self.losses) / self.rows
             smallest = smallest_detectable_share(changed, self.rows, level=level)
         else:
-            error = (interval.upper - interval.lower) / 2 / z_two_sided(level)
+            error = (of_scored.upper - of_scored.lower) / 2 / z_two_sided(level)
             smallest = smallest_detectable(error, level=level)
         return Difference(
             estimate,
@@ -174,6 +259,16 @@ class PairedScores:
             smallest,
             units,
             limits,
+            of_scored,
+        )
+
+    def _undecided(self, level: float, reason: Message) -> Difference:
+        return Difference(
+            Estimate(self.mean, None, None, self.rows, "paired", level, reason),
+            ComparisonOutcome.CANNOT_TELL,
+            None,
+            None,
+            self.units,
         )
 
     def looked_at_often(
@@ -185,17 +280,14 @@ class PairedScores:
         mean = self.mean
         if mean is None:
             return self.compared(level=level, reach=reach)
-        found = sequential_difference(
-            self.rises / reach,
-            self.falls / reach,
-            self.rows,
-            level=level,
-            clusters=ClusterSizes(self.rows, self.units, self.largest),
-        )
-        limits = Interval(reach * found.lower, reach * found.upper, level)
+        of_scored = limits = self._scored().sequential(level, reach)
+        if self.incomplete:
+            low, high = (self._filled(end).sequential(level, reach) for end in (-reach, reach))
+            limits = Interval(low.lower, high.upper, level)
         method = Message("paired, sequential")
         estimate = Estimate(mean, limits.lower, limits.upper, self.rows, method, level)
-        return Difference(estimate, three_valued(limits, margin), None, None, self.units)
+        outcome = three_valued(limits, margin)
+        return Difference(estimate, outcome, None, None, self.units, of_scored=of_scored)
 
 
 def compare(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
@@ -226,6 +226,25 @@ def rows_interval(
         return None
     interval = share_interval if set(values) <= {0, 1} else mean_interval
     return interval(values, level=level, clusters=clusters)
+
+
+def interval_of_bounds(
+    limits: Callable[[Sequence[float]], Interval | None],
+    lows: Sequence[float],
+    highs: Sequence[float],
+) -> Interval | None:
+    """Return the interval of a mean that holds whatever the values without a score are.
+
+    ``lows`` and ``highs`` hold every value at its least and at its most; they differ only for rows
+    without a score. The rows with ``lows`` are a sample of a mean that is no higher than the true
+    one, so its lower limit is one of the true mean, and likewise the upper limit of ``highs``.
+    None if ``limits`` gives none.
+    """
+    lowest = limits(lows)
+    highest = lowest if lows == highs else limits(highs)
+    if lowest is None or highest is None:
+        return None
+    return Interval(lowest.lower, highest.upper, lowest.level)
 
 
 def agresti_coull(share: float, of: float, critical: float, level: float) -> Interval:

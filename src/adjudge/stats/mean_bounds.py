@@ -49,6 +49,11 @@ class Units:
         self.total += mean * rows * units
         self.squares += rows * rows * units
 
+    def copy(self) -> Units:
+        """Return units that can be added to without a change here."""
+        counts = defaultdict(float, self.counts)
+        return Units(counts, self.rows, self.total, self.squares)
+
     @property
     def mean(self) -> float:
         return self.total / self.rows

@@ -12,7 +12,6 @@ from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.record import JudgmentRecord
 from adjudge.messages import Message, join, plural
-from adjudge.results.gate import widened
 from adjudge.results.numbers import figure, percent, percent_limits
 from adjudge.results.report import Skipped
 from adjudge.results.setup import KEPT
@@ -20,7 +19,7 @@ from adjudge.runs.folder import records_of, run_info
 from adjudge.runs.traffic_rows import COLUMN, about_traffic
 from adjudge.stats import FEWEST
 from adjudge.stats.betting import FallBets
-from adjudge.stats.intervals import Interval
+from adjudge.stats.intervals import Interval, interval_of_bounds
 from adjudge.stats.weighted import weighted_interval, weighted_mean
 
 ROWS = "traffic.jsonl"
@@ -202,11 +201,12 @@ class _Scores:
             return replace(rate, highest=None if lost else mean)
         if not all(0 <= value <= 1 for value in self.values):
             return rate
-        limits = weighted_interval(self.values, weights)
-        if limits is None:
+        if len(self.values) < FEWEST:
             return rate
-        lower, upper = widened((lowest, highest), mean, limits, scored / total)
-        return replace(rate, interval=Interval(max(0.0, lower), min(1.0, upper), limits.level))
+        lows, highs = ([*self.values, *(one[place] for one in lost)] for place in (1, 2))
+        weights += [weight for weight, _, _ in lost]
+        limits = interval_of_bounds(lambda values: weighted_interval(values, weights), lows, highs)
+        return replace(rate, interval=limits)
 
     def _factor_for(self, others: int) -> float | None:
         """Return by how much the weights of drawn rows grow so that they stand for ``others``, all

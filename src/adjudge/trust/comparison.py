@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import math
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from adjudge.domain.pairing import Pairing
 from adjudge.domain.slices import SliceNames, slice_names
 from adjudge.messages import Message, plural
 from adjudge.pooling.majority import ONE_ORDER
-from adjudge.runs.diff import RunDiff
+from adjudge.runs.diff import Pair, RunDiff
 from adjudge.stats import FEWEST
 from adjudge.stats.difference import (
     ComparisonOutcome,
@@ -74,6 +73,8 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     labels: int = 0
     missing: int = 0
     """Pairs of rows of which one has no number, or both have none although a judge was asked."""
+    alone: int = 0
+    """Rows without a counterpart that a judge was asked about."""
     unjudged: int = 0
     """Rows that neither run judged: skipped in both, or skipped in one and absent from the other.
     They are not compared.
@@ -126,7 +127,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         """Rows that could say anything: they have no number in one of the runs, or no counterpart
         there. Rows that neither run judged are not among them.
         """
-        return self.missing + sum(self.pairing.alone) - self.pairing.skipped_alone
+        return self.missing + self.alone
 
     @property
     def is_unchanged(self) -> bool:
@@ -258,7 +259,7 @@ class _Line:
 
     def compare(self, settings: ComparisonSettings) -> RunComparison:
         series = self._series()
-        for _, unit in groupby(self._found.pairs(self._line), lambda pair: pair.cluster):
+        for unit in self._found.units(self._line):
             series.add(unit)
         return self.compare_series(series, self._found.pairing(self._line), settings)
 
@@ -266,13 +267,13 @@ class _Line:
         """The same for each slice, the largest first."""
         series: dict[str, PairedSeries] = defaultdict(self._series)
         paired: Counter[str] = Counter()
-        for _, unit in groupby(self._found.pairs(self._line), lambda pair: pair.cluster):
+        for unit in self._found.units(self._line):
             own = defaultdict(list)
-            for pair in unit:
-                own[names.of(pair.slice)].append(pair)
-            for name, pairs in own.items():
-                series[name].add(pairs)
-                paired[name] += len(pairs)
+            for row in unit:
+                own[names.of(row.slice)].append(row)
+            for name, rows_of_unit in own.items():
+                series[name].add(rows_of_unit)
+                paired[name] += sum(isinstance(row, Pair) for row in rows_of_unit)
         rows: list[Counter[str]] = []
         for side in self._found.slices(self._line):
             counts: Counter[str] = Counter()
@@ -296,6 +297,7 @@ class _Line:
         clustered = self._found.by_column or scores.units < scores.rows
         system, why = _system(*self._found.systems(self._line))
         reach = 1.0 if measure is None else measure.range[1] - measure.range[0]
+        reach = math.inf if self._is_count else reach
         rows = 0 if why else scores.rows
         if settings.sequential and self._is_count:
             why = why or NO_BOUNDS
@@ -325,6 +327,7 @@ class _Line:
             corrected=corrected,
             labels=len(series.labelled),
             missing=series.missing,
+            alone=series.alone,
             unjudged=series.unjudged + pairing.skipped_alone,
             pairing=pairing,
             outcome=ComparisonOutcome.CANNOT_TELL,
@@ -341,8 +344,7 @@ class _Line:
             notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
         )
         if self._is_count:
-            most = math.inf if made.without else sys.float_info.max
-            made = replace(made, reach=most, notes=(*made.notes, FEWER))
+            made = replace(made, notes=(*made.notes, FEWER))
         return replace(made, outcome=_outcome(made))
 
     def _changed_between(self, judges: tuple[str, str]) -> Iterator[Message]:
@@ -375,7 +377,7 @@ def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
 def _pooled(whole: RunComparison, slices: Sequence[RunComparison]) -> tuple[RunComparison, ...]:
     """Each slice with its difference pulled towards that of all rows."""
     expected = whole.shown.value
-    if expected is None or whole.reach >= sys.float_info.max:  # a count has no scale to pool on
+    if expected is None or math.isinf(whole.reach):  # a count has no scale to pool on
         return tuple(slices)
     scale = 2 * whole.reach
     own = [
@@ -429,25 +431,11 @@ def _refused(scores: PairedScores, level: float, why: str) -> Difference:
 
 
 def _outcome(found: RunComparison) -> ComparisonOutcome:
-    """Decided only where the rows without a number, or without a counterpart,
-    could not change it.
-    """
-    shown, margin = found.shown, found.margin
+    """Return what the shown limits say; they hold whatever the rows without a number are."""
+    shown = found.shown
     if shown.lower is None or shown.upper is None:
         return ComparisonOutcome.CANNOT_TELL
-    first = (
-        three_valued(Interval(shown.lower, shown.upper), margin)
-        if found.corrected
-        else found.difference.outcome
-    )
-    rows = found.rows + found.without
-    lower = (shown.lower * found.rows - found.without * found.reach) / rows
-    upper = (shown.upper * found.rows + found.without * found.reach) / rows
-    return (
-        first
-        if three_valued(Interval(lower, upper), margin) == first
-        else ComparisonOutcome.CANNOT_TELL
-    )
+    return three_valued(Interval(shown.lower, shown.upper), found.margin)
 
 
 def _corrected(
@@ -455,23 +443,27 @@ def _corrected(
 ) -> Estimate | None:
     """PPI++ of the paired difference; of texts that differ, since people say the same of one text
     in both runs. Where it is looked at often, the labels alone.
+
+    The limits hold whatever the rows without a number are: half of the risk is for the share that
+    they may have among rows like these, and they are at the end that a limit looks at.
     """
     if not series.other_texts or len(series.labelled) < LEAST_LABELS:
         return None
+    lost = series.scores.lost
+    level = (1 + settings.level) / 2 if lost else settings.level
     if settings.sequential:
-        found = _labels_looked_at_often(series, settings.level)
+        found = _labels_looked_at_often(series, level)
     else:
         groups = series.groups if clustered else (None, None)
         found = corrected_difference(
-            series.labelled, series.judged, series.rest, level=settings.level, clusters=groups
+            series.labelled, series.judged, series.rest, level=level, clusters=groups
         )
-    if found.lower is None:
+    if found.value is None or found.lower is None or found.upper is None:
         return None
-    ends = [
-        None if one is None else one * (series.high - series.low)
-        for one in (found.value, found.lower, found.upper)
-    ]
-    return replace(found, value=ends[0], lower=ends[1], upper=ends[2])
+    share = series.scores.share_lost(level, sequential=settings.sequential) if lost else 0.0
+    lower, upper = found.lower - share * (1 + found.lower), found.upper + share * (1 - found.upper)
+    value, lower, upper = (one * (series.high - series.low) for one in (found.value, lower, upper))
+    return replace(found, value=value, lower=lower, upper=upper, level=settings.level)
 
 
 def _labels_looked_at_often(series: PairedSeries, level: float) -> Estimate:

@@ -15,7 +15,7 @@ from adjudge.errors import RunError
 from adjudge.labels.scales import label_scales
 from adjudge.labels.store import LabelStore
 from adjudge.messages import Message
-from adjudge.runs.diff import JudgmentSummary, Pair
+from adjudge.runs.diff import JudgmentSummary, LoneRow, Pair
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import PairedScores
 from adjudge.trust.labelled_judges import found_changed
@@ -127,6 +127,9 @@ class PairedSeries:
     scores: PairedScores = field(default_factory=PairedScores)
     """Of the second run and the first."""
     missing: int = 0
+    """Pairs of which one row has no number, or both have none although a judge was asked."""
+    alone: int = 0
+    """Rows without a counterpart that a judge was asked about."""
     unjudged: int = 0
     """Pairs that both runs skipped."""
     changed: int = 0
@@ -142,18 +145,24 @@ class PairedSeries:
     groups: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
     """The unit of each labelled row, and of each of the others."""
 
-    def add(self, unit: Iterable[Pair]) -> None:
-        """Rows that belong together."""
+    def add(self, unit: Iterable[Pair | LoneRow]) -> None:
+        """Add rows that belong together."""
         self.scores.add(self._numbers(unit))
 
-    def _numbers(self, unit: Iterable[Pair]) -> Iterator[tuple[float, float]]:
+    def _numbers(self, unit: Iterable[Pair | LoneRow]) -> Iterator[tuple[float, float] | None]:
         for pair in unit:
+            if isinstance(pair, LoneRow):
+                self.alone += 1
+                yield None
+                continue
             self.judges = (pair.before.judge, pair.after.judge)
             one, two = number_of(pair.before.summary), number_of(pair.after.summary)
             if one is None or two is None:
                 skipped = pair.before.summary.was_skipped and pair.after.summary.was_skipped
                 self.unjudged += skipped
                 self.missing += not skipped
+                if not skipped:
+                    yield None
                 continue
             self.changed += one != two
             self.other_texts += pair.identities[0] != pair.identities[1]

@@ -34,8 +34,8 @@ def noise_of_difference(
 
     ``places``: of both runs the rows whose votes are looked at, from 1.
     """
-    lower, upper, rows = found.estimate.lower, found.estimate.upper, found.estimate.count
-    if lower is None or upper is None or upper <= lower:
+    limits, rows = found.of_scored, found.estimate.count
+    if limits is None or limits.upper <= limits.lower:
         return None
     seen = [_votes(folder, judge, [pair[side] for pair in places], measure)
             for side, (folder, judge) in enumerate(zip(folders, judges, strict=True))]  # fmt: skip
@@ -44,7 +44,7 @@ def noise_of_difference(
     low, high = measure.range
     within = [_within(votes) * (high - low) ** 2 for votes in seen]
     noise = sum(one * _per_vote(votes) for one, votes in zip(within, seen, strict=True)) / rows
-    half = (upper - lower) / 2
+    half = (limits.upper - limits.lower) / 2
     critical = t_two_sided(found.estimate.level, max(1, found.units - 1))
     total = (half / critical) ** 2
     between = max(0.0, total - noise)

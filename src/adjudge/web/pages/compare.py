@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -244,7 +244,7 @@ def drawn_difference(one: RunComparison, judges: Collection[str]) -> DrawnDiffer
         shown.value,
         None if shown.lower is None else one.on_the_scale(shown.lower),
         None if shown.upper is None else one.on_the_scale(shown.upper),
-        None if one.reach >= sys.float_info.max else one.reach,
+        None if math.isinf(one.reach) else one.reach,
         one.rows,
         str(one.outcome.value),
         one.answered_by,
@@ -256,11 +256,11 @@ def drawn_difference(one: RunComparison, judges: Collection[str]) -> DrawnDiffer
 
 
 def _is_left_open(one: RunComparison) -> bool:
-    """Whether the interval would decide, were there no rows without a number."""
-    lower, upper = one.shown.lower, one.shown.upper
-    is_apart = lower is not None and upper is not None and (lower > 0 or upper < 0)
-    is_by_chance = one.adjusted is not None and one.adjusted > 1 - one.level
-    return is_apart and not is_by_chance and one.outcome is ComparisonOutcome.CANNOT_TELL
+    """Return True if the rows with a number would decide, were there no others."""
+    limits = one.difference.of_scored
+    is_apart = limits is not None and (limits.lower > 0 or limits.upper < 0)
+    is_open = one.outcome is ComparisonOutcome.CANNOT_TELL
+    return bool(one.without) and is_apart and is_open
 
 
 def axis_share(differences: Iterable[DrawnDifference]) -> float:
