@@ -207,3 +207,11 @@ def test_in_russian(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Достигнута" in done.stdout
     assert "нет значения" in done.stdout
+
+
+def test_a_gate_on_counts_says_that_no_confidence_is_applied(folder: Path) -> None:
+    words = ("agent", "runs.jsonl", "--measure", "errors", "--at-most", "errors=3")
+    plain, sure = adjudge(folder, *words), adjudge(folder, *words, "--confidence", "0.95")
+    said = "The confidence is not applied: counts have no limits, only a mean."
+    assert (plain.returncode, said in plain.stderr) == (0, False), plain.stderr
+    assert (sure.returncode, said in sure.stderr) == (0, True), sure.stderr

@@ -681,7 +681,8 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
     for one in sections:
         if bar.most:
             if bar.name == one.criteria:
-                yield most_gate(one.judge, one.criteria, one.summary, bar.least)
+                gate = most_gate(one.judge, one.criteria, one.summary, bar.least)
+                yield replace(gate, ignores_confidence=setup.confidence is not None)
         elif one.contests:
             yield _win_rate(
                 one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence
