@@ -499,3 +499,19 @@ def test_what_is_judged_commands_no_runner(suite: Suite, monkeypatch: pytest.Mon
     assert "error:" in done
     assert "::error" not in done
     assert "##[" not in done
+
+
+def test_an_eval_file_that_names_its_models_needs_no_embedded_one(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # as if adjudge[local] were missing
+    suite.pytester.path.joinpath("adjudge.toml").write_text("")
+    suite.pytester.path.joinpath("rows.csv").write_text("id,answer\nq1,yes\n")
+    suite.pytester.makefile(
+        ".yaml",
+        eval="data: rows.csv\nmodels: [scripted/PASS]\ngates: {fail_under: 0.5}\n"
+        "judges: [{kind: aspect, name: dates, criteria: It names a date.}]\n",
+    )
+    suite.pytester.makepyfile("def test_it(judged_run): judged_run('eval.yaml').must_hold()\n")
+    done = suite.run()
+    done.stdout.fnmatch_lines(["*1 passed*"])
