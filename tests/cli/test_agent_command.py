@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -207,3 +208,32 @@ def test_in_russian(folder: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert "Достигнута" in done.stdout
     assert "нет значения" in done.stdout
+
+
+def test_a_gate_on_counts_says_that_no_confidence_is_applied(folder: Path) -> None:
+    words = ("agent", "runs.jsonl", "--measure", "errors", "--at-most", "errors=3")
+    plain, sure = adjudge(folder, *words), adjudge(folder, *words, "--confidence", "0.95")
+    said = "The confidence is not applied: counts have no limits, only a mean."
+    assert (plain.returncode, said in plain.stderr) == (0, False), plain.stderr
+    assert (sure.returncode, said in sure.stderr) == (0, True), sure.stderr
+
+
+WITHOUT_LOCAL = """
+import sys
+sys.modules["onnxruntime"] = None  # as if adjudge[local] were not installed
+from adjudge.cli.main import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("agent", "runs.jsonl", "--measure", "steps"),
+        ("check", "hello world", "--contains", "hello"),
+    ],
+)
+def test_rules_run_without_the_embedded_model(folder: Path, words: tuple[str, ...]) -> None:
+    argv = [sys.executable, "-c", WITHOUT_LOCAL, *words]
+    done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -383,3 +383,53 @@ def test_no_report_decides_on_a_run_that_has_not_come_to_its_end(project: Projec
     assert said in project.said("report", "new", "--to", "github", "--baseline", "old", "-o", "-")
     project.said("report", "new", "--to", "junit", "--baseline", "old", "-o", "junit.xml")
     assert said in (project.folder / "junit.xml").read_text()
+
+
+@pytest.mark.parametrize("other", ["new", "../{name}/new", "link"])
+def test_a_run_is_not_compared_with_itself(project: Project, other: str) -> None:
+    """A worse run, judged into the folder of the good one, was not worse than itself."""
+    assert project.judge(FEW, "new")[0] == 0
+    (project.folder / "link").symlink_to("new")
+    named = other.format(name=project.folder.name)
+    code, told = project.judge(FEW, "new", "--not-worse-than", named)
+    assert (code, "cannot be compared with itself" in told) == (2, True), told
+
+
+def test_an_eval_file_cannot_name_its_own_run(project: Project) -> None:
+    project.write(FEW)
+    text = (
+        "data: rows.csv\njudges: [{kind: aspect, criteria: It is right.}]\n"
+        "models: [scripted/PASS]\nrun: runs/new\n"
+    )
+    path = project.folder / "eval.yaml"
+    path.write_text(text)
+    assert project.said("run", "eval.yaml")
+    path.write_text(f"{text}gates: {{not_worse_than: runs/../runs/new}}\n")
+    done = commands.adjudge("run", "eval.yaml", cwd=project.folder)
+    assert (done.returncode, "cannot be compared with itself" in done.stderr) == (1, True)
+
+
+def test_a_criterion_that_only_this_run_has_is_named(project: Project) -> None:
+    assert project.judge(FEW, "old")[0] == 0
+    polite = ("--criterion", "Is it polite?")
+    code, told = project.judge(FEW, "new", *polite, "--not-worse-than", "old")
+    assert code == 0, told
+    assert "Gate passed: nothing changed for Is it right?" in told
+    assert "Is it polite?: not compared, since old does not have it." in told
+    (gate,) = json.loads(project.said("runs", "show", "new", "--json"))["gates"]
+    assert gate["not_compared"] == ["Is it polite?"]
+
+
+def test_nothing_is_decided_by_a_baseline_that_was_cut_off(project: Project) -> None:
+    """Its budget was spent after half of the rows, and it has one of two criteria."""
+    assert project.judge(FEW, "old", "--no-cache", "--max-calls", "30", "-j", "1")[0] == 1
+    held = ("--criterion", "Is it polite?", "--not-worse-than", "old", "--margin", "0.9")
+    code, told = project.judge(FEW, "new", *held)
+    assert code == 5, told
+    for name in ("Is it right?", "Is it polite?"):
+        wanted = (
+            f"Gate undecided: old has not come to its end, so {name} (judge DirectJudge) cannot be "
+            "compared with it."
+        )
+        assert wanted in told
+    assert "Gate passed" not in told

@@ -167,9 +167,12 @@ def test_an_eval_file_is_run_and_compared(suite: Suite) -> None:
     )
     suite.pytester.makepyfile(
         """
+        import shutil
+
         def test_no_regression(judged_run):
             run = judged_run("eval.yaml")
-            same = run.not_worse_than(run.folder)
+            shutil.copytree(run.folder, "copy")
+            same = run.not_worse_than("copy")
             wanted = "dates: nothing changed, 20 shared rows; 20 of 20 rows paired, by id"
             assert same and repr(same) == wanted
         """
@@ -177,6 +180,22 @@ def test_an_eval_file_is_run_and_compared(suite: Suite) -> None:
     done = suite.run("-rs")
     done.stdout.fnmatch_lines(["*1 passed*"])
     assert suite.asked() == 20
+
+
+def test_a_run_is_not_compared_with_itself(suite: Suite) -> None:
+    suite.pytester.path.joinpath("rows.csv").write_text("id,answer\nq1,answer REC-00001-Y\n")
+    suite.pytester.makefile(
+        ".yaml",
+        eval="data: rows.csv\njudges: [{kind: aspect, name: dates, criteria: It names a date.}]\n",
+    )
+    suite.pytester.makepyfile(
+        """
+        def test_it(judged_run):
+            run = judged_run("eval.yaml")
+            assert run.not_worse_than(run.folder / ".." / run.folder.name)
+        """
+    )
+    suite.run().stdout.fnmatch_lines(["*cannot be compared with itself*"])
 
 
 @pytest.mark.parametrize(("before", "now"), [(60, 48), (48, 60)])
@@ -480,3 +499,19 @@ def test_what_is_judged_commands_no_runner(suite: Suite, monkeypatch: pytest.Mon
     assert "error:" in done
     assert "::error" not in done
     assert "##[" not in done
+
+
+def test_an_eval_file_that_names_its_models_needs_no_embedded_one(
+    suite: Suite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)  # as if adjudge[local] were missing
+    suite.pytester.path.joinpath("adjudge.toml").write_text("")
+    suite.pytester.path.joinpath("rows.csv").write_text("id,answer\nq1,yes\n")
+    suite.pytester.makefile(
+        ".yaml",
+        eval="data: rows.csv\nmodels: [scripted/PASS]\ngates: {fail_under: 0.5}\n"
+        "judges: [{kind: aspect, name: dates, criteria: It names a date.}]\n",
+    )
+    suite.pytester.makepyfile("def test_it(judged_run): judged_run('eval.yaml').must_hold()\n")
+    done = suite.run()
+    done.stdout.fnmatch_lines(["*1 passed*"])

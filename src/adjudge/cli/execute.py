@@ -44,6 +44,7 @@ from adjudge.results.exit_code import INTERRUPTED, ExitCode
 from adjudge.results.notes import polarity_notes
 from adjudge.results.outcome import RunOutcome
 from adjudge.results.report import ENTRIES, Report
+from adjudge.runs.build import asks_no_model
 from adjudge.runs.eval_file import BudgetEntry, DataEntry, EvalFile, Gates, JudgeEntry
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, RowsReadable, Stopping, VoteCast
 from adjudge.view.ending import RunEnding, resume_command, show_ending
@@ -109,13 +110,14 @@ def eval_file_from_flags(
     models: Sequence[str] | None = None,
 ) -> EvalFile:
     """The eval file that a command's options stand for."""
+    named = flags.model if models is None else models
     return EvalFile(
         data=data,
         judges=(judge,),
         language=flags.language,
-        models=model_entries(
-            flags.model if models is None else models, flags.at, flags.max_concurrency
-        ),
+        models=()
+        if not named and asks_no_model(judge)
+        else model_entries(named, flags.at, flags.max_concurrency),
         budget=BudgetEntry(
             max_usd=flags.max_usd, max_calls=flags.max_calls, max_tokens=flags.max_tokens
         ),

@@ -330,26 +330,35 @@ def export_run(folder: Path, to: str | None, output: Path | ObjectFile | None) -
     with as_usage_error():
         format_ = export_format(target, to)
     rows = export(folder, target, to)
-    left_out = _left_out(folder) if format_ in ("langfuse", "phoenix") else 0
+    left_out, why = _left_out(folder, format_)
     if target != STDOUT:
         written = count_judgments(rows - left_out)
         echo(Message("{judgments} written to {file}", judgments=written, file=target))
     if left_out:
-        echo(
-            Message(
-                "{judgments} without a verdict left out: {format} has no place for a failure",
-                judgments=count_judgments(left_out),
-                format=format_,
-            ),
-            err=True,
-        )
+        echo(why, err=True)
     return 0
 
 
-def _left_out(folder: Path) -> int:
-    from adjudge.exporters.scores_out import without_verdict
+def _left_out(folder: Path, format_: str) -> tuple[int, Message]:
+    """How many judgments are not in the file, and why."""
+    if format_ in ("langfuse", "phoenix"):
+        from adjudge.exporters.scores_out import without_verdict
 
-    return without_verdict(folder)
+        count = without_verdict(folder)
+        return count, Message(
+            "{judgments} without a verdict left out: {format} has no place for a failure",
+            judgments=count_judgments(count),
+            format=format_,
+        )
+    if format_ == "promptfoo":
+        from adjudge.exporters.foreign import count_counts
+
+        count = count_counts(folder)
+        return count, Message(
+            "{judgments} left out that are counts: in promptfoo everything passes or fails",
+            judgments=count_judgments(count),
+        )
+    return 0, Message("")
 
 
 def _ending(to: str | None) -> str:

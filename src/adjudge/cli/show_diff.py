@@ -45,7 +45,7 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     """
     most = None if flags.everything else MOST_SHOWN
     for folder in (one, two):
-        if run_info(folder).state not in ("complete", "imported"):
+        if not run_info(folder).has_ended:
             echo(
                 Message(
                     "{run} is not finished: the rows that it lacks may change what follows",

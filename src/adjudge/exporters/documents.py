@@ -184,6 +184,9 @@ class GateShape(TypedDict):
     unjudged: NotRequired[
         Annotated[int, "rows that neither run judged, where the run is held to another one"]
     ]
+    not_compared: NotRequired[
+        Annotated[Sequence[str], "criteria of this run that the other one does not have"]
+    ]
     pairing: NotRequired[Annotated[PairingShape, "where the run is held to another one"]]
     system: NotRequired[
         Annotated[

@@ -156,16 +156,23 @@ def _chosen(vote: VoteRecord, *, compares: bool) -> str | int | None:
 
 
 def to_promptfoo(run: Path, target: Path) -> int:
-    """Results of version 3: each judgment is the result of one model-graded assertion."""
+    """Results of version 3: each judgment is the result of one model-graded assertion.
+
+    Counts are left out: a result there passes or fails, and a count does neither. Returns how many
+    judgments were read.
+    """
     labels = {(label.row, label.criteria): mark for label, mark in _marked(run)}
     head = {"version": 3, "timestamp": _now(), "prompts": [_PROMPT]}
-    count, ends = 0, scale_ends(run)
+    count, read, ends = 0, 0, scale_ends(run)
     with text_file(target) as file:
         file.write(
             f'{{"evalId": {json.dumps(run.name)}, "results": {json.dumps(head)[:-1]}, "results": ['
         )
         for row in records_of(run, votes=True):
             _refuse_comparison(row, "promptfoo")
+            read += 1
+            if row.detail.is_count:
+                continue
             file.write(
                 (",\n" if count else "\n") + json.dumps(_promptfoo_result(row, count, labels, ends))
             )
@@ -173,7 +180,12 @@ def to_promptfoo(run: Path, target: Path) -> int:
         file.write(
             f'\n], "stats": {json.dumps(_NO_STATS)}}}, "config": {{}}, "shareableUrl": null}}\n'
         )
-    return count
+    return read
+
+
+def count_counts(run: Path) -> int:
+    """Return how many judgments of a run are counts, which promptfoo has no place for."""
+    return sum(row.detail.is_count for row in records_of(run))
 
 
 def _promptfoo_result(

@@ -1,8 +1,8 @@
 """A run as JUnit XML: one test suite for each judge, one test case for each judgment.
 
 A judgment that failed is an ``<error>``, never a ``<failure>``: nobody said that the answer is bad.
-One that abstained is ``<skipped>``; one that neither passes nor fails, such as a comparison, is a
-test case without either.
+One that abstained is ``<skipped>``; one that neither passes nor fails, such as a comparison or a
+count, is a test case without either.
 """
 
 from __future__ import annotations

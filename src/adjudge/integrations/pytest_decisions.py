@@ -69,8 +69,10 @@ class JudgedRun:
         """Row by row, against the run in the folder ``other``: true, false, or the test ends
         undecided.
         """
-        from adjudge.results.paired_gate import paired_gates
+        from adjudge.results.paired_gate import paired_gates, refuse_itself
         from adjudge.results.setup import Setup
+
+        refuse_itself(self.root / other, self.folder)
 
         setup = replace(
             Setup.of_run(run_info(self.folder)),
@@ -108,6 +110,8 @@ def worst_of(gates: Sequence[GateResult]) -> str:
 
 def describe_difference(gate: GateResult) -> Message:
     """The difference in points, and which rows it is of."""
+    if gate.baseline_stopped:
+        return gate.sentence()
     if gate.pairing is None:
         return _points(gate)
     if not gate.pairing.paired:

@@ -133,16 +133,12 @@ class JudgingSession:
         """Run an eval file, in this session's folder."""
         file = load_eval(self.root / path, find_project(self.root))
         name = f"{path.stem}-{content_hash(str(path))[:8]}"
-        own = (
-            ()
-            if all(
-                one.models or (isinstance(one, CascadeEntry) and one.cascade) for one in file.judges
-            )
-            else self._entries
+        names_models = file.models or all(
+            one.models or (isinstance(one, CascadeEntry) and one.cascade) for one in file.judges
         )
         file = replace(
             file,
-            models=self._entries if self.models else file.models or own,
+            models=file.models if names_models and not self.models else self._entries,
             run=str((self.folder / name).absolute()),
         )
         lowest = LowestCases()

@@ -105,11 +105,17 @@ class GateResult:
     """Whether the run has not come to its end: rows that nobody was asked about yet could change
     it.
     """
+    baseline_stopped: bool = False
+    """True if two runs are compared and the other one has not come to its end."""
+    not_compared: tuple[str, ...] = ()
+    """Criteria of this run that the other one does not have, if two runs are compared."""
+    ignores_confidence: bool = False
+    """True if a confidence was asked for that counts have no limits for."""
 
     @property
     def verdict(self) -> Verdict:
         """Decided only where the rows without a score could not change it."""
-        if self.stopped:
+        if self.stopped or self.baseline_stopped:
             return "inconclusive"
         if self.measure == "missing":
             return "failed" if self.missing > self.allowed else "holds"
@@ -178,6 +184,18 @@ class GateResult:
                     "difference may be the judges'."
                 )
             )
+        said += [
+            Message(
+                "{name}: not compared, since {against} does not have it.",
+                name=name,
+                against=self.against,
+            )
+            for name in self.not_compared
+        ]
+        if self.ignores_confidence:
+            said.append(
+                Message("The confidence is not applied: counts have no limits, only a mean.")
+            )
         return join(" ", said)
 
     def _lost_rows(self) -> Message:
@@ -196,12 +214,8 @@ class GateResult:
         )
 
     def _outcome(self) -> Message:
-        if self.stopped:
-            return Message(
-                "Gate undecided: the run has not come to its end (rows of {of} so far: {so_far}).",
-                of=self._of,
-                so_far=self.pairing.rows[1] if self.pairing else self.rows,
-            )
+        if self.stopped or self.baseline_stopped:
+            return self._stopped_outcome()
         if self.measure == "difference" and (self.pairing is None or not self.pairing.paired):
             return self._unpaired_outcome()
         if self.measure == "missing":
@@ -211,6 +225,20 @@ class GateResult:
         if self.confidence is not None and self.rows:
             return self._difference_outcome() if self.measure == "difference" else self._sure()
         return self._plain_outcome()
+
+    def _stopped_outcome(self) -> Message:
+        if self.stopped:
+            return Message(
+                "Gate undecided: the run has not come to its end (rows of {of} so far: {so_far}).",
+                of=self._of,
+                so_far=self.pairing.rows[1] if self.pairing else self.rows,
+            )
+        return Message(
+            "Gate undecided: {against} has not come to its end, so {of} cannot be compared with "
+            "it.",
+            against=self.against,
+            of=self._of,
+        )
 
     def _unpaired_outcome(self) -> Message:
         before, now = self.pairing.rows if self.pairing else (0, 0)
@@ -476,6 +504,7 @@ class GateResult:
                 cluster=self.cluster,
                 sequential=self.sequential,
                 unjudged=self.unjudged,
+                not_compared=list(self.not_compared),
                 pairing=self.pairing.to_dict() if self.pairing else None,
                 system=self.system,
             ),

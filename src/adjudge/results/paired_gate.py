@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from adjudge.domain.rounding import equal
-from adjudge.errors import RunError
+from adjudge.errors import RunError, SetupError
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.results.gate import GateResult
@@ -29,6 +29,16 @@ def check_against(other: str) -> None:
         )
 
 
+def refuse_itself(other: Path, folder: Path) -> None:
+    """A run is never worse than itself, so that such a gate would always hold."""
+    if other.resolve() == folder.resolve():
+        raise SetupError(
+            "{folder} cannot be compared with itself: name an earlier run, or another folder for "
+            "this one (--run FOLDER)",
+            folder=folder,
+        )
+
+
 def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
     """Held to another run without a margin, where one is named that its own gate does not name."""
     own = setup.against and Path(setup.against).resolve()
@@ -40,10 +50,16 @@ def against_baseline(setup: Setup, baseline: Path | None) -> Setup:
 
 
 def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
-    """A gate for each judge and criteria that both runs have; none where no other run was named."""
+    """A gate for each judge and criterion that both runs have, or that only the other one has; none
+    if no other run was named.
+
+    The last gate names criteria that only this run has: they are new, so that they cannot be worse.
+    They are undecided if the other run has not come to its end, as everything is then.
+    """
     if not setup.against or not holds_run(folder):
         return
     from adjudge.runs.diff import run_diff
+    from adjudge.runs.folder import run_info
     from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
 
     check_against(setup.against)
@@ -55,12 +71,15 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
             found,
             ComparisonSettings(level=level, sequential=setup.sequential, noise=False),
         )
-        gone = found.gone()
+        gone, added = found.gone(), found.added()
+    is_cut = not run_info(setup.against).has_ended
     limits = (
         [one.shown.upper for one in compared]
         if setup.sequential
         else upper_limits(compared, setup.margin, level)
     )
+    last = compared[-1] if compared else None
+    new = () if is_cut else tuple(_name(criteria, system) for _, criteria, system in added)
     for one, upper in zip(compared, limits, strict=True):
         gate = _gate(one, setup.against, setup.margin, upper, len(compared))
         yield replace(
@@ -68,9 +87,18 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
             cluster=setup.cluster,
             sequential=setup.sequential,
             stopped=setup.state not in ("", "complete"),
+            baseline_stopped=is_cut,
+            not_compared=new if one is last else (),
         )
     for judge, criteria, system in gone if compared else [("", "run", "")]:
         yield replace(_not_compared(setup, level, judge, criteria), system=system)
+    for judge, criteria, system in added if is_cut else ():
+        gate = _not_compared(setup, level, judge, criteria)
+        yield replace(gate, system=system, baseline_stopped=True)
+
+
+def _name(criteria: str, system: str) -> str:
+    return f"{criteria} [{system}]" if system else criteria
 
 
 def compared_with_baseline(

@@ -26,9 +26,11 @@ def scale_ends(run: Path) -> dict[str, tuple[float, float]]:
 
 
 def passed(one: JudgmentRecord, ends: Ends) -> bool | None:
-    """Whether a judgment passes: its verdict says so, or its score lies above the middle of the
-    scale. None: nobody can say.
+    """Return True if its verdict says so, or its score is above the middle of the scale. None: it
+    neither passes nor fails, such as a count.
     """
+    if one.detail.is_count:
+        return None
     chosen = isinstance(
         one.detail, DirectDetail | PairwiseDetail
     )  # from options, whose scores say which are good

@@ -4,7 +4,6 @@ no score, the worst rows.
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -320,7 +319,8 @@ class Report(HtmlRepr):
     def badness_of(self, one: JudgmentRecord) -> tuple[int, float, int]:
         """A key that sorts the worst judgments first."""
         section = self.section_of(one)
-        return badness(one, self.dimensions_of(one), section.summary.best_score if section else 1.0)
+        ends = (section.summary.best_score, section.summary.largest) if section else (1.0, 0.0)
+        return badness(one, self.dimensions_of(one), *ends)
 
     def dimensions_of(self, one: JudgmentRecord) -> tuple[Dimension, ...]:
         """What a judgment was scored on."""
@@ -411,6 +411,10 @@ class _SectionTally:
     @property
     def best_score(self) -> float:
         return self._tally.best_score
+
+    @property
+    def largest(self) -> float:
+        return self._tally.largest
 
     def section(self) -> Section:
         rag = self._rag.summary() if self._rag else None
@@ -590,20 +594,24 @@ class ReportTally:
         )
 
     def _shown(self) -> list[JudgmentRecord]:
-        best = {key: tally.best_score for key, tally in self._sections.items()}
+        ends = {key: (own.best_score, own.largest) for key, own in self._sections.items()}
 
         def rank(one: JudgmentRecord) -> tuple[int, float, int]:
             dimensions = self.setup.dimensions.get(one.judge, ())
-            return badness(one, dimensions, best[one.judge, one.criterion, one.answered_by])
+            return badness(one, dimensions, *ends[one.judge, one.criterion, one.answered_by])
 
         return sorted(self._worst, key=rank)[: self.shown]
 
 
 def badness(
-    one: JudgmentRecord, dimensions: Iterable[Dimension], best: float
+    one: JudgmentRecord, dimensions: Iterable[Dimension], best: float, largest: float
 ) -> tuple[int, float, int]:
     """A key that sorts the worst first: scores below ``best``, the lowest first; then rows without
-    a score, then the rest. Of composites: answers that a gate bars, then the lowest scores.
+    a score, then counts, the highest first, then the rest. Of composites: answers that a gate
+    bars, then the lowest scores.
+
+    Counts are ranked by their share of ``largest``, the largest count of the criterion: otherwise
+    40 steps would hide 4 errors.
     """
     if one.detail.kind == "rag":
         lowest = (one.score or 0.0) if one.scored else one.bounds[0]
@@ -611,7 +619,7 @@ def badness(
     if not one.scored:
         return 1, 0.0, one.row
     if one.detail.is_count:
-        return 2, math.inf, one.row  # a count has no worst
+        return 2, -(one.score or 0.0) / (largest or 1.0), one.row
     if one.score is None:
         return 2, 0.0, one.row
     return 0 if one.score < best else 2, one.score, one.row
@@ -673,7 +681,8 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
     for one in sections:
         if bar.most:
             if bar.name == one.criteria:
-                yield most_gate(one.judge, one.criteria, one.summary, bar.least)
+                gate = most_gate(one.judge, one.criteria, one.summary, bar.least)
+                yield replace(gate, ignores_confidence=setup.confidence is not None)
         elif one.contests:
             yield _win_rate(
                 one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence

@@ -13,7 +13,7 @@ from adjudge.ledger.file import holds_run
 from adjudge.messages import Message
 from adjudge.reading.values import nearest
 from adjudge.results.gate import Bar, bars_of, check_gate
-from adjudge.results.paired_gate import check_against
+from adjudge.results.paired_gate import check_against, refuse_itself
 from adjudge.results.setup import Setup
 from adjudge.runs.build import reads_traces
 from adjudge.runs.eval_file import FailUnder
@@ -164,7 +164,9 @@ def other_run(run: EvalRun) -> str:
         raise SetupError(
             "not worse than another run can only be said of a run that is kept: add --run FOLDER"
         )
-    return str(other if run.file.typed else run.file.beside(other))
+    against = Path(other if run.file.typed else run.file.beside(other))
+    refuse_itself(against, folder)
+    return str(against)
 
 
 def is_sequential(run: EvalRun) -> bool:

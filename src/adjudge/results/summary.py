@@ -94,6 +94,8 @@ class Summary:
     """Of a panel: what each model by itself comes to."""
     passes: PassRate | None = None
     """Where it is pass or fail."""
+    largest: float = 0.0
+    """The largest score; ranks counts, whose scale has no end."""
 
     @classmethod
     def of_scores(
@@ -219,6 +221,8 @@ class Tally:
         self._skipped = 0
         self._unmeasured: Counter[str] = Counter()
         self._is_count = False
+        self.largest = 0.0
+        """Like ``Summary.largest``, so far."""
 
     def add(self, one: JudgmentRecord) -> None:
         self._usage += one.usage
@@ -246,6 +250,7 @@ class Tally:
             self._without_number += 1
         else:
             self._scores.append(one.score)
+            self.largest = max(self.largest, one.score)
             self._is_count |= one.detail.is_count
             self._groups += self._sureness.group(one)
 
@@ -288,6 +293,7 @@ class Tally:
             unmeasured=dict(self._unmeasured.most_common()),
             models=self._panel(),
             passes=self._pass_rate(),
+            largest=self.largest,
         )
 
     def _pass_rate(self) -> PassRate | None:

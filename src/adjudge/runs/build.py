@@ -410,8 +410,8 @@ def _ready(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJud
         raise Place(str(file.path), line=entry.line).wrong(str(error)) from error
 
 
-def _asks_nobody(entry: JudgeEntry) -> bool:
-    """Whether no model is needed, so that none has to be there."""
+def asks_no_model(entry: JudgeEntry) -> bool:
+    """Return True if the judge needs no model, so that none has to be named or installed."""
     if isinstance(entry, CheckEntry):
         return True
     if isinstance(entry, AgentEntry):
@@ -433,7 +433,9 @@ def _asks_nobody(entry: JudgeEntry) -> bool:
 
 def _made(file: EvalFile, entry: JudgeEntry, model: OpenEntry) -> list[ReadyJudge]:
     models = (
-        None if _asks_nobody(entry) else [model(one) for one in entry.models or file.models] or None
+        None
+        if asks_no_model(entry)
+        else [model(one) for one in entry.models or file.models] or None
     )
     if (
         isinstance(entry, CascadeEntry)

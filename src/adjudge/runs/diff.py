@@ -199,6 +199,11 @@ class RunDiff:
         first = "SELECT line FROM judged GROUP BY line HAVING max(side) = 0 ORDER BY min(place)"
         return [tuple(json.loads(line)) for (line,) in self._table.execute(first)]
 
+    def added(self) -> list[tuple[str, str, str]]:
+        """The judges, criteria and systems that only the second run has."""
+        second = "SELECT line FROM judged GROUP BY line HAVING min(side) = 1 ORDER BY min(place)"
+        return [tuple(json.loads(line)) for (line,) in self._table.execute(second)]
+
     def pairs(self, line: str | None = None) -> Iterator[Pair]:
         """The rows of one judge and criteria that both runs judged; those that belong together
         follow each other. Without ``line`` all of them, in the order of the first run.

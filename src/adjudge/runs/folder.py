@@ -63,6 +63,7 @@ _EXCLUDED = (
     "'$.excluded_models') AS lost FROM judgments), "
     "json_each(coalesce(lost, '{}')) GROUP BY judge, key"
 )
+_ENDED = ("complete", "imported")
 _EXPORTED = tuple(f"results{ending}" for ending in OUTPUTS)
 
 
@@ -148,6 +149,11 @@ class RunInfo(HtmlRepr):
     def state(self) -> str:
         """ "complete", why it stopped, or "not finished": under way, or killed."""
         return state_of(self.facts)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return True if no row is left to be judged; so it is with an imported run."""
+        return self.facts.get("ended") in _ENDED
 
 
 def state_of(facts: JsonObject) -> str:
