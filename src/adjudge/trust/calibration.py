@@ -365,6 +365,7 @@ def calibration(
         or (GROWN_NUMBERS if rows.is_grown and measure.is_number else None)
     )
     refused = by_labels or too_few(estimates.strata, every=weighted)
+    agreement = agreement_of(rows, settings.agreement, level) if settings.agreement else None
     return Calibration(
         judge=judge,
         criteria=rows.scale.name,
@@ -393,7 +394,7 @@ def calibration(
         else (),
         shares={} if refused or settings.sequential else _shares(rows, drawn, settings),
         distance=None if used.refusal else distance_of(drawn, measure, level),
-        agreement=agreement_of(rows, settings.agreement, level) if settings.agreement else None,
+        agreement=agreement,
         looks=() if refused else tuple(_looks(rows, drawn, settings)),
         slices=None if by_labels else slices_of(rows, drawn, level, these_rows=settings.these_rows),
         panel=panel_of(rows.labelled, measure, level, _said(rows)) if settings.agreement else None,
@@ -401,6 +402,7 @@ def calibration(
             *_price(estimates.corrected, once, settings),
             *([] if refused else _doubts(estimates, rows, drawn)),
             *_notes(used, estimates, rows),
+            *(agreement.notes if agreement else ()),
         ),
     )
 

@@ -115,7 +115,6 @@ def labels_used(
     if before and since is not None:
         from_before = _as_it_was(since) if older else _some_older(len(before), since)
         notes.append(from_before)
-    drawn = [one for one in kept if one.is_random]
     return LabelsUsed(
         tuple(kept),
         tuple(notes),
@@ -124,8 +123,16 @@ def labels_used(
         ways[0] if len(ways) == 1 else None,
         from_before,
         _skipped_rows(known, kept, lock),
-        tuple(sorted({math.inf if one.drawn_of is None else one.drawn_of for one in drawn})),
+        draw_sizes(kept),
     )
+
+
+def draw_sizes(labels: Iterable[Label]) -> tuple[float, ...]:
+    """Return how many rows the run had at each draw of labelled rows, in ascending order; infinity
+    for labels that do not say it.
+    """
+    drawn = (one.drawn_of for one in labels if one.is_random)
+    return tuple(sorted({math.inf if size is None else size for size in drawn}))
 
 
 def _skipped_rows(
