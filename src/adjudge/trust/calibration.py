@@ -97,8 +97,8 @@ class Calibration(JudgeCriterion, HtmlRepr):
     drawn, so no number here is about them.
     """
     skipped: int
-    """Drawn rows that annotators skipped and nobody labelled: the interval holds whatever they
-    are.
+    """Drawn rows that annotators skipped or were unsure about and nobody labelled: the interval
+    holds whatever they are.
     """
     labels_only: Estimate
     corrected: Estimate | None

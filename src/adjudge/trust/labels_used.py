@@ -51,8 +51,8 @@ class LabelsUsed:
     older: Message | None = None
     """What is said of labels from before a change of the judge; one of the notes."""
     skipped: Mapping[str, bool] = field(default_factory=dict)
-    """Identity of a row that was drawn, that somebody skipped and nobody labelled → whether it was
-    drawn among all rows.
+    """Identity of a row that was drawn, that somebody skipped or was unsure about and nobody
+    labelled → whether it was drawn among all rows.
     """
     drawn_of: tuple[float, ...] = ()
     """How many rows the run had at each draw, in ascending order; infinity for labels that do not
@@ -138,11 +138,13 @@ def draw_sizes(labels: Iterable[Label]) -> tuple[float, ...]:
 def _skipped_rows(
     labels: Iterable[Label], kept: Iterable[Label], lock: str | None
 ) -> dict[str, bool]:
-    """Return the drawn rows that annotators skipped and nobody labelled: they may be the bad ones.
-    A row that one of them skipped and another labelled is labelled.
+    """Return the drawn rows that annotators skipped or were unsure about and nobody labelled: they
+    may be the bad ones. A row that one of them skipped and another labelled is labelled.
     """
     labelled = {one.row for one in kept}
-    passed_over, _ = _of_this_judge([one for one in labels if one.state == "skipped"], lock)
+    passed_over, _ = _of_this_judge(
+        [one for one in labels if one.state in ("skipped", "unsure")], lock
+    )
     found: dict[str, bool] = {}
     for one in passed_over:
         if one.is_random and one.kind != "model" and one.row not in labelled:
@@ -257,10 +259,8 @@ def _notes(
             models,
         ),
         plural(
-            "{count} label unsure, left out: the corrected number is about rows that people "
-            "could decide",
-            "{count} labels unsure, left out: the corrected number is about rows that people "
-            "could decide",
+            "{count} label unsure, left out",
+            "{count} labels unsure, left out",
             sum(one.state == "unsure" for one in known),
         ),
         plural(

@@ -155,7 +155,7 @@ class Rows:
     """Identities of those that have labels all the same."""
     skipped_rows: Mapping[str, bool] = field(default_factory=dict)
     """Row identity → whether it was drawn among all rows, for drawn rows that annotators skipped
-    and nobody labelled.
+    or were unsure about and nobody labelled.
     """
     skipped: dict[int, bool] = field(default_factory=dict)
     """Like ``skipped_rows``, by the place of the row."""
