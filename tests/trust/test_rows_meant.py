@@ -149,8 +149,33 @@ def test_skipped_rows_are_counted_and_the_interval_holds_whatever_they_are(tmp_p
     assert found.corrected.lower <= wanted.corrected.lower + 0.03
     assert (found.corrected.value or 0) > (wanted.corrected.value or 0) + 0.05
     shown = commands.adjudge("calibrate", run).stdout
-    assert f"{found.skipped} drawn rows were skipped and have no label" in shown
+    assert f"{found.skipped} drawn rows were skipped or marked unsure and have no label" in shown
     assert found.to_dict()["rows_skipped"] == found.skipped
+
+
+def test_the_interval_holds_whatever_unsure_rows_are(tmp_path: Path) -> None:
+    """People are unsure about most bad rows: the others look good."""
+    rows = population(300, good=0.7, sensitivity=0.9, specificity=0.7)
+    bad = {identity(text) for text, good, _ in rows if not good}
+    truth = {identity(text): good for text, good, _ in rows}
+    run = run_of(tmp_path / "run", rows)
+    work = labelling(run, Annotator("ann", count=80))
+    unsure = 0
+    while shown := work.next():
+        row = shown.queued.identity
+        if row in bad and int(row[:8], 16) % 4:
+            work.unsure(shown)
+            unsure += 1
+        else:
+            work.answer(shown, Answer(option="PASS" if truth[row] else "FAIL"))
+    found = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert found.skipped == unsure > 8
+    for one in (found.corrected, found.labels_only):
+        assert one is not None and one.lower is not None and one.value is not None
+        assert one.lower < 0.7 < one.value
+    shown_text = commands.adjudge("calibrate", run).stdout
+    assert f"{unsure} drawn rows were skipped or marked unsure and have no label" in shown_text
+    assert f"{unsure} labels unsure, left out" in shown_text
 
 
 def test_a_row_that_one_skips_and_another_labels_is_labelled(tmp_path: Path) -> None:

@@ -228,6 +228,28 @@ class Needed:
     reason: str = ""
 
 
+def out_of_reach(target_width: float, rows: int, width: float) -> Needed:
+    """Say that the interval is wider than wanted even if all rows are labelled."""
+    reason = Message(
+        "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
+        "{width:.3f}",
+        target=target_width,
+        rows=rows,
+        width=width,
+    )
+    return Needed(target_width, None, None, reason=reason)
+
+
+def cannot_plan(target_width: float, why: Message) -> Needed:
+    """Say that the number of labels is unknown."""
+    reason = Message(
+        "how many labels an interval {target:g} wide needs cannot be told: {why}",
+        target=target_width,
+        why=why,
+    )
+    return Needed(target_width, None, None, reason=reason)
+
+
 def labels_needed(
     strata: Sequence[Stratum],
     target_width: float,
@@ -256,14 +278,7 @@ def labels_needed(
     alone = _least(lambda labels: width(labels, [(1.0, mean)]), target_width, rows)
     count = _least(width, target_width, rows)
     if count is None:
-        reason = Message(
-            "a width of {target:g} is out of reach: with all {rows} rows labelled it would be "
-            "{width:.3f}",
-            target=target_width,
-            rows=rows,
-            width=width(rows),
-        )
-        return Needed(target_width, None, None, {}, alone, reason)
+        return out_of_reach(target_width, rows, width(rows))
     missing = {
         _named(part): max(0, math.ceil(count * part.rows / rows) - len(part.labels))
         for part in parts

@@ -11,7 +11,7 @@ from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.domain.slices import Slicing
 from adjudge.domain.verdict import TIE
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.stats.agreement import Agreement, Missing, Option, TwoRaters, agreement, share_of
 from adjudge.stats.agreement_intervals import (
     LEAST_ROWS,
@@ -34,6 +34,10 @@ from adjudge.trust.judge_among_people import RaterModel, judge_among_people
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows, stated_probability
 
+GROWN = Message(
+    "no figures of agreement: rows were added to the run between the labels, so rows had different "
+    "chances to be drawn"
+)
 CROWD = 12
 """More annotators than these are not compared two by two."""
 
@@ -61,7 +65,13 @@ class AgreementReport:
     figures: Mapping[str, Estimate]
     left_out: int = 0
     drawn: bool = False
-    """Whether the rows were drawn at random; figures of chosen rows are about those rows alone."""
+    """True if the rows were drawn among all rows; other figures are about those rows alone."""
+    drawn_otherwise: int = 0
+    """Labelled rows that were drawn within a verdict or with chances of their own, and are left
+    out: they would bias the figures.
+    """
+    reason: Message | None = None
+    """Why there are no figures."""
     baselines: Mapping[str, Estimate] = field(default_factory=dict)
     classes: Mapping[str, Mapping[str, Estimate]] = field(default_factory=dict)
     """Option → precision, recall, F1."""
@@ -81,6 +91,23 @@ class AgreementReport:
     orders: Mapping[str, OrderAgreement] = field(default_factory=dict)
     """Of rows that were asked in two orders: all of them under an empty name, then by group."""
 
+    @property
+    def notes(self) -> list[Message]:
+        """Why there are no figures, or how many labelled rows they leave out because these were
+        not drawn among all rows.
+        """
+        if self.reason is not None:
+            return [self.reason]
+        if not self.drawn_otherwise:
+            return []
+        left_out = plural(
+            "figures of agreement leave out {count} labelled row that was not drawn among all rows",
+            "figures of agreement leave out {count} labelled rows that were not drawn among all "
+            "rows",
+            self.drawn_otherwise,
+        )
+        return [left_out]
+
     def to_dict(self) -> JsonDict:
         told = some_of(self, "raters", "figures", "baselines", "classes", "groups", "annotators")
         figures = object_in(told["figures"])
@@ -89,6 +116,8 @@ class AgreementReport:
             "drawn_at_random": self.drawn,
             "missing": self.settings.missing,
             "left_out": self.left_out,
+            "drawn_otherwise": self.drawn_otherwise,
+            "reason": self.reason,
             **{name: figures.get(name) for name in ("accuracy", "kappa", "alpha")},
             "alt_test": _alt_test(self.alt_test) if self.alt_test else None,
             **told,
@@ -119,12 +148,10 @@ def _alt_test(one: AltTest) -> JsonDict:
 
 
 def agreement_of(rows: Rows, settings: AgreementSettings, level: float) -> AgreementReport:
-    """Over the rows that were drawn at random, each as likely as the others of its verdict; where
-    none was, over the others.
-    """
-    measure = rows.measure
-    drawn = [one for one in rows.labelled if one.counts and not one.weighted]
-    seen = drawn or rows.labelled
+    """Measure agreement on ``rows.compared``."""
+    measure, seen = rows.measure, rows.compared
+    drawn = sum(one.counts for one in rows.labelled)
+    counted = any(one.counts for one in seen)
     kept = [one for one in seen if one.truth is not None]
     clusters = clusters_at(rows.together, [one.place for one in kept])
     found = (
@@ -137,8 +164,10 @@ def agreement_of(rows: Rows, settings: AgreementSettings, level: float) -> Agree
     too_few = test is not None and test.winning_rate is None and not measure.is_number
     return replace(
         found,
-        drawn=bool(drawn),
-        weighted=not drawn and any(one.counts for one in seen),
+        drawn=any(one.random for one in seen),
+        drawn_otherwise=drawn - len(seen) if counted else drawn,
+        reason=GROWN if drawn and not seen else None,
+        weighted=counted and not any(one.random for one in seen),
         groups=_groups(kept, measure, rows.slicing),
         annotators={name: _pair(_beside(seen, own), measure) for name, own in people.items()},
         people=_each_two(seen, people, measure),

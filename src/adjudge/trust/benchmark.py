@@ -20,6 +20,7 @@ from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.verdict import TIE
 from adjudge.errors import RunError
 from adjudge.gateway.prices import PriceTable
+from adjudge.labels.queue import verdict_of
 from adjudge.labels.scales import judge_scales
 from adjudge.labels.store import LabelStore
 from adjudge.ledger.file import read_meta
@@ -30,7 +31,7 @@ from adjudge.stats.agreement import TwoRaters
 from adjudge.stats.difference import ComparisonOutcome, Difference, compare
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import share_limits
-from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
+from adjudge.trust.agreement import GROWN, AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.contestants import Contestants
 from adjudge.trust.judge_figures import (
     Effort,
@@ -42,6 +43,7 @@ from adjudge.trust.judge_figures import (
     reasons_of,
     vote_agreement,
 )
+from adjudge.trust.labels_used import draw_sizes
 from adjudge.trust.measure import Measure
 from adjudge.trust.rows import Answer, LabelledRow, Rows, Votes, by_row
 
@@ -272,6 +274,9 @@ def _benched(
         rows, judged = _judged(ledger, judge, scale, own, settings.only)
     if not judged or not rows.verdicts:
         return None
+    if not (compared := {one.place for one in rows.compared}):
+        raise RunError("{folder}: {why}", folder=folder, why=GROWN)
+    labelled, judged = judged, [one for one in judged if one.row.place in compared]
     measure, level = rows.measure, settings.level
     agreement = settings.agreement
     if agreement.missing == "tie" and TIE not in measure.options:
@@ -300,7 +305,7 @@ def _benched(
         effort=effort_of(judged, settings.prices),
         report=report,
         among_people=None if measure.is_number else _among_people(judged),
-        disagreements=tuple(_disagreements(judged, measure)),
+        disagreements=tuple(_disagreements(labelled, measure)),
         scores={} if measure.is_number else dict(_scores(judged, agreement.missing)),
     )
 
@@ -325,14 +330,20 @@ def _judged(
         return votes_of(ledger, judge, record.index)
 
     rows = Rows(
-        scale, by_row(labels), read_votes=votes, contestants=Contestants.of_judge(ledger, judge)
+        scale,
+        by_row(labels),
+        read_votes=votes,
+        contestants=Contestants.of_judge(ledger, judge),
+        drawn_of=draw_sizes(labels),
     )
     judged: list[LabelledJudgment] = []
+    number = -1
     for record in records(ledger, judge=judge):
+        number += verdict_of(record, scale.name) is not None
         if only is not None and not fnmatchcase(str(record.id), only):
             continue
         before = len(rows.labelled)
-        rows.add(record)
+        rows.add(record, number)
         judged += [LabelledJudgment(row, record) for row in rows.labelled[before:]]
     return rows, judged
 
@@ -457,8 +468,7 @@ def _behind(best: BenchedJudge, one: BenchedJudge, level: float) -> Difference |
 
 def _among_people(judged: Sequence[LabelledJudgment]) -> AmongPeople | None:
     """None if no two people labelled a row that the judge decided."""
-    drawn = [one.row for one in judged if one.row.counts and not one.row.weighted]
-    rows = [row for row in drawn or [one.row for one in judged] if row.said is not None]
+    rows = [one.row for one in judged if one.row.said is not None]
     pairs: dict[tuple[str, str], list[LabelledRow]] = {}
     for row in rows:
         for pair in combinations(sorted(row.answers), 2):
@@ -511,6 +521,7 @@ def _notes(judges: Sequence[BenchedJudge], settings: BenchSettings) -> Iterator[
             "on {split} rows people are evenly split: those rows are in no agreement figure",
             split=split,
         )
+    yield from max((one.report for one in judges), key=lambda one: one.drawn_otherwise).notes
     if not all(one.report.drawn for one in judges):
         yield Message(
             "the labelled rows were chosen, not drawn at random: the figures are about "

@@ -37,7 +37,7 @@ from adjudge.stats.correction import (
 from adjudge.stats.dawid_skene import MemberVote
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import clusters_at
-from adjudge.stats.refusal import Needed, Refusal, doubts, labels_needed, too_few
+from adjudge.stats.refusal import Needed, Refusal, cannot_plan, doubts, labels_needed, too_few
 from adjudge.stats.sequence import Stream, confidence_sequence, sequential_rate
 from adjudge.trust.agreement import AgreementReport, AgreementSettings, agreement_of
 from adjudge.trust.confusion import Confusion, confusion_of
@@ -97,8 +97,8 @@ class Calibration(JudgeCriterion, HtmlRepr):
     drawn, so no number here is about them.
     """
     skipped: int
-    """Drawn rows that annotators skipped and nobody labelled: the interval holds whatever they
-    are.
+    """Drawn rows that annotators skipped or were unsure about and nobody labelled: the interval
+    holds whatever they are.
     """
     labels_only: Estimate
     corrected: Estimate | None
@@ -365,6 +365,7 @@ def calibration(
         or (GROWN_NUMBERS if rows.is_grown and measure.is_number else None)
     )
     refused = by_labels or too_few(estimates.strata, every=weighted)
+    agreement = agreement_of(rows, settings.agreement, level) if settings.agreement else None
     return Calibration(
         judge=judge,
         criteria=rows.scale.name,
@@ -384,7 +385,7 @@ def calibration(
         labels=used,
         labels_by_verdict=dict(_by_verdict(one.verdict for one in drawn)),
         rows_by_verdict=dict(_by_verdict(rows.verdicts)),
-        needed=estimates.needed(settings),
+        needed=_needed(estimates, rows, settings, refused=refused is not None),
         confusion=confusion_of(
             drawn, measure, _weights(estimates.strata, rows), level, rows.together
         ),
@@ -393,7 +394,7 @@ def calibration(
         else (),
         shares={} if refused or settings.sequential else _shares(rows, drawn, settings),
         distance=None if used.refusal else distance_of(drawn, measure, level),
-        agreement=agreement_of(rows, settings.agreement, level) if settings.agreement else None,
+        agreement=agreement,
         looks=() if refused else tuple(_looks(rows, drawn, settings)),
         slices=None if by_labels else slices_of(rows, drawn, level, these_rows=settings.these_rows),
         panel=panel_of(rows.labelled, measure, level, _said(rows)) if settings.agreement else None,
@@ -401,6 +402,7 @@ def calibration(
             *_price(estimates.corrected, once, settings),
             *([] if refused else _doubts(estimates, rows, drawn)),
             *_notes(used, estimates, rows),
+            *(agreement.notes if agreement else ()),
         ),
     )
 
@@ -462,15 +464,47 @@ class _Estimates:
     planned: bool = True
     """Whether labels can be planned by verdict; else by the width that they gave."""
 
-    def needed(self, settings: CalibrationSettings) -> Needed:
-        if not self.planned:
-            return needed_for_score(self.corrected, self.alone, settings.target_width)
-        return labels_needed(
-            self.strata,
-            settings.target_width,
-            level=settings.level,
+
+def _needed(
+    estimates: _Estimates, rows: Rows, settings: CalibrationSettings, *, refused: bool
+) -> Needed:
+    """Plan the labels for the wanted width; without a number of labels if it cannot be told."""
+    target, width = settings.target_width, estimates.corrected.width
+    if not refused and width is not None and width <= target:
+        return Needed(target, estimates.corrected.count, 0)
+    if estimates.corrected.count and (why := _unplannable(estimates, rows, settings)):
+        return cannot_plan(target, why)
+    if not estimates.planned:
+        return needed_for_score(
+            estimates.corrected,
+            estimates.alone,
+            target,
+            rows=len(rows.verdicts),
             these_rows=settings.these_rows,
         )
+    plan = labels_needed(
+        estimates.strata, target, level=settings.level, these_rows=settings.these_rows
+    )
+    if plan.more == 0:
+        return cannot_plan(target, Message("by the plan these labels should be enough already"))
+    return plan
+
+
+def _unplannable(
+    estimates: _Estimates, rows: Rows, settings: CalibrationSettings
+) -> Message | None:
+    """Return why labels cannot be planned: the plan takes every further label for an independent
+    one of a row that people decide.
+    """
+    if settings.sequential:
+        return Message("the interval has to hold at every look")
+    if rows.together is not None:
+        return Message("rows belong together, and their labels are not independent")
+    if any(part.verdict is None and not part.labels for part in estimates.strata):
+        return Message("failed judgments have no label")
+    if rows.skipped:
+        return Message("drawn rows were skipped or marked unsure")
+    return None
 
 
 def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:

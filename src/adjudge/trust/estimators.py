@@ -11,7 +11,7 @@ from adjudge.stats.correction import label_interval, labels_only
 from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import Clusters, Interval, clusters_at, mover
 from adjudge.stats.named_estimators import BothClusters, ppi_plus_plus, rogan_gladen
-from adjudge.stats.refusal import NOTHING_TO_PLAN_WITH, Needed
+from adjudge.stats.refusal import NOTHING_TO_PLAN_WITH, Needed, out_of_reach
 from adjudge.trust.rows import LabelledRow, Rows
 
 
@@ -102,13 +102,25 @@ def _with_failed(found: Estimate, share: float, labels: Sequence[float]) -> Esti
     return Estimate(None, lower, upper, found.count, found.method, level, reason)
 
 
-def needed_for_score(corrected: Estimate, alone: Estimate, target: float) -> Needed:
-    """Widths shrink with the square root of the number of labels."""
+def needed_for_score(
+    corrected: Estimate, alone: Estimate, target: float, *, rows: int, these_rows: bool
+) -> Needed:
+    """Plan labels by the width that they gave: it shrinks with the square root of their number.
+
+    If all ``rows`` are labelled, the judge adds nothing: the width is then that of labels alone.
+    ``these_rows``: exactly these rows are meant, and known if all of them are labelled.
+    """
     if corrected.width is None:
         return Needed(target, None, None, reason=NOTHING_TO_PLAN_WITH)
-    count = math.ceil(corrected.count * (corrected.width / target) ** 2)
+    widest = corrected if alone.width is None else alone
+    reached = (widest.width or 0.0) * math.sqrt(widest.count / rows)
+    if reached > target and not these_rows:
+        return out_of_reach(target, rows, reached)
+    count = min(rows, math.ceil(corrected.count * (corrected.width / target) ** 2))
     by_people = (
-        None if alone.width is None else math.ceil(alone.count * (alone.width / target) ** 2)
+        None
+        if alone.width is None
+        else min(rows, math.ceil(alone.count * (alone.width / target) ** 2))
     )
     return Needed(target, count, max(0, count - corrected.count), {}, by_people)
 

@@ -51,8 +51,8 @@ class LabelsUsed:
     older: Message | None = None
     """What is said of labels from before a change of the judge; one of the notes."""
     skipped: Mapping[str, bool] = field(default_factory=dict)
-    """Identity of a row that was drawn, that somebody skipped and nobody labelled → whether it was
-    drawn among all rows.
+    """Identity of a row that was drawn, that somebody skipped or was unsure about and nobody
+    labelled → whether it was drawn among all rows.
     """
     drawn_of: tuple[float, ...] = ()
     """How many rows the run had at each draw, in ascending order; infinity for labels that do not
@@ -115,7 +115,6 @@ def labels_used(
     if before and since is not None:
         from_before = _as_it_was(since) if older else _some_older(len(before), since)
         notes.append(from_before)
-    drawn = [one for one in kept if one.is_random]
     return LabelsUsed(
         tuple(kept),
         tuple(notes),
@@ -124,18 +123,28 @@ def labels_used(
         ways[0] if len(ways) == 1 else None,
         from_before,
         _skipped_rows(known, kept, lock),
-        tuple(sorted({math.inf if one.drawn_of is None else one.drawn_of for one in drawn})),
+        draw_sizes(kept),
     )
+
+
+def draw_sizes(labels: Iterable[Label]) -> tuple[float, ...]:
+    """Return how many rows the run had at each draw of labelled rows, in ascending order; infinity
+    for labels that do not say it.
+    """
+    drawn = (one.drawn_of for one in labels if one.is_random)
+    return tuple(sorted({math.inf if size is None else size for size in drawn}))
 
 
 def _skipped_rows(
     labels: Iterable[Label], kept: Iterable[Label], lock: str | None
 ) -> dict[str, bool]:
-    """Return the drawn rows that annotators skipped and nobody labelled: they may be the bad ones.
-    A row that one of them skipped and another labelled is labelled.
+    """Return the drawn rows that annotators skipped or were unsure about and nobody labelled: they
+    may be the bad ones. A row that one of them skipped and another labelled is labelled.
     """
     labelled = {one.row for one in kept}
-    passed_over, _ = _of_this_judge([one for one in labels if one.state == "skipped"], lock)
+    passed_over, _ = _of_this_judge(
+        [one for one in labels if one.state in ("skipped", "unsure")], lock
+    )
     found: dict[str, bool] = {}
     for one in passed_over:
         if one.is_random and one.kind != "model" and one.row not in labelled:
@@ -250,10 +259,8 @@ def _notes(
             models,
         ),
         plural(
-            "{count} label unsure, left out: the corrected number is about rows that people "
-            "could decide",
-            "{count} labels unsure, left out: the corrected number is about rows that people "
-            "could decide",
+            "{count} label unsure, left out",
+            "{count} labels unsure, left out",
             sum(one.state == "unsure" for one in known),
         ),
         plural(

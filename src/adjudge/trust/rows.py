@@ -155,7 +155,7 @@ class Rows:
     """Identities of those that have labels all the same."""
     skipped_rows: Mapping[str, bool] = field(default_factory=dict)
     """Row identity → whether it was drawn among all rows, for drawn rows that annotators skipped
-    and nobody labelled.
+    or were unsure about and nobody labelled.
     """
     skipped: dict[int, bool] = field(default_factory=dict)
     """Like ``skipped_rows``, by the place of the row."""
@@ -222,6 +222,19 @@ class Rows:
         """
         drawn = [one for one in self.labelled if one.counts]
         return [replace(one, random=False) for one in drawn] if self.is_grown else drawn
+
+    @property
+    def compared(self) -> list[LabelledRow]:
+        """The labelled rows that figures of agreement are about: those drawn among all rows.
+
+        Rows that topped up a verdict or had chances of their own would bias the figures: they
+        count only if no row was drawn among all rows, and chosen rows only if no row was drawn.
+        None of them if rows were added between two draws.
+        """
+        drawn = [one for one in self.labelled if one.counts]
+        if drawn and self.is_grown:
+            return []
+        return [one for one in drawn if one.random] or drawn or self.labelled
 
     def _cluster_of(self, record: JudgmentRecord, place: int) -> Hashable:
         if self.cluster:

@@ -109,9 +109,10 @@ def _scope_lines(one: Calibration) -> Iterator[Message]:
         )
     if one.skipped:
         yield plural(
-            "{count} drawn row was skipped and has no label: the intervals hold whatever it is",
-            "{count} drawn rows were skipped and have no label: the intervals hold whatever they "
-            "are",
+            "{count} drawn row was skipped or marked unsure and has no label: the intervals hold "
+            "whatever it is",
+            "{count} drawn rows were skipped or marked unsure and have no label: the intervals "
+            "hold whatever they are",
             one.skipped,
         )
 
