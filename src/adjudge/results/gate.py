@@ -385,19 +385,7 @@ class GateResult:
         }
         verdict = self.verdict
         if verdict == "inconclusive":
-            if not self.rows and self.measure == "win rate":
-                return Message("Gate undecided: no system is called {of}.", of=self._of)
-            if self.one_order:
-                return Message(
-                    "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
-                    "{bar:.3f}.",
-                    **values,
-                )
-            return Message(
-                "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
-                "{bar:.3f}. {missing} of {rows} rows have no score: with theirs it can be decided.",
-                **values,
-            )
+            return self._plain_undecided(values)
         clear = self.value is not None and (not above(self.bar, self.value)) == (verdict == "holds")
         if verdict == "holds":
             if clear:
@@ -409,6 +397,25 @@ class GateResult:
             return Message(
                 "Gate passed: {what} is {lower:.3f} at least, the bar is {bar:.3f}.", **values
             )
+        return self._plain_failed(values, clear=clear)
+
+    def _plain_undecided(self, values: Values) -> Message:
+        if not self.rows and self.measure == "win rate":
+            return Message("Gate undecided: no system is called {of}.", of=self._of)
+        if self.one_order:
+            return Message(
+                "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+                "{bar:.3f}.",
+                **values,
+            )
+        return Message(
+            "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+            "{bar:.3f}. {missing} of {rows} rows have no score: with theirs it can be decided.",
+            **values,
+        )
+
+    def _plain_failed(self, values: Values, *, clear: bool) -> Message:
+        """``clear``: whether the value itself is below the bar."""
         if clear and self.one_order:
             return Message(
                 "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}.",
