@@ -147,3 +147,24 @@ def test_criteria_check_reports_a_bad_end(folder: Path) -> None:
         ("rude", "options"),
         ("грубость", "options"),
     ]
+
+
+def test_every_report_says_which_answer_counts_as_good(folder: Path) -> None:
+    criterion = "{name: leak, description: It leaks., options: [PASS, FAIL], good: FAIL}"
+    (folder / "eval.yaml").write_text(
+        "data: rows.csv\nmodels: scripted/FAIL\nrun: r\noutputs: [r.md, r.html]\n"
+        f"judges:\n  - {{kind: direct, criteria: {criterion}}}\n"
+    )
+    done = adjudge("run", "eval.yaml", "--no-cache", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "FAIL counts as good." in done.stdout
+    adjudge("report", "r", "--to", "github", "--output", "github.md", cwd=folder)
+    for name in ("r.md", "r.html", "github.md"):
+        assert "FAIL counts as good." in (folder / name).read_text(), name
+    shown = json.loads(adjudge("runs", "show", "r", "--json", cwd=folder).stdout)
+    assert [one["good_answer"] for one in shown["criteria"]] == ["FAIL"]
+
+
+def test_a_good_pass_needs_no_explanation(folder: Path) -> None:
+    words = ("check", "-f", "rows.csv", "--criterion", "It is short.", "-m", "scripted/PASS")
+    assert "counts as good" not in adjudge(*words, "--no-cache", cwd=folder).stdout

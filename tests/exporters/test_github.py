@@ -308,3 +308,25 @@ def test_the_summary_names_the_criterion_that_failed_and_shows_its_failures(tmp_
     listed = [line for line in summary.splitlines() if re.match(r"\| \d+ \| ", line)]
     assert len(listed) == 10
     assert all("| dates | FAIL |" in line for line in listed)
+
+
+def test_an_unfinished_run_is_not_green_although_it_has_no_gate(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "rows.csv").write_text("answer\n" + "".join(f"answer {n}\n" for n in range(8)))
+    judge = "judges: [{kind: aspect, name: dates, criteria: Names a date.}]"
+    (tmp_path / "eval.yaml").write_text(
+        f"data: rows.csv\nmodels: [scripted/PASS]\n{judge}\nrun: r\nbudget: {{max_calls: 3}}\n"
+    )
+    adjudge("run", "eval.yaml", "--no-cache", cwd=tmp_path)
+    monkeypatch.setenv("GITHUB_OUTPUT", str(tmp_path / "outputs"))
+    done = adjudge("report", "r", "--to", "github", "--output", "page.md", cwd=tmp_path)
+    assert "::warning" in done.stdout
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "Undecided: not finished, 3 judgments so far; dates: mean 1.00." in page
+    assert "verdict=inconclusive\n" in (tmp_path / "outputs").read_text(encoding="utf-8")
+    adjudge("report", "r", "--to", "junit", "--output", "r.xml", cwd=tmp_path)
+    root = ElementTree.parse(tmp_path / "r.xml").getroot()
+    assert (root.get("tests"), root.get("errors")) == ("4", "1")
+    (case,) = [one for one in root.iter("testcase") if one.find("error") is not None]
+    assert case.get("name") == "run is not finished"

@@ -95,3 +95,10 @@ def test_29_of_100_rows_may_be_missing_where_29_percent_may() -> None:
 def test_a_figure_that_lies_at_the_bar_needs_no_rows_and_leaves_no_blank_behind() -> None:
     at_the_bar = replace(FAILED, value=0.5, bar=0.5, among=1)
     assert at_the_bar.sentence().endswith("the bar is 0.500.")
+
+
+def test_rows_without_a_score_are_counted_beside_those_that_would_have_to_pass() -> None:
+    plain = replace(FAILED, confidence=None, sure=False, rows=10, value=0.5, lower=0.4)
+    sentence = replace(plain, upper=0.7, missing=2).sentence()
+    assert "Even if every row without a score (2) passed, 1 more of the 10 rows" in sentence
+    assert "1 more of the 10 rows would have to pass." in replace(plain, upper=0.7).sentence()

@@ -192,10 +192,10 @@ class Criteria:
 
     @property
     def good_answer(self) -> str | None:
-        """Of a question with the options yes and no, the one with the higher score; None of other
-        criteria, or if they have no scores.
+        """Of two options the one with the higher score; None if there are more or fewer, or if they
+        have no scores, or the same.
         """
-        if len(self.options) != 2 or not is_yes_or_no(self.option_names):
+        if len(self.options) != 2:
             return None
         first, second = self.options
         if first.points is None or second.points is None or first.points == second.points:
@@ -205,7 +205,8 @@ class Criteria:
     @property
     def is_yes_good(self) -> bool:
         """Return True if yes is the better of the options yes and no."""
-        return (self.good_answer or "").strip().casefold() in _YES
+        good = (self.good_answer or "").strip().casefold()
+        return is_yes_or_no(self.option_names) and good in _YES
 
     @cached_property
     def option_names(self) -> tuple[str, ...]:

@@ -92,6 +92,9 @@ class CriteriaShape(FiguresShape):
 
     judge: str
     criteria: str
+    good_answer: NotRequired[
+        Annotated[str, "of two options the one that counts as good, unless it is PASS"]
+    ]
     dimensions: NotRequired[
         Annotated[Mapping[str, float | None], "RAG: dimension: mean, from 0 to 1"]
     ]

@@ -16,6 +16,7 @@ from pathlib import Path
 from adjudge.domain.record import JudgmentRecord
 from adjudge.gateway.prices import dollars
 from adjudge.messages import Message, render
+from adjudge.results.counts import count_judgments
 from adjudge.results.gate import GateResult
 from adjudge.results.paired_gate import against_baseline, paired_gates
 from adjudge.results.report import Report
@@ -61,11 +62,14 @@ class GithubReport:
 
     @property
     def verdict(self) -> str:
-        """holds, failed, inconclusive, or none where there is no gate.
+        """holds, failed, inconclusive, or none where there is no gate. A run that is not finished
+        is inconclusive, with and without gates.
 
         A baseline only fails a run that is surely worse.
         """
         counting = {gate.verdict for gate in self._deciding}
+        if self.report.is_unfinished:
+            counting.add("inconclusive")
         return next((one for one in ("failed", "inconclusive", "holds") if one in counting), "none")
 
     @property
@@ -121,12 +125,18 @@ class GithubReport:
         """Workflow commands for what did not hold, no more than are shown; the last one says how
         many there are.
         """
-        found = [*self._of_gates(), *self._of_reasons()]
+        found = [*self._of_state(), *self._of_gates(), *self._of_reasons()]
         if len(found) > _MOST_ANNOTATIONS:
             left = len(found) - _MOST_ANNOTATIONS + 1
             more = self._said(Message("and {left} more: see the summary", left=left))
             found = [*found[: _MOST_ANNOTATIONS - 1], _command("notice", "", 0, "adjudge", more)]
         return found
+
+    def _of_state(self) -> Iterator[str]:
+        if self.report.is_unfinished:
+            so_far = count_judgments(self.report.total)
+            message = Message("not finished, {judgments} so far", judgments=so_far)
+            yield _command("warning", *self._place(("judges",)), "adjudge", self._said(message))
 
     def _of_gates(self) -> Iterator[str]:
         for gate in self.gates:

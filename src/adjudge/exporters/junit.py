@@ -42,10 +42,14 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
             for judge in info.judges
         }
         total = sum(counts.values(), Counter[str]())
+        is_unfinished = info.state not in ("complete", "imported")
+        all_cases = total + Counter({"error": int(is_unfinished)})
         file.write(
             '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites '
-            f"name={_attribute(run.name)} {_counts(total)}>\n"
+            f"name={_attribute(run.name)} {_counts(all_cases)}>\n"
         )
+        if is_unfinished:
+            _write_unfinished(file, info)
         for judge, own in counts.items():
             file.write(f"<testsuite name={_attribute(judge)} {_counts(own)}>\n")
             about = {
@@ -64,6 +68,17 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
             file.write("</testsuite>\n")
         file.write("</testsuites>\n")
     return total.total()
+
+
+def _write_unfinished(file: TextIO, info: RunInfo) -> None:
+    """Add a test case that is not green, whatever the judgments so far say."""
+    state = render(info.state, Setup.of_run(info).language)
+    file.write(
+        f"<testsuite name={_attribute(info.folder.name)} {_counts(Counter(error=1))}>\n"
+        f'<testcase classname="adjudge" name="run is not finished">\n'
+        f"<error message={_attribute(state, _LONGEST_MESSAGE)} "
+        'type="not finished"/>\n</testcase>\n</testsuite>\n'
+    )
 
 
 def _gates(info: RunInfo, baseline: Path | None) -> dict[str, list[str]]:

@@ -8,7 +8,7 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from adjudge.domain.frozen import some_of
@@ -55,6 +55,10 @@ class SystemSummary:
     """Limits of the win rate, at the confidence that gates ask for. They hold whatever the rows
     without an outcome are.
     """
+    one_order: int = 0
+    """Rows with an outcome that were asked in both orders and have a verdict in one only."""
+    one_order_wins: float = 0.0
+    """Sum of the win rates on these rows."""
 
     @property
     def bounds(self) -> tuple[float, float]:
@@ -123,6 +127,10 @@ class ContestSummary:
     systems: tuple[SystemSummary, ...]
     order: OrderEffect | None
     """None where only one order was asked."""
+    compared: int = 0
+    """Rows with an outcome."""
+    one_order: int = 0
+    """Those of them that were asked in both orders and have a verdict in one only."""
 
     @property
     def leader(self) -> SystemSummary | None:
@@ -142,6 +150,7 @@ class _System:
         self.rates = array("d")
         self.groups: list[Hashable] = []
         self.lost = LostRows()
+        self.one_order, self.one_order_wins = 0, 0.0
 
     def add(
         self, contests: Sequence[float | None], rate: float | None, group: Sequence[Hashable]
@@ -155,6 +164,11 @@ class _System:
             self.rates.append(rate)
             self.groups += group
 
+    def add_one_order(self, rate: float) -> None:
+        """Count a row that has a verdict in one of two orders."""
+        self.one_order += 1
+        self.one_order_wins += rate
+
     def summary(self, name: str, sureness: GateConfidence) -> SystemSummary:
         wins, ties, losses = (self.outcomes[outcome] for outcome in _OUTCOMES.values())
         rate = sum(self.rates) / len(self.rates) if self.rates else None
@@ -162,9 +176,10 @@ class _System:
             sureness.interval(self.rates, self.groups, self.lost),
             interval_of(self.rates, sureness.clusters(self.rates, self.groups)),
         )
-        return SystemSummary(
+        made = SystemSummary(
             name, wins, ties, losses, rate, plain, len(self.lost.lows), len(self.rates), sure
         )
+        return replace(made, one_order=self.one_order, one_order_wins=self.one_order_wins)
 
 
 class ContestTally:
@@ -173,22 +188,27 @@ class ContestTally:
     def __init__(self, sureness: GateConfidence = UNSURE) -> None:
         self._sureness = sureness
         self._systems: dict[str, _System] = {}
-        self._checked = self._turned = 0
+        self._checked = self._turned = self._compared = self._one_order = 0
         self._rates = array("d"), array("d")
         """Of each row between orders and within one, NaN where there is none."""
 
     def add(self, one: JudgmentRecord) -> None:
         if not isinstance(one.detail, PairwiseDetail):
             return
+        bias = one.detail.positional_bias
+        stands_on_one = bias is not None and bias.detected is None
+        self._compared += one.scored
+        self._one_order += one.scored and stands_on_one
         for name, system in zip(
             one.detail.system_names, one.detail.per_system_results, strict=True
         ):
             rate = system.winrate if one.scored else None
-            self._systems.setdefault(name, _System()).add(
-                system.contest_results, rate, self._sureness.group(one)
-            )
-        if one.detail.positional_bias:
-            self._add_orders(one.detail.positional_bias)
+            own = self._systems.setdefault(name, _System())
+            own.add(system.contest_results, rate, self._sureness.group(one))
+            if rate is not None and stands_on_one:
+                own.add_one_order(rate)
+        if bias:
+            self._add_orders(bias)
 
     def _add_orders(self, bias: OrderCheck) -> None:
         if bias.detected is None:
@@ -202,7 +222,12 @@ class ContestTally:
         """What they come to so far."""
         systems = [one.summary(name, self._sureness) for name, one in self._systems.items()]
         order = self._order() if self._checked else None
-        return ContestSummary(tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))), order)
+        return ContestSummary(
+            tuple(sorted(systems, key=lambda one: -(one.winrate or 0.0))),
+            order,
+            self._compared,
+            self._one_order,
+        )
 
     def _order(self) -> OrderEffect:
         from adjudge.results.order_rates import order_rates
@@ -224,6 +249,18 @@ def order_message(order: OrderEffect) -> Message:
         return join(" ", (flips, noise))
     votes = Message("Votes that change with the order: {rate}.", rate=figure(order.flip_rate))
     return join(" ", (flips, votes, noise))
+
+
+def one_order_message(found: ContestSummary) -> Message:
+    """How many rows have a verdict in one of the two orders only."""
+    return plural(
+        "{rows} of {count} row stands on one order: a better response cannot be told from a "
+        "better place",
+        "{rows} of {count} rows stand on one order: a better response cannot be told from a "
+        "better place",
+        found.compared,
+        rows=found.one_order,
+    )
 
 
 def _noise_floor(order: OrderEffect) -> Message:

@@ -101,6 +101,10 @@ class GateResult:
     """About how many rows would decide, if two runs are compared and their difference stays what it
     is; None if that cannot be said.
     """
+    one_order: int = 0
+    """Of a win rate: rows with a verdict in one of two orders only. ``lower`` and ``upper`` count
+    them as lost and as won.
+    """
     stopped: bool = False
     """Whether the run has not come to its end: rows that nobody was asked about yet could change
     it.
@@ -164,7 +168,7 @@ class GateResult:
 
     def sentence(self) -> Message:
         """What was measured, the bar, by how much, and what would be needed."""
-        said = [self._outcome()]
+        said = [self._outcome(), *self._open_rows()]
         if self.pairing and self.pairing.paired:
             said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
         if self.missing and self.sure and not self.stopped:
@@ -197,6 +201,20 @@ class GateResult:
                 Message("The confidence is not applied: counts have no limits, only a mean.")
             )
         return join(" ", said)
+
+    def _open_rows(self) -> Iterator[Message]:
+        """Say how many rows stand on one order, unless the gate passed without them."""
+        if self.one_order and not self.stopped and self.verdict != "holds":
+            yield plural(
+                "{one_order} of {count} row stands on one order: a better response cannot be told "
+                "from a better place there.",
+                "{one_order} of {count} rows stand on one order: a better response cannot be told "
+                "from a better place there.",
+                self.rows,
+                one_order=self.one_order,
+            )
+            if self.missing:
+                yield Message("Rows without a score: {missing}.", missing=self.missing)
 
     def _lost_rows(self) -> Message:
         if self.measure == "difference":
@@ -406,13 +424,7 @@ class GateResult:
         }
         verdict = self.verdict
         if verdict == "inconclusive":
-            if not self.rows and self.measure == "win rate":
-                return Message("Gate undecided: no system is called {of}.", of=self._of)
-            return Message(
-                "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
-                "{bar:.3f}. {missing} of {rows} rows have no score: with theirs it can be decided.",
-                **values,
-            )
+            return self._plain_undecided(values)
         clear = self.value is not None and (not above(self.bar, self.value)) == (verdict == "holds")
         if verdict == "holds":
             if clear:
@@ -423,6 +435,41 @@ class GateResult:
                 )
             return Message(
                 "Gate passed: {what} is {lower:.3f} at least, the bar is {bar:.3f}.", **values
+            )
+        return self._plain_failed(values, clear=clear)
+
+    def _plain_undecided(self, values: Values) -> Message:
+        if not self.rows and self.measure == "win rate":
+            return Message("Gate undecided: no system is called {of}.", of=self._of)
+        if self.one_order:
+            return Message(
+                "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+                "{bar:.3f}.",
+                **values,
+            )
+        return Message(
+            "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "
+            "{bar:.3f}. {missing} of {rows} rows have no score: with theirs it can be decided.",
+            **values,
+        )
+
+    def _plain_failed(self, values: Values, *, clear: bool) -> Message:
+        """``clear``: whether the value itself is below the bar."""
+        if clear and self.one_order:
+            return Message(
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}.",
+                **values,
+            )
+        if clear and self.missing:
+            return plural(
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}. "
+                "Even if every row without a score ({missing}) passed, {needed} more of the "
+                "{count} row would have to.",
+                "Gate failed: {what} is {value:.3f}, the bar is {bar:.3f}: missed by {margin:.3f}. "
+                "Even if every row without a score ({missing}) passed, {needed} more of the "
+                "{count} rows would have to.",
+                self.rows,
+                **values,
             )
         if clear:
             return plural(
@@ -487,7 +534,7 @@ class GateResult:
         """About how many rows would decide it, if the figure stays what it is; None where that
         cannot be said.
         """
-        if not self.sure or self.missing or not self.margin:
+        if not self.sure or self.missing or self.one_order or not self.margin:
             return None
         reach = max(self.upper - (self.value or 0.0), (self.value or 0.0) - self.lower)
         return math.ceil(self.rows * (reach / abs(self.margin)) ** 2)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Self
 
 from adjudge.data.columns import folded
 from adjudge.data.dataset import BadRow, BlankRows
-from adjudge.domain.criteria import is_yes_or_no
 from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
@@ -27,11 +26,12 @@ from adjudge.domain.repeated import TRIAL
 from adjudge.domain.results import Result
 from adjudge.errors import NOT_ASKED
 from adjudge.gateway.prices import TARGET
-from adjudge.messages import Message, abridge, plural
+from adjudge.messages import Message, abridge, join, plural
 from adjudge.results.cascades import CascadeSummary, CascadeTally
 from adjudge.results.cost import Cost, cost_of
 from adjudge.results.gate import Bar, GateResult, Measure, limits_or, mean_gate, most_gate
 from adjudge.results.notes import answering_notes, format_notes
+from adjudge.results.option_order import OptionOrder, OptionOrderTally
 from adjudge.results.rag_row import rule_of
 from adjudge.results.repeats import REPEAT, Repeats, RepeatTally
 from adjudge.results.setup import FigureChange, NamedFigure, ReportedJudge, Setup
@@ -71,6 +71,8 @@ class Section(JudgeCriterion):
     repeats: tuple[Repeats, ...] = ()
     system: str = ""
     """Whose answers they are, where several systems answered the rows."""
+    option_order: OptionOrder | None = None
+    """None unless the options were shown in both orders."""
 
     @property
     def name(self) -> str:
@@ -187,6 +189,8 @@ class Report(HtmlRepr):
     calibrations: tuple[Calibration, ...] = ()
     """What people's labels say of the numbers, where there are labels."""
 
+    is_unfinished: bool = False
+    """True if the run stopped early, or is under way."""
     told_in: str | None = None
     """The language that a reader asked for; by default the judges'."""
 
@@ -196,7 +200,11 @@ class Report(HtmlRepr):
 
     def unfinished(self) -> Self:
         """The same of a run that has not come to its end: no gate is decided."""
-        return replace(self, gates=tuple(replace(one, stopped=True) for one in self.gates))
+        return replace(
+            self,
+            gates=tuple(replace(one, stopped=True) for one in self.gates),
+            is_unfinished=self.setup.state != "imported",
+        )
 
     @property
     def standing(self) -> str | None:
@@ -228,16 +236,28 @@ class Report(HtmlRepr):
         return {(one.judge, one.criteria, one.system): one for one in self.sections}
 
     def good_answer(self, one: Section) -> str | None:
-        """Of a question with the answers Yes and No, the one that scores higher; None of other
-        criteria.
+        """The option with the higher score, if there are two; None of other criteria, and if it is
+        PASS, which needs no explanation.
         """
-        if not one.summary.options or not is_yes_or_no(one.summary.options):
+        if not one.summary.options:
             return None
         judge = self.setup.judges.get(one.judge)
         asked = (
             (each for each in judge.criteria if each.get("name") == one.criteria) if judge else ()
         )
-        return next((kept_criteria(each).good_answer for each in asked), None)
+        good = next((kept_criteria(each).good_answer for each in asked), None)
+        return None if good == "PASS" else good
+
+    @property
+    def good_answer_lines(self) -> list[Message]:
+        """Say which of two options counts as good: once if it is the same for all criteria."""
+        answers = {one.title: good for one in self.sections if (good := self.good_answer(one))}
+        if len(set(answers.values())) == 1:
+            return [Message("{answer} counts as good.", answer=next(iter(answers.values())))]
+        return [
+            Message("{name}: {answer} counts as good.", name=name, answer=answer)
+            for name, answer in answers.items()
+        ]
 
     @property
     def retries(self) -> int:
@@ -292,8 +312,13 @@ class Report(HtmlRepr):
             if (left := sum(list(one.summary.unmeasured.values())[_MOST_REASONS:]))
         ]
         said = (part.sentence(name) for name, part in parts)
+        steady = [
+            join(": ", (one.name, one.option_order.sentence()))
+            for one in self.sections
+            if one.option_order and not one.option_order.is_worth_a_warning
+        ]
         compared = (one.sentence for one in self.differences)
-        return [*skipped, *said, *repeated, *compared, *self.setup.learnt]
+        return [*skipped, *said, *repeated, *steady, *compared, *self.setup.learnt]
 
     @property
     def compared_told(self) -> list[str]:
@@ -350,7 +375,14 @@ class Report(HtmlRepr):
     def to_dict(self) -> JsonDict:
         """Everything but the judgments, as a JSON-ready dict."""
         return {
-            "criteria": [{**one.to_dict(), **self._baseline(one)} for one in self.sections],
+            "criteria": [
+                {
+                    **one.to_dict(),
+                    **nonempty(good_answer=self.good_answer(one)),
+                    **self._baseline(one),
+                }
+                for one in self.sections
+            ],
             "gates": [one.to_dict() for one in self.gates],
             "reasons": self.reasons,
             "skipped": self.skipped.to_dict(),
@@ -385,6 +417,7 @@ class _SectionTally:
         self._repeats: RepeatTally | None = None
         self._rag = _rag_tally(first.judge, setup, sureness) if first.detail.kind == "rag" else None
         self._contests: ContestTally | None = None
+        self._option_order = OptionOrderTally() if first.detail.kind == "direct" else None
         if first.detail.kind == "pairwise":
             from adjudge.results.contests import (
                 ContestTally,
@@ -404,7 +437,14 @@ class _SectionTally:
             self._evidence = EvidenceTally()
         if self._repeats is None and (REPEAT in one.input or TRIAL in one.input):
             self._repeats = RepeatTally(self._sureness)
-        for more in (self._repeats, self._rag, self._contests, self._cascade, self._evidence):
+        for more in (
+            self._repeats,
+            self._rag,
+            self._contests,
+            self._cascade,
+            self._evidence,
+            self._option_order,
+        ):
             if more:
                 more.add(one)
 
@@ -431,6 +471,7 @@ class _SectionTally:
             evidence,
             self._repeats.summary() if self._repeats else (),
             self.system,
+            self._option_order.summary() if self._option_order else None,
         )
 
 
@@ -551,6 +592,7 @@ class ReportTally:
                 *self._paused(),
                 *answering_notes(self._named),
                 *format_notes(self._missed_formats),
+                *_order_notes(sections),
             ),
             entries=tuple(self._shown()),
             total=self.total,
@@ -684,9 +726,9 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
                 gate = most_gate(one.judge, one.criteria, one.summary, bar.least)
                 yield replace(gate, ignores_confidence=setup.confidence is not None)
         elif one.contests:
-            yield _win_rate(
-                one.judge, bar, _called(bar.name, one.contests.systems), setup.confidence
-            )
+            system = _called(bar.name, one.contests.systems)
+            gate = _win_rate(one.judge, bar, system, setup.confidence)
+            yield _open_one_order(gate, system) if system else gate
         elif bar.name in ("", one.criteria, one.judge, one.system) and not (
             bar.name == "" and named & {one.criteria, one.system}
         ):
@@ -700,6 +742,21 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
                 one.judge, bar.name, found.as_summary(), bar.least, confidence=setup.confidence
             )
             yield replace(gate, system=one.system)
+
+
+def _open_one_order(gate: GateResult, system: SystemSummary) -> GateResult:
+    """Return the gate on a win rate with every row that stands on one order lost in the lower
+    limit and won in the upper one: the other order could have decided it.
+    """
+    rows = system.rows + system.missing
+    if not system.one_order:
+        return gate
+    return replace(
+        gate,
+        lower=gate.lower - system.one_order_wins / rows,
+        upper=gate.upper + (system.one_order - system.one_order_wins) / rows,
+        one_order=system.one_order,
+    )
 
 
 def _called(name: str, systems: Sequence[SystemSummary]) -> SystemSummary | None:
@@ -728,6 +785,20 @@ def _win_rate(
         confidence=confidence,
         sure=sure is not None,
     )
+
+
+def _order_notes(sections: Sequence[Section]) -> Iterator[Message]:
+    """Say which verdicts changed with the order, or were given in one order only."""
+    for one in sections:
+        message: Message | None = None
+        if one.contests and one.contests.one_order:
+            from adjudge.results.contests import one_order_message
+
+            message = one_order_message(one.contests)
+        elif one.option_order and one.option_order.is_worth_a_warning:
+            message = one.option_order.sentence()
+        if message:
+            yield join(": ", (one.name, message)) if len(sections) > 1 else message
 
 
 def _blank_rows(skipped: Skipped) -> Message:

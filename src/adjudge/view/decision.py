@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from adjudge.messages import Message, join, plural, term
+from adjudge.results.counts import count_judgments
 from adjudge.results.gate import GateResult
 from adjudge.results.numbers import figure
 from adjudge.results.report import Report, Section
@@ -37,6 +38,12 @@ def decision(report: Report) -> str:
     if report.skipped.rows:
         parts.append(Message("skipped rows {number}", number=report.skipped.rows))
     said = join("; ", parts)
+    if report.is_unfinished:
+        so_far = Message(
+            "not finished, {judgments} so far", judgments=count_judgments(report.total)
+        )
+        said = join("; ", (so_far, said)) if said else so_far
+        verdict = "inconclusive"
     if verdict:
         said = Message("{standing}: {said}", standing=_STANDING[verdict], said=said)
     return Message("{said}.", said=said) if said else ""
@@ -109,6 +116,13 @@ def _win_rates(judge: str, contests: ContestSummary, report: Report) -> Iterator
                 bar=bars.get(one.name, ""),
                 doubt=doubt,
             )
+    if contests.one_order:
+        yield plural(
+            "but {rows} of {count} row stands on one order",
+            "but {rows} of {count} rows stand on one order",
+            contests.compared,
+            rows=contests.one_order,
+        )
     if contests.order and contests.order.strong:
         yield plural(
             "but position bias: the winner flips with the order in {turned} of {count} row",

@@ -31,7 +31,7 @@ def show_figures(report: Report, screen: Screen, *, single: bool = False) -> Non
     """
     for table in _tables(report, screen, single=single):
         screen.show(table)
-    for line in _good_answer_lines(report):
+    for line in report.good_answer_lines:
         screen.say(line)
     for section in report.sections:
         if section.contests:
@@ -46,18 +46,6 @@ def show_figures(report: Report, screen: Screen, *, single: bool = False) -> Non
         screen.say(text)
     for calibration in report.calibrations:
         screen.say(trust_sentence(calibration), "bold")
-
-
-def _good_answer_lines(report: Report) -> Iterator[Message]:
-    """Say which answer counts as good if the answers are Yes and No: once if it is the same for
-    all such criteria.
-    """
-    answers = {one.title: answer for one in report.sections if (answer := report.good_answer(one))}
-    if len(set(answers.values())) == 1:
-        yield Message("{answer} counts as good.", answer=next(iter(answers.values())))
-    else:
-        for name, answer in answers.items():
-            yield Message("{name}: {answer} counts as good.", name=name, answer=answer)
 
 
 def reason_lines(report: Report) -> Iterator[Message]:
