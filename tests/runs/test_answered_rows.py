@@ -335,7 +335,7 @@ def test_a_gate_against_another_run_holds_each_system_to_itself(two_systems: Pat
     gates = answered(two_systems, text, *flags, code=5)["gates"]
     assert [(one["system"], one["verdict"]) for one in gates] == [
         ("good", "inconclusive"),
-        ("bad", "holds"),
+        ("bad", "inconclusive"),  # one of its ten rows has no answer, and may have got worse
     ]
     shown = adjudge("runs", "diff", "one", "two", cwd=two_systems).stdout
     assert "[good]" in shown and "[bad]" in shown

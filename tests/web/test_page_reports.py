@@ -41,7 +41,7 @@ def test_a_comparison_says_in_words_which_run_is_better(page: Page) -> None:
     one, two = ids(page, "one", "two")
     found = page.data(f"/compare?a={one}&b={two}")
     assert not found["held_back"]
-    assert found["lines"][0][0].startswith("AspectCritic: dates: no difference: mean ")
+    assert found["lines"][0][0].startswith("AspectCritic: dates: cannot tell: mean ")
     assert found["compared"] == 100
     assert found["lines"][0][1] == (
         "  100 rows paired of 120 before and 100 now, by id; 20 before and 0 now have no "
