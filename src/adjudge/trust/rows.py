@@ -167,8 +167,8 @@ class Rows:
     """Labels that were given to another wording of the criteria."""
 
     def add(self, record: JudgmentRecord, number: int = 0) -> None:
-        """Add a judgment, unless it is by another criterion. ``number``: of its row among those
-        that the judge judged by this criterion, whoever answered, from 0.
+        """Add a judgment, unless it is by another criterion. ``number``: the place of its row,
+        from 0, among the rows that the judge judged by this criterion for any system.
         """
         verdict = verdict_of(record, self.scale.name)
         if verdict is None:

@@ -73,16 +73,18 @@ def conclusions_of(sentence: str, question: Question) -> Iterator[Conclusion]:
         yield from _meeting(sentence, question)
 
 
+def named_responses(sentence: str, question: Comparison) -> list[Verdict]:
+    """Return the responses that a sentence names by their letters, in its order."""
+    letters = re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", sentence)
+    return [question.put_back(letter) for letter in letters if letter in question.letters]
+
+
 def compares_otherwise(sentence: str, verdict: Verdict, question: Comparison) -> bool:
     """Return True if a sentence may rate another response above the winner."""
     compared = COMPARES.search(sentence)
     if compared is None or sentence.rstrip().endswith("?"):
         return False
-    named = [
-        question.put_back(found)
-        for found in re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", sentence)
-        if found in question.letters
-    ]
+    named = named_responses(sentence, question)
     return bool(named) and named[0].option != verdict.option
 
 

@@ -8,7 +8,12 @@ from functools import lru_cache
 
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import TIE, Verdict
-from adjudge.verdicts.conclusions import COMPARES, compares_otherwise, conclusions_of
+from adjudge.verdicts.conclusions import (
+    COMPARES,
+    compares_otherwise,
+    conclusions_of,
+    named_responses,
+)
 from adjudge.verdicts.line_shapes import Statement, read_labels
 from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line
 from adjudge.verdicts.phrases import phrase
@@ -227,11 +232,7 @@ def _compares_otherwise(
     is_nameless = COMPARES.search(sentence) and not re.search(r"\b[A-Z]\b", sentence)
     if is_nameless or compares_otherwise(sentence, verdict, question):
         return True
-    named = [
-        question.put_back(found)
-        for found in re.findall(r"(?<![\w'’])[A-Z](?![\w'’])", sentence)
-        if found in question.letters
-    ]
+    named = named_responses(sentence, question)
     is_other_first = bool(named) and named[0].option != verdict.option
     is_only_other = is_other_first and all(each.option != verdict.option for each in named)
     return is_short and is_only_other and (verdict.option == TIE or len(sentence.split()) < _SHORT)
