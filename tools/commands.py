@@ -22,7 +22,7 @@ HEAD = """# Commands
 
 What `--help` says, command by command. Exit codes are the same everywhere: 0 all scored and the
 gates hold, 1 could not run, 2 usage, 3 some judgments have no score, 4 gate failed (or, with
-`adjudge check`, a check), 5 gate inconclusive.
+`adjudge check`, a check), 5 gate inconclusive or no row judged.
 
 | command | what it does |
 |---|---|

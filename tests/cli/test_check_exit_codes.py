@@ -45,3 +45,34 @@ def test_the_verdict_of_a_model_needs_a_gate(folder: Path) -> None:
     words = ("check", "A text.", "--criterion", "It is kind.", "-m", "scripted/FAIL", "--no-cache")
     assert adjudge(*words, cwd=folder).returncode == 0
     assert adjudge(*words, "--fail-under", "0.5", cwd=folder).returncode == 4
+
+
+_EXACT = "{equals: {field: gold}, rows_with: gold}"
+
+
+def test_a_check_of_no_row_is_undecided(folder: Path) -> None:
+    done = adjudge("check", "-f", "rows.csv", "--check", _EXACT, cwd=folder)
+    assert done.returncode == 5
+    assert "Nothing was decided: all 3 rows were skipped." in done.stderr
+    assert "3 rows have no value: the row has no gold" in done.stdout
+
+
+def test_a_gate_on_no_row_says_so(folder: Path) -> None:
+    words = ("check", "-f", "rows.csv", "--check", _EXACT, "--fail-under", "0.9")
+    done = adjudge(*words, cwd=folder)
+    assert done.returncode == 5
+    assert "is unknown, since no row was judged." in done.stderr
+    assert "0 of 0" not in done.stderr
+
+
+def test_a_run_that_judged_no_row_is_undecided_in_exports(folder: Path) -> None:
+    words = ("check", "-f", "rows.csv", "--check", _EXACT, "--run", "kept")
+    assert adjudge(*words, cwd=folder).returncode == 5
+    exported = adjudge("report", "kept", "--to", "github", "-o", "page.md", cwd=folder)
+    assert exported.returncode == 0, exported.stderr
+    assert "Undecided: no row was judged." in (folder / "page.md").read_text()
+
+
+def test_one_check_of_no_row_leaves_the_others_decided(folder: Path) -> None:
+    words = ("check", "-f", "rows.csv", "--check", _EXACT, "--contains", "o")
+    assert adjudge(*words, cwd=folder).returncode == 0

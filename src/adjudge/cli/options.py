@@ -533,7 +533,7 @@ class Flags(RowFlags):
 
 
 _EXIT_CODES = """Exit codes: 0 all have a result (and the gate holds), 1 could not run, 2 usage,
-3 some have no result, 4 gate failed, 5 gate inconclusive."""
+3 some have no result, 4 gate failed, 5 gate inconclusive or no row judged."""
 
 
 def judging(

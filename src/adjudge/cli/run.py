@@ -275,7 +275,8 @@ def run(file: Path | EvalFile | None, options: RunOptions, batch: BatchFlags | N
     Stopped by Ctrl-C (once: what is under way is finished; twice: at once), by a budget or by a
     crash, it is resumed by the same command or by 'adjudge resume RUN'. Exit codes: 0 all scored
     and the gates hold, 1 could not run or stopped before the end, 2 usage, 3 some judgments have no
-    score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive.
+    score (batches that nobody waits for included), 4 gate failed, 5 gate inconclusive
+    or no row judged.
     """
     if options.show_schema:
         click.echo(json.dumps(schema(), ensure_ascii=False, indent=2))

@@ -62,13 +62,13 @@ class GithubReport:
 
     @property
     def verdict(self) -> str:
-        """holds, failed, inconclusive, or none where there is no gate. A run that is not finished
-        is inconclusive, with and without gates.
+        """holds, failed, inconclusive, or none if there is no gate. A run that is not finished, or
+        that judged no row, is inconclusive, with and without gates.
 
         A baseline only fails a run that is surely worse.
         """
         counting = {gate.verdict for gate in self._deciding}
-        if self.report.is_unfinished:
+        if self.report.is_unfinished or self.report.decided_nothing:
             counting.add("inconclusive")
         return next((one for one in ("failed", "inconclusive", "holds") if one in counting), "none")
 

@@ -441,6 +441,8 @@ class GateResult:
     def _plain_undecided(self, values: Values) -> Message:
         if not self.rows and self.measure == "win rate":
             return Message("Gate undecided: no system is called {of}.", of=self._of)
+        if not self.rows:
+            return Message("Gate undecided: {what} is unknown, since no row was judged.", **values)
         if self.one_order:
             return Message(
                 "Gate undecided: {what} lies between {lower:.3f} and {upper:.3f}, the bar is "

@@ -202,4 +202,5 @@ class RunOutcome:
         codes = [exit_code(one.summary) for one in report.sections] + [
             gate.code for gate in (*report.gates, *paired)
         ]
+        codes += [ExitCode.GATE_INCONCLUSIVE] if report.decided_nothing else []
         return worst([*codes, *([ExitCode.UNSCORED] if self.skipped else [])])

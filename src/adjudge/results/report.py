@@ -208,9 +208,17 @@ class Report(HtmlRepr):
 
     @property
     def standing(self) -> str | None:
-        """The worst verdict of the gates; None without gates."""
-        found = {gate.verdict for gate in self.gates}
-        return next((one for one in ("failed", "inconclusive", "holds") if one in found), None)
+        """The worst verdict of the gates, and undecided if no row was judged; else None without
+        gates.
+        """
+        verdicts = {gate.verdict for gate in self.gates}
+        verdicts |= {"inconclusive"} if self.decided_nothing else set()
+        return next((one for one in ("failed", "inconclusive", "holds") if one in verdicts), None)
+
+    @property
+    def decided_nothing(self) -> bool:
+        """Return True if every judgment was skipped, so that there is no result at all."""
+        return bool(self.sections) and not any(one.summary.attempted for one in self.sections)
 
     @property
     def usage(self) -> Usage:

@@ -35,6 +35,8 @@ def decision(report: Report) -> str:
         parts.append(plural("{count} more criterion", "{count} more criteria", more))
     if unscored := sum(one.summary.unscored for one in report.sections):
         parts.append(Message("{number} without a score", number=unscored))
+    if report.decided_nothing:
+        parts.append(Message("no row was judged"))
     if report.skipped.rows:
         parts.append(Message("skipped rows {number}", number=report.skipped.rows))
     said = join("; ", parts)

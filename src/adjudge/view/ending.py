@@ -76,7 +76,7 @@ def show_ending(ending: RunEnding, screen: Screen, aside: Screen) -> None:
         show_single(report.entries[0], report, screen)
         show_figures(report, screen, single=True)
     else:
-        table = rows_table(report, screen) if few_rows(report) else None
+        table = rows_table(report, screen) if report.entries and few_rows(report) else None
         screen.show(*((table, "") if table else ()), *_headline(ending, screen))
         show_figures(report, screen)
         if worst := worst_rows(report, screen, all_shown=table is not None):
@@ -101,6 +101,13 @@ def show_warnings(report: Report, aside: Screen) -> None:
     for section in report.sections:
         for line in excluded_lines(section.summary, section.name if several else ""):
             _warn(line, aside)
+    if report.decided_nothing:
+        skipped = plural(
+            "Nothing was decided: the only row was skipped.",
+            "Nothing was decided: all {count} rows were skipped.",
+            max(one.summary.skipped for one in report.sections),
+        )
+        _warn(join(" ", (_SIGNS["inconclusive"], skipped)), aside, _STYLES["inconclusive"])
     for gate in report.gates:
         _warn(join(" ", (_SIGNS[gate.verdict], gate.sentence())), aside, _STYLES[gate.verdict])
 
