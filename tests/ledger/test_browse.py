@@ -83,6 +83,54 @@ def test_the_worst_are_those_without_a_score_then_the_lowest(ledger: sqlite3.Con
     assert order == sorted(order)
 
 
+MEASURES = ("ended", "errors", "steps")
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
+    """100 rows with a share, two counts, and no score for some."""
+    folder, choice = tmp_path_factory.mktemp("run"), random.Random(1)
+    kept = [{"name": name, "higher_is_better": name == "ended", "options": []} for name in MEASURES]
+    with connect(folder / FILE) as made:
+        make_tables(made, folder / FILE)
+        write_meta(made, {"configuration": {"judges": {"agent": {"criteria": kept}}}})
+        made.execute("BEGIN")
+        for number in range(300):
+            measure = MEASURES[number % 3]
+            score = {
+                "ended": choice.choice((0.0, 1.0)),
+                "errors": float(choice.choice((0, 0, 1, 2))),
+                "steps": float(choice.choice((0, 9, 40))),
+            }[measure]
+            status = choice.choice(("failed", *("scored",) * 9))
+            kept_score = score if status == "scored" else None
+            row = ("agent", number, None, "{}", b"", status, kept_score, measure, None, 0, "{}")
+            made.execute(insert("judgments"), with_checksum(*row))
+        made.execute("COMMIT")
+    with reading(folder) as found:
+        yield found
+
+
+@pytest.mark.parametrize("size", [7, 500])
+@pytest.mark.parametrize("sort", ["worst", "best"])
+def test_of_counts_the_highest_are_the_worst(
+    counted: sqlite3.Connection, sort: browse.Sort, size: int
+) -> None:
+    pages = every_page(counted, Filters(judge="agent", sort=sort), size)
+    lines = [line for page in pages for line in page.lines]
+    assert len({line.row for line in lines}) == len(lines) == 300
+    scored = [(line.criterion, line.score) for line in lines if line.score is not None]
+    shares = [score for name, score in scored if name == "ended"]
+    assert shares == sorted(shares, reverse=sort == "best")
+    assert [name for name, _ in scored[: len(shares)]] == ["ended"] * len(shares)
+    counts = scored[len(shares) :] if sort == "worst" else scored[len(shares) :][::-1]
+    zeros = [score for _, score in counts].count(0.0)
+    assert zeros and all(score == 0 for _, score in counts[-zeros:])
+    for measure in ("errors", "steps"):
+        own = [score for name, score in counts if name == measure]
+        assert own == sorted(own, reverse=True)
+
+
 @pytest.mark.parametrize("sort", browse.SORTS)
 def test_a_deep_page_costs_what_the_first_one_costs(
     ledger: sqlite3.Connection, sort: browse.Sort

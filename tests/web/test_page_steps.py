@@ -187,8 +187,15 @@ def test_trials_of_a_task_count_as_one_and_counts_have_no_interval(trials: Page)
     assert means["ended"]["upper"] - means["ended"]["lower"] > 0.5  # twelve tasks, and not 60 rows
     assert means["errors"]["is_count"] and "lower" not in means["errors"]
     shown = text(trials, f"{trials.run('old')}?criteria=errors")
-    assert "lowest score first" in shown and "worst first" not in shown
     assert 'class="verdict s' not in shown  # neither good nor bad
+
+
+def test_the_highest_counts_are_the_worst(trials: Page) -> None:
+    address = f"{trials.run('new')}?criteria=errors"
+    worst = [one["score"] for one in trials.data(address)["rows"]]
+    assert len(worst) > 30 and worst == sorted(worst, reverse=True) and worst[0] == 2
+    best = [one["score"] for one in trials.data(f"{address}&sort=best")["rows"]]
+    assert best == sorted(best) and best[0] == 1
 
 
 def test_two_runs_of_counts_are_compared_by_task_and_drawn_on_no_scale(trials: Page) -> None:

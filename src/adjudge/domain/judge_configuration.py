@@ -59,6 +59,15 @@ class JudgeConfiguration:
         return str(self.settings.get("language") or "en")
 
     @property
+    def counts(self) -> tuple[str, ...]:
+        """Criteria whose scores are counts: 0 is the good end, and there is no other."""
+        return tuple(
+            str(one.get("name"))
+            for one in self.criteria
+            if one.get("higher_is_better") is False and not one.get("options")
+        )
+
+    @property
     def asked(self) -> tuple[JsonObject, ...]:
         """Every question: its criteria, and those of its dimensions."""
         scored = (

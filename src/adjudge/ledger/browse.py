@@ -15,7 +15,7 @@ import re
 import sqlite3
 import time
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -36,6 +36,7 @@ from adjudge.ledger.columns import (
     read_number,
 )
 from adjudge.ledger.conditions import Condition
+from adjudge.ledger.file import read_judge
 from adjudge.ledger.row_groups import RowJudgment, row_group
 from adjudge.ledger.row_texts import add_text_functions
 from adjudge.ledger.rows import LARGEST
@@ -102,6 +103,10 @@ class Filters:
     sort: Sort = "worst"
     key: SortKey | None = None
     """By what to sort instead."""
+    counts: tuple[str, ...] = ()
+    """Criteria whose scores are counts, of which the highest are the worst; ``page_of`` fills it
+    in.
+    """
 
     def __post_init__(self) -> None:
         if self.dimension is not None and not _DIMENSION.fullmatch(self.dimension):
@@ -189,6 +194,10 @@ class _Segment(NamedTuple):
     which: str
     by_score: bool
     status: str = ""
+    holds: Callable[[str, float | None, str], bool] = lambda *_: True
+    """Return True if a judgment with this status, score and criterion is in it."""
+    falls: bool = False
+    """True if the highest scores are the worst."""
 
 
 @dataclass
@@ -236,6 +245,7 @@ def page_of(
     ``numbers``: which of ``NUMBERS`` the lines have.
     """
     _add_functions(connection)
+    filters = replace(filters, counts=read_judge(connection, filters.judge).counts)
     matcher = TextMatcher(connection, filters.where)
     search = _Search(filters, size + 1, matcher, patience=patience)
     begin = _Place.read(after) if after else _Place()
@@ -324,18 +334,66 @@ def _segments(filters: Filters) -> list[_Segment]:
     statuses = [filters.status] if filters.status else list(STATUSES)
     if filters.key or (filters.sort in ("row", "last") and filters.status in (None, "scored")):
         return [_Segment("TRUE", by_score=False)]
-    found = [
-        _Segment(
-            f"status = '{status}' AND score IS {'NOT ' if by_score else ''}NULL", by_score, status
-        )
+    segments = [
+        segment
         for status in statuses
-        for by_score in (False, True)
+        for segment in (_unscored_segment(status), *_scored_segments(status, filters.counts))
     ]
-    return (
-        found
-        if filters.sort != "best"
-        else sorted(found, key=lambda one: (not one.by_score, one.status != "scored"))
+    if filters.sort != "best":
+        return segments
+    scores = [one for one in segments if one.by_score and not one.falls]
+    counts = [one for one in reversed(segments) if one.by_score and one.falls]
+    others = [one for one in segments if not one.by_score]
+    return sorted([*scores, *counts], key=lambda one: one.status != "scored") + others
+
+
+def _unscored_segment(status: str) -> _Segment:
+    return _Segment(
+        f"status = '{status}' AND score IS NULL",
+        by_score=False,
+        status=status,
+        holds=lambda own, score, _: own == status and score is None,
     )
+
+
+def _scored_segments(status: str, counts: Sequence[str]) -> Iterator[_Segment]:
+    """Judgments with a score, the worst segment first: scores, the counts above 0 of each
+    criterion, counts of 0. Counts of different criteria have no scale in common.
+    """
+    known = frozenset(counts)
+    which = f"status = '{status}' AND score IS NOT NULL"
+    if not known:
+        yield _Segment(
+            which, True, status, lambda own, score, _: own == status and score is not None
+        )
+        return
+    among = "criterion {}IN (SELECT value FROM json_each(:counts))"
+    yield _Segment(
+        f"{which} AND {among.format('NOT ')}",
+        True,
+        status,
+        lambda own, score, of: own == status and score is not None and of not in known,
+    )
+    for place, name in enumerate(counts):
+        yield _Segment(
+            f"{which} AND score > 0 AND criterion = :count{place}",
+            True,
+            status,
+            lambda own, score, of, name=name: own == status and (score or 0.0) > 0 and of == name,
+            falls=True,
+        )
+    yield _Segment(
+        f"{which} AND score <= 0 AND {among.format('')}",
+        True,
+        status,
+        lambda own, score, of: own == status and score is not None and score <= 0 and of in known,
+        falls=True,
+    )
+
+
+def _is_down(filters: Filters, segment: _Segment) -> bool:
+    """Return True if the judgments of a segment are listed from its end."""
+    return (filters.sort in _DOWN) != (segment.falls and filters.sort in ("worst", "best"))
 
 
 def _look(
@@ -360,7 +418,7 @@ def _look(
 def _rows_behind(search: _Search, segment: _Segment, begin: _Place) -> Iterable[Any]:
     """Number, score and whether it matches, of the judgments behind a place."""
     filters = search.filters
-    behind, direction = ("<", " DESC") if filters.sort in _DOWN else (">", "")
+    behind, direction = ("<", " DESC") if _is_down(filters, segment) else (">", "")
     after = f"number {behind} :number" if begin.number >= 0 else "TRUE"
     if segment.by_score and begin.score is not None:
         after = f"(score, number) {behind} (:score, :number)"
@@ -419,7 +477,7 @@ def _is_wanted(connection: sqlite3.Connection, search: _Search, number: int) -> 
         return True
     by = filters.key.order if filters.key else "number"
     query = (
-        f"SELECT number, status, score FROM judgments WHERE judge = :judge "  # noqa: S608 - ours
+        f"SELECT number, status, score, criterion FROM judgments WHERE judge = :judge "  # noqa: S608 - ours
         f"AND number BETWEEN :first AND :last AND {_matching(filters)} ORDER BY {by}"
     )
     values = {**_values(filters), "first": group[0].index, "last": group[-1].index}
@@ -436,11 +494,16 @@ def _is_wanted(connection: sqlite3.Connection, search: _Search, number: int) -> 
 
 
 def _rank(
-    filters: Filters, segments: Sequence[_Segment], number: int, status: str, score: float | None
+    filters: Filters,
+    segments: Sequence[_Segment],
+    number: int,
+    status: str,
+    score: float | None,
+    criterion: str,
 ) -> tuple[int, float, int]:
-    """Where a judgment stands in the list."""
-    place = _place_in(segments, number, status, score)
-    sign = -1 if filters.sort in _DOWN else 1
+    """A key that sorts judgments as the list does."""
+    place = _place_in(segments, number, status, score, criterion)
+    sign = -1 if _is_down(filters, segments[place.segment]) else 1
     return place.segment, sign * (place.score or 0.0), sign * number
 
 
@@ -455,6 +518,8 @@ def _values(filters: Filters) -> dict[str, object]:
         "rule": filters.rule,
         "least": filters.least,
         "most": filters.most,
+        "counts": json.dumps(filters.counts),
+        **{f"count{place}": name for place, name in enumerate(filters.counts)},
         **_dimension_values(filters.dimension),
         **(filters.where.values if filters.where else {}),
         **(filters.key.values if filters.key else {}),
@@ -494,22 +559,18 @@ def _dimension_values(dimension: str | None) -> dict[str, object]:
 def _place_of(
     connection: sqlite3.Connection, filters: Filters, number: int, segments: list[_Segment]
 ) -> _Place:
-    query = "SELECT status, score FROM judgments WHERE judge = ? AND number = ?"
+    query = "SELECT status, score, criterion FROM judgments WHERE judge = ? AND number = ?"
     return _place_in(
         segments, number, *connection.execute(query, (filters.judge, number)).fetchone()
     )
 
 
 def _place_in(
-    segments: Sequence[_Segment], number: int, status: str, score: float | None
+    segments: Sequence[_Segment], number: int, status: str, score: float | None, criterion: str
 ) -> _Place:
     if len(segments) == 1:
         return _Place(0, None, number)
-    place = next(
-        place
-        for place, one in enumerate(segments)
-        if (one.status, one.by_score) == (status, score is not None)
-    )
+    place = next(place for place, one in enumerate(segments) if one.holds(status, score, criterion))
     return _Place(place, score, number)
 
 

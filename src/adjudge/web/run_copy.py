@@ -42,7 +42,6 @@ from adjudge.web.library import Library, RunPlace
 from adjudge.web.pages.row import criteria_names, row_data, row_record, several_criteria
 from adjudge.web.pages.run import (
     columns_of,
-    counts_of,
     dimensions_of,
     figures_data,
     judged_field,
@@ -325,7 +324,7 @@ def _finish(
         "figures": judge.figures,
         "criteria_names": criteria_names(judge.configuration),
         "dimensions": dimensions_of(judge.configuration),
-        "counts": counts_of(judge.configuration),
+        "counts": list(judge.configuration.counts),
         "rows": [
             {
                 **line_data(line, nameless),

@@ -231,7 +231,7 @@ def _judge_data(listed: _Listed) -> JsonDict:
         "per_row": listed.per_row,
         "criteria_names": criteria_names(listed.configuration),
         "dimensions": dimensions_of(listed.configuration),
-        "counts": counts_of(listed.configuration),
+        "counts": list(listed.configuration.counts),
     }
 
 
@@ -382,15 +382,6 @@ def _step_facets(
         left = library.read(place, f"left by {wanted!r}", lambda run: rows_of(run, wanted))
         facts = {row: one for row, one in facts.items() if row in left}
     return facets(facts, step_filters(dict(asked)))
-
-
-def counts_of(configuration: JudgeConfiguration) -> list[str]:
-    """The criteria whose scores are counts: 0 is the good end, and there is no other."""
-    return [
-        str(one.get("name"))
-        for one in configuration.criteria
-        if one.get("higher_is_better") is False and not one.get("options")
-    ]
 
 
 def _ticked(request: Request, asked: QueryParams, ticked: Sequence[str]) -> Response:
