@@ -117,3 +117,17 @@ def test_what_the_baseline_does_not_have_is_not_compared(folder: Path) -> None:
     )
     assert done.returncode == 0
     assert "compared with" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *(("report", "before", "--to", to, "--baseline", "./before") for to in ("md", "junit")),
+        ("report", "before", "--to", "github", "--baseline", "before"),
+        ("judge", *ROWS, "-m", "scripted/Yes", "--run", "before", "--baseline", "before"),
+    ],
+)
+def test_a_run_is_not_compared_with_itself(folder: Path, words: tuple[str, ...]) -> None:
+    done = adjudge(*words, cwd=folder)
+    assert done.returncode == 1
+    assert "before cannot be compared with itself: name an earlier run" in done.stderr

@@ -18,6 +18,7 @@ from adjudge.exporters.junit import to_junit
 from adjudge.exporters.table import check_writable
 from adjudge.messages import Message, reason_of
 from adjudge.results.counts import count_judgments
+from adjudge.results.paired_gate import refuse_itself
 from adjudge.runs.folder import reading
 from adjudge.view.clean_text import clean
 
@@ -62,6 +63,8 @@ def report(
     for run in filter(None, (folder, baseline)):
         with reading(run):
             pass
+    if baseline is not None:
+        refuse_itself(baseline, folder)
     if by and to not in ("md", "html"):
         raise click.UsageError(Message("--by goes with --to md and --to html"))
     target = output or folder / f"results.{ENDINGS.get(to, 'github.md' if to == 'github' else to)}"

@@ -16,7 +16,7 @@ from adjudge.ledger.file import READERS, holds_labels, holds_run, read_meta, use
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import Bar, GateResult, exit_code, worst
 from adjudge.results.notes import payment_notes, reader_notes
-from adjudge.results.paired_gate import compared_with_baseline, paired_gates
+from adjudge.results.paired_gate import compared_with_baseline, paired_gates, refuse_itself
 from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.run_gates import RunGates, cluster_column, is_sequential, other_run
 from adjudge.results.setup import KEPT, Baseline, Setup
@@ -92,6 +92,8 @@ class RunOutcome:
             return Baseline()
         from adjudge.results.run_report import baseline_of
 
+        if self.run.folder is not None:
+            refuse_itself(self.baseline, self.run.folder)
         return baseline_of(self.baseline)
 
     def see(self, event: Event) -> None:

@@ -30,7 +30,7 @@ def check_against(other: str) -> None:
 
 
 def refuse_itself(other: Path, folder: Path) -> None:
-    """A run is never worse than itself, so that such a gate would always hold."""
+    """Refuse a run that is compared with itself: nothing differs, so every gate would hold."""
     if other.resolve() == folder.resolve():
         raise SetupError(
             "{folder} cannot be compared with itself: name an earlier run, or another folder for "
