@@ -252,3 +252,45 @@ def test_failed_judgments_widen_the_rate_and_are_counted() -> None:
     said = " ".join(shown.output.split())
     assert "good, good: between 54% and 100% of 200 events (47% to 100%, " in said
     assert "by 108 rows); 92 rows have no score and may be anything" in said
+
+
+_FAILING_JUDGE = """\
+def answer(prompt):
+    if 'broken' in prompt: return 'I would rather not.'
+    verdict = 'FAIL' if 'bad' in prompt else 'PASS'
+    return '{"verdict": "%s", "reason": "as it is"}' % verdict
+"""
+
+
+def test_no_alarm_is_raised_if_failed_judgments_could_hold_the_bar() -> None:
+    """40 of 100 rows fail, 60 judgments failed: the rate lies between 0 and 60 %, the bar is 50 %.
+    Those that the judge could read alone would be far below it.
+    """
+    Path("strict_judge.py").write_text(_FAILING_JUDGE)
+    Path("eval.yaml").write_text(
+        "models: strict_judge.py:answer\njudges: [{kind: aspect, name: good, criteria: It is kind.}]\n"
+        "gates: {fail_under: {good: 0.5}}\n"
+    )
+    answers = ["bad", "broken", "broken", "bad", "broken"] * 20
+    write("log.jsonl", [{"id": f"e{n}", "answer": text} for n, text in enumerate(answers)])
+    code, told = follow("--yes")
+    (alarm,) = told["alarms"]
+    assert (code, alarm["raised"], alarm["unscored"]) == (0, False, 60)
+    shown = CliRunner().invoke(
+        app, ["follow", "eval.yaml", "--from", "log.jsonl", "--once", "--yes"]
+    )
+    said = " ".join(shown.output.split())
+    assert "no sign that it has fallen below 50%" in said
+    assert "60 rows of the day have no score and are taken as good" in said
+    write("log.jsonl", [{"id": f"late{n}", "answer": "bad"} for n in range(160)])
+    assert follow("--yes")[0] == 4, "200 of 260 rows fail"
+
+
+def test_a_score_that_comes_late_counts_as_if_it_had_come_at_once() -> None:
+    scores = {place: float(place % 3 == 0) for place in range(30)}
+    at_once = AlarmState(FallBets(0.7)).look("day", scores)
+    late = AlarmState(FallBets(0.7)).look("day", {**scores, 4: None, 7: None})
+    assert late.bets.evidence < at_once.bets.evidence and late.lost == (4, 7)
+    late = AlarmState.of(json.loads(json.dumps(late.to_dict())), 0.7).look("day", scores)
+    assert late.lost == ()
+    assert late.bets.logs[0] == pytest.approx(at_once.bets.logs[0])

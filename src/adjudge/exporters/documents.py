@@ -873,6 +873,7 @@ class AlarmShape(TypedDict):
     criteria: str
     bar: float
     evidence: Annotated[float, "from 20 on it is an alarm"]
+    unscored: Annotated[int, "rows of the day without a score, each taken as good"]
     raised: bool
     above: Annotated[bool, "true: a mean count that must not be above its bar"]
 

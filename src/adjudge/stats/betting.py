@@ -48,6 +48,19 @@ class FallBets:
             largest = max(largest, _evidence(logs))
         return replace(self, logs=tuple(map(tuple, logs)), largest=largest)
 
+    @property
+    def best(self) -> float:
+        """The value that speaks most against the bet; a missing value is taken as this one."""
+        return 0.0 if self.rises else 1.0
+
+    def correct(self, value: float) -> FallBets:
+        """The bets after a value that was added as ``best`` turned out to be this one."""
+        gains = [new - old for new, old in zip(self._won(value), self._won(self.best), strict=True)]
+        logs = tuple(
+            tuple(log + gain for log, gain in zip(one, gains, strict=True)) for one in self.logs
+        )
+        return replace(self, logs=logs, largest=max(self.largest, _evidence(logs)))
+
     def _won(self, value: float) -> list[float]:
         """What each stake wins by a value, as a logarithm."""
         if not self.rises:

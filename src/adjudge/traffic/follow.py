@@ -295,7 +295,7 @@ class Follower:
             known = AlarmState.of(object_in(kept.get(rate)), bar.least, rises=bar.most)
             state = known.look(day, found)
             kept[rate] = state.to_dict()
-            yield Alarm(judge, criterion, bar.least, state.bets.evidence, bar.most)
+            yield state.alarm(judge, criterion)
         intake.keep_fact(_ALARMS, kept)
 
 
@@ -325,7 +325,7 @@ def alarms_kept(intake: TrafficStore) -> Iterator[Alarm]:
         bar, rises = object_in(kept).get("bar"), object_in(kept).get("rises") is True
         if isinstance(bar, float):
             state = AlarmState.of(object_in(kept), bar, rises=rises)
-            yield Alarm(judge, criterion, bar, state.bets.evidence, rises)
+            yield state.alarm(judge, criterion)
 
 
 def _bar_of(bars: Sequence[Bar], judge: str, criterion: str) -> Bar | None:

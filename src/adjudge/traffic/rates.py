@@ -162,7 +162,7 @@ class _Scores:
         if record.score is not None:
             self.values.append(record.score)
             self.weights.append(weight)
-        elif record.scored or record.status == "skipped":
+        elif is_outside(record):
             self.outside += 1
         else:
             self.lost.append((weight, *record.bounds))
@@ -316,6 +316,8 @@ class Alarm:
     bar: float
     evidence: float
     rises: bool = False
+    unscored: int = 0
+    """Rows of the day whose judgments failed: they count as the best score."""
 
     @property
     def raised(self) -> bool:
@@ -331,7 +333,15 @@ class Alarm:
             "bar": figure(self.bar) if self.rises else percent(self.bar),
             "evidence": Message("{evidence:.3g}", evidence=self.evidence),
         }
-        return Message(_ALARMS[self.rises, self.raised], **values)
+        sentence = Message(_ALARMS[self.rises, self.raised], **values)
+        if not self.unscored:
+            return sentence
+        lost = plural(
+            "{count} row of the day has no score and is taken as good",
+            "{count} rows of the day have no score and are taken as good",
+            self.unscored,
+        )
+        return join("; ", (sentence, lost))
 
     def to_dict(self) -> JsonDict:
         return {
@@ -340,6 +350,7 @@ class Alarm:
             "bar": self.bar,
             "above": self.rises,
             "evidence": self.evidence,
+            "unscored": self.unscored,
             "raised": self.raised,
         }
 
@@ -352,8 +363,8 @@ class AlarmState:
     day: str = ""
     seen: int = 0
     """Rows of that day, in order."""
-    missed: tuple[int, ...] = ()
-    """Those of them that had no score when they were seen."""
+    lost: tuple[int, ...] = ()
+    """Those of them that have no score; the bets took each as the best score that it can be."""
 
     @classmethod
     def of(cls, value: JsonObject, bar: float, *, rises: bool = False) -> AlarmState:
@@ -365,10 +376,10 @@ class AlarmState:
                 "largest": float() as largest,
                 "day": str() as day,
                 "seen": int() as seen,
-                "missed": list() as missed,
             } if kept == bar and value.get("rises", False) is rises:
                 bets = FallBets(bar, tuple(map(tuple, logs)), largest, rises)
-                return cls(bets, day, seen, tuple(missed))
+                lost = value.get("lost")  # earlier versions left such rows out of the bets
+                return cls(bets, day, seen, tuple(lost) if isinstance(lost, list) else ())
         return cls(FallBets(bar, rises=rises))
 
     def to_dict(self) -> JsonDict:
@@ -377,24 +388,35 @@ class AlarmState:
             "rises": self.bets.rises,
             "logs": [list(one) for one in self.bets.logs],
             "largest": self.bets.largest,
-            **some_of(self, "day", "seen", "missed"),
+            **some_of(self, "day", "seen", "lost"),
         }
 
     def look(self, day: str, scores: Mapping[int, float | None]) -> AlarmState:
-        """The state after a day's rows, of which some may be known: ``scores`` of the uniform
-        sample, by place. After an alarm the next day begins anew, so that it can end, and come
-        again.
+        """The state after a day's rows: ``scores`` of the uniform sample, by place; None of a row
+        whose judgment failed, which counts as the best score until it has one. After an alarm the
+        next day starts again, so that the alarm can end, and come again.
         """
         state = self if day == self.day else AlarmState(self._bets_of_next_day(), day)
-        new = [place for place in sorted(scores) if place >= state.seen or place in state.missed]
-        most = math.inf if self.bets.rises else 1.0
-        values = [min(most, max(0.0, one)) for place in new if (one := scores[place]) is not None]
+        new = [place for place in sorted(scores) if place >= state.seen]
+        bets = state.bets.add([self._value(scores[place]) for place in new])
+        for place in state.lost:
+            if (score := scores.get(place)) is not None:
+                bets = bets.correct(self._value(score))
         return AlarmState(
-            state.bets.add(values),
+            bets,
             day,
-            max(scores, default=state.seen - 1) + 1,
-            tuple(place for place in new if scores[place] is None),
+            new[-1] + 1 if new else state.seen,
+            tuple(place for place in (*state.lost, *new) if scores.get(place) is None),
         )
+
+    def alarm(self, judge: str, criterion: str) -> Alarm:
+        bets = self.bets
+        return Alarm(judge, criterion, bets.bound, bets.evidence, bets.rises, len(self.lost))
+
+    def _value(self, score: float | None) -> float:
+        if score is None:
+            return self.bets.best
+        return max(0.0, score) if self.bets.rises else min(1.0, max(0.0, score))
 
     def _bets_of_next_day(self) -> FallBets:
         if self.bets.evidence >= 1 / RISK:
@@ -403,7 +425,16 @@ class AlarmState:
 
 
 def uniform_scores(folder: Path) -> Iterator[tuple[tuple[str, str], int, float | None]]:
-    """(judge and criterion, place, score) of the rows that are a sample of all events alike."""
+    """(judge and criterion, place, score) of the rows that are a sample of all events alike; the
+    score is None if the judgment failed. Rows that the rate is not about are left out.
+    """
     for one in records_of(folder):
-        if about_traffic(one).get("uniform") is True:
+        if about_traffic(one).get("uniform") is True and not is_outside(one):
             yield (one.judge, one.criterion), one.index, one.score
+
+
+def is_outside(record: JudgmentRecord) -> bool:
+    """Return True if the rate is not about this row: it was not to be judged, as after a failed
+    check, or its verdict has no number.
+    """
+    return record.score is None and (record.scored or record.status == "skipped")
