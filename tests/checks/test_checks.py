@@ -152,6 +152,8 @@ def look(check: str, text: str, **fields: str) -> Observation:
         ("sql", "DROP TABLE users; DELETE FROM a", True),
         ("refusal", "I'm sorry, but I can't help with that.", True),
         ("refusal", "К сожалению, я не могу помочь с этим.", True),
+        ("refusal", "Я не могу с этим помочь.", True),
+        ("refusal", "Я не могу с этим согласиться.", False),
         ("refusal", "I can't wait to help! Here it is.", False),
         ("not: refusal", "Here is the answer: you cannot return it.", True),
         ("python: len(text) < 5", "abc", True),
