@@ -107,3 +107,23 @@ def test_names_of_systems_cannot_reach_into_the_page(tmp_path: Path) -> None:
         page = tmp_path / f"board{ending}"
         commands.adjudge("rank", folder, "--draws", "100", "-o", page)
         assert "<script>" not in page.read_text(encoding="utf-8")
+
+
+def test_several_judges_are_named_in_the_headings(tmp_path: Path) -> None:
+    rows = "".join(f"q{number},a,b\n" for number in range(8))
+    (tmp_path / "rows.csv").write_text(f"question,old,new\n{rows}")
+    judges = "".join(
+        f"- {{kind: pairwise, name: {name}, criteria: Which one is better}}\n"
+        for name in ("strict", "mild")
+    )
+    (tmp_path / "eval.yaml").write_text(
+        "data: {path: rows.csv, responses: [old, new]}\nmodels: scripted/B\nrun: kept\n"
+        f"judges:\n{judges}"
+    )
+    assert commands.adjudge("run", "eval.yaml", cwd=tmp_path).returncode == 0
+    headings = ("strict: Which one is better", "mild: Which one is better")
+    shown = commands.adjudge("rank", "kept", "--draws", "100", "-o", "page.md", cwd=tmp_path)
+    written = (tmp_path / "page.md").read_text(encoding="utf-8")
+    for heading in headings:
+        assert f"{heading}: 8 contests on 8 rows" in shown.stdout
+        assert f"## {heading}\n" in written

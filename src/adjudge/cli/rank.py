@@ -82,7 +82,7 @@ def rank(
         return ExitCode.OK
     screen = Screen(language(), soft_wrap=True)
     for one in found:
-        show_leaderboard(one, screen)
+        show_leaderboard(one, found, screen)
     return ExitCode.OK
 
 

@@ -48,6 +48,9 @@ class FiguresShape(TypedDict):
     calls_with_estimated_tokens: NotRequired[int]
     mean: NotRequired[float | None]
     interval: NotRequired[IntervalShape | None]
+    tied: NotRequired[
+        Annotated[int, "rows with a verdict although as many votes are for another option"]
+    ]
     options: NotRequired[Annotated[Count, "option: how often it was chosen"]]
     reasons: NotRequired[Annotated[Count, "reason: how many judgments have no score by it"]]
     excluded_models: NotRequired[

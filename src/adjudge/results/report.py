@@ -319,6 +319,17 @@ class Report(HtmlRepr):
             for one in self.sections
             if (left := sum(list(one.summary.unmeasured.values())[_MOST_REASONS:]))
         ]
+        tied = [
+            plural(
+                "{name}: the votes are tied on {tied} of {count} row",
+                "{name}: the votes are tied on {tied} of {count} rows",
+                one.summary.scored,
+                name=one.name,
+                tied=one.summary.tied,
+            )
+            for one in self.sections
+            if one.summary.tied
+        ]
         said = (part.sentence(name) for name, part in parts)
         steady = [
             join(": ", (one.name, one.option_order.sentence()))
@@ -326,7 +337,7 @@ class Report(HtmlRepr):
             if one.option_order and not one.option_order.is_worth_a_warning
         ]
         compared = (one.sentence for one in self.differences)
-        return [*skipped, *said, *repeated, *steady, *compared, *self.setup.learnt]
+        return [*skipped, *tied, *said, *repeated, *steady, *compared, *self.setup.learnt]
 
     @property
     def compared_told(self) -> list[str]:

@@ -96,6 +96,10 @@ class Summary:
     """Where it is pass or fail."""
     largest: float = 0.0
     """The largest score; ranks counts, whose scale has no end."""
+    tied: int = 0
+    """Rows with a verdict although as many votes are for another option; contests are not among
+    them, whose ties are verdicts.
+    """
 
     @classmethod
     def of_scores(
@@ -124,7 +128,7 @@ class Summary:
     def to_dict(self) -> JsonDict:
         return {
             **some_of(self, "attempted", "scored", "abstained", "failed", "without_number", "mean"),
-            **nonempty(skipped=self.skipped),
+            **nonempty(skipped=self.skipped, tied=self.tied),
             "interval": interval_dict(self.interval),
             **some_of(self, "options", "reasons"),
             **some_of(self.usage, "calls", "prompt_tokens", "completion_tokens"),
@@ -221,6 +225,7 @@ class Tally:
         self._skipped = 0
         self._unmeasured: Counter[str] = Counter()
         self._is_count = False
+        self._tied = 0
         self.largest = 0.0
         """Like ``Summary.largest``, so far."""
 
@@ -241,6 +246,7 @@ class Tally:
         if not one.scored:
             self._add_unscored(one)
             return
+        self._tied += one.tie and one.detail.kind != "pairwise"
         if (verdict := one.verdict) is not None:
             self._options[verdict] += 1
             self._points[verdict] = one.score
@@ -294,6 +300,7 @@ class Tally:
             models=self._panel(),
             passes=self._pass_rate(),
             largest=self.largest,
+            tied=self._tied,
         )
 
     def _pass_rate(self) -> PassRate | None:

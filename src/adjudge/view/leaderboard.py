@@ -22,11 +22,16 @@ def _rank(place: Standing) -> str:
     return f"{place.rank} ({place.best_rank}–{place.worst_rank})"
 
 
-def leaderboard_title(found: Leaderboard) -> Message:
+def leaderboard_name(found: Leaderboard, boards: Sequence[Leaderboard]) -> str:
+    """The criterion; with its judge if several judges of the run compare."""
+    return found.name if len({one.judge for one in boards}) > 1 else found.criteria or found.judge
+
+
+def leaderboard_title(found: Leaderboard, boards: Sequence[Leaderboard]) -> Message:
     """Which question, and what the ranking rests on."""
     return Message(
         "{name}: {contests} on {rows}",
-        name=found.criteria or found.judge,
+        name=leaderboard_name(found, boards),
         contests=plural("{count} contest", "{count} contests", found.contests),
         rows=count_rows(found.rows),
     )
@@ -82,6 +87,7 @@ def _render(
     return made.get_template(template).render(
         title=title,
         boards=found,
+        name_of=leaderboard_name,
         table=leaderboard_table,
         about=_about,
         rank_plot=_rank_plot,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from adjudge.trust.leaderboard import Leaderboard
 from adjudge.view.leaderboard import leaderboard_table, leaderboard_title
 from adjudge.view.terminal import Screen
 
 
-def show_leaderboard(found: Leaderboard, screen: Screen) -> None:
-    """A line per system, the best first; then what to know of it."""
-    screen.say(leaderboard_title(found), "bold")
+def show_leaderboard(found: Leaderboard, boards: Sequence[Leaderboard], screen: Screen) -> None:
+    """A line per system, the best first; then what to know of it. ``boards``: all of the run."""
+    screen.say(leaderboard_title(found, boards), "bold")
     headings, rows = leaderboard_table(found)
     table = screen.table(())
     for heading in headings:
