@@ -117,3 +117,15 @@ def test_from_a_question_to_a_gate_without_a_stop(tmp_path: Path, server: str) -
     hour.edit(GATES, GATES[2:])
     gate = hour.type_again("adjudge run eval.yaml", code=5)
     assert "dates" in gate
+
+
+def test_a_dry_run_in_russian_estimates_enough_tokens(tmp_path: Path) -> None:
+    answer = "Доставка по городу стоит триста рублей, за город договариваются отдельно."
+    asked = ("check", answer, "--criterion", "Ответ вежлив и понятен.", "--language", "ru")
+    expected = adjudge(*asked, "--no-cache", "--dry-run", "--json", cwd=tmp_path)
+    upper = json.loads(expected.stdout)["results"][0]["tokens"]["upper"]
+    done = adjudge(*asked, "--no-cache", "--json", cwd=tmp_path)
+    spent = json.loads(done.stdout)["summary"]
+    assert spent["prompt_tokens"] + spent["completion_tokens"] <= upper
+    told = adjudge(*asked, "--no-cache", "--dry-run", cwd=tmp_path).stdout
+    assert "Токены и стоимость приближённые" in told

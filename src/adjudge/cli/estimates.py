@@ -75,13 +75,15 @@ def show_estimate(
         _show_batches(found)
     echo(
         Message(
+            "Tokens and cost are estimates: models split texts differently. "
             "The lower end is a first text of every candidate; the upper one every try of each, at "
             "length, with all its samples."
         )
         if of_candidates
         else Message(
-            "The lower end is what has to be asked, answered in a word; the upper one every vote "
-            "at length, each tenth asked again."
+            "Tokens and cost are estimates: models split texts differently. The lower end is what "
+            "has to be asked, answered in a word; the upper one every vote at length, each tenth "
+            "asked again."
         )
     )
 

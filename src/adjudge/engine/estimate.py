@@ -21,8 +21,10 @@ I = TypeVar("I")  # noqa: E741
 Ends = tuple[int, int]
 _RENDERED_FIRST, _THEN_EVERY = 200, 50
 """Prompts are written out for the first ballots and for some of those after."""
-_CHARACTERS_A_TOKEN = {"low": (6.0, 5.0), "high": (3.2, 1.2)}
-"""Of ASCII and of all other text, as tokenizers differ."""
+_CHARACTERS_A_TOKEN = {"low": (6.0, 5.0), "high": (3.2, 0.75)}
+"""Of ASCII and of all other text, as tokenizers differ. The embedded model takes nearly a token
+per Cyrillic letter.
+"""
 _ANSWER = {"low": 1, "high": 300}
 _REPEATED = {"low": 1.0, "high": 1.1}
 """Calls for each ballot: some replies have to be asked for again."""
