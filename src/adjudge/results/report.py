@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from adjudge.results.contests import ContestSummary, ContestTally, SystemSummary
     from adjudge.results.evidence import EvidenceSummary, EvidenceTally
     from adjudge.results.rag import RagSummary, RagTally
+    from adjudge.results.score_slices import ScoreSlices
     from adjudge.results.systems import SystemDifference, SystemsTally
     from adjudge.trust.calibration import Calibration
     from adjudge.trust.comparison import RunComparison
@@ -188,6 +189,10 @@ class Report(HtmlRepr):
     """How it compares with its baseline, row by row, where that can be read."""
     calibrations: tuple[Calibration, ...] = ()
     """What people's labels say of the numbers, where there are labels."""
+    slices: tuple[ScoreSlices, ...] = ()
+    """Scores apart for each value of a column, if a reader asked for that, of criteria without
+    labels.
+    """
 
     is_unfinished: bool = False
     """True if the run stopped early, or is under way."""

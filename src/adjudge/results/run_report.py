@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_failed_calls, count_judgments, count_retries, count_votes
@@ -14,6 +15,10 @@ from adjudge.results.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of
 from adjudge.runs.folder import RunInfo, records_of, run_info
+
+if TYPE_CHECKING:
+    from adjudge.results.score_slices import ScoreSlices
+    from adjudge.trust.calibration import Calibration
 
 
 def report_of_run(
@@ -37,7 +42,7 @@ def report_of_run(
     tally.kept = Skipped.of(kept.get("skipped") if isinstance(kept, Mapping) else None)
     for one in records_of(run, votes=True):
         tally.add(one)
-    made = tally.report()
+    made, calibrations = tally.report(), calibrations_of(run, by)
     made = replace(
         made,
         notes=(*made.notes, *payment_notes(info.batches), *reader_notes(info.facts)),
@@ -45,12 +50,22 @@ def report_of_run(
         compared=compared_with_baseline(setup, Path(run), by),
         used=info.usage,
         counts=join(", ", (count_judgments(info.rows), votes_message(info))),
-        calibrations=calibrations_of(run, by),
+        calibrations=calibrations,
+        slices=_slices(run, by, calibrations) if by else (),
         told_in=language,
         failed_calls=info.failed_calls,
         unanswered=info.failed_votes,
     )
     return made if info.state == "complete" else made.unfinished()
+
+
+def _slices(
+    run: str | Path, by: str, calibrations: Sequence[Calibration]
+) -> tuple[ScoreSlices, ...]:
+    from adjudge.results.score_slices import score_slices_by_judge  # loaded only if asked for
+
+    corrected = [one for one in calibrations if one.slices]
+    return score_slices_by_judge(records_of(run), by, corrected)
 
 
 def baseline_of(run: Path) -> Baseline:

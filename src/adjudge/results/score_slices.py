@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from adjudge.agents.item import TRAJECTORY
 from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.judge_criterion import JudgeCriterion
 from adjudge.domain.record import JudgmentRecord
 from adjudge.domain.slices import MOST, slice_rows, value_in
 from adjudge.errors import SetupError
@@ -48,6 +49,16 @@ class ScoreSlices:
     criterion: str
     slices: tuple[ScoreSlice, ...]
     notes: tuple[Message, ...]
+    column: str
+    judge: str
+    each: float
+    """The level of the interval of each slice."""
+    level: float = _LEVEL
+    """The level at which all of them hold together."""
+
+    @property
+    def name(self) -> str:
+        return JudgeCriterion(self.judge, self.criterion).name
 
     def to_dict(self) -> JsonDict:
         return {
@@ -94,6 +105,29 @@ def score_slices(records: Sequence[JudgmentRecord], column: str) -> list[ScoreSl
     return [_slices(name, own, column) for name, own in (with_it or by_criterion).items()]
 
 
+def score_slices_by_judge(
+    records: Iterable[JudgmentRecord], column: str, corrected: Collection[JudgeCriterion]
+) -> tuple[ScoreSlices, ...]:
+    """The slices of every judge and criterion of a run, apart from those in ``corrected``, whose
+    slices are shown with what labels say.
+    """
+    known = {(one.judge, one.criteria) for one in corrected}
+    by_judge: dict[str, list[JudgmentRecord]] = {}
+    for one in records:
+        if (one.judge, one.criterion) not in known:
+            by_judge.setdefault(one.judge, []).append(one)
+    return tuple(
+        slices if any(one.scores for one in slices.slices) else _without_scores(slices)
+        for own in by_judge.values()
+        for slices in score_slices(own, column)
+    )
+
+
+def _without_scores(slices: ScoreSlices) -> ScoreSlices:
+    """Say why there is no table, as of comparisons."""
+    return replace(slices, slices=(), notes=(Message("No slices: no row has a score."),))
+
+
 def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> ScoreSlices:
     slicing = slice_rows([value_in(one, column) for one in records], column)
     rows = Counter(slicing.of_rows)
@@ -114,4 +148,4 @@ def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> S
         )
         for name, own in scores.items()
     )
-    return ScoreSlices(criterion, found, slicing.notes)
+    return ScoreSlices(criterion, found, slicing.notes, column, records[0].judge, each)

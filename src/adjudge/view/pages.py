@@ -44,7 +44,14 @@ from adjudge.view.measure_titles import measure_title, yes_or_no
 from adjudge.view.order_effect import order_html
 from adjudge.view.plots import distribution, histogram
 from adjudge.view.reasons import how_sure, reason_of
-from adjudge.view.slices import slice_headings, slice_lines, slice_rows, slice_title
+from adjudge.view.slices import (
+    score_slice_headings,
+    score_slice_rows,
+    slice_headings,
+    slice_lines,
+    slice_rows,
+    slice_title,
+)
 from adjudge.view.steps import StepsOfReport
 from adjudge.view.template import environment
 from adjudge.view.terms import STATUSES, field_title, parameter_title, rule_title
@@ -169,6 +176,8 @@ def _environment(language: str, *, html: bool) -> jinja2.Environment:
         "rule_title": rule_title,
         "scale_labels": _scale_labels,
         "score_of": score_of,
+        "score_slice_headings": score_slice_headings,
+        "score_slice_rows": score_slice_rows,
         "slice_headings": slice_headings,
         "slice_lines": slice_lines,
         "slice_rows": slice_rows,

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from adjudge.messages import Message
-from adjudge.results.numbers import figure, level_text
+from adjudge.messages import Message, term
+from adjudge.results.numbers import figure, level_text, limits
+from adjudge.results.score_slices import ScoreSlices
 from adjudge.stats.slices import PooledValue
 from adjudge.trust.slices import SliceReport
 from adjudge.view.calibrated import limits_text, value_text
 
 
-def slice_title(found: SliceReport) -> Message:
+def slice_title(found: SliceReport | ScoreSlices) -> Message:
     """What the rows are told apart by, and what their intervals promise."""
     return Message(
         "by {column}: the intervals of all slices hold together at {level} for this judge and "
@@ -20,6 +21,29 @@ def slice_title(found: SliceReport) -> Message:
         level=level_text(found.level),
         each=f"{100 * found.each:.4g}",
     )
+
+
+def score_slice_headings(found: ScoreSlices) -> list[str]:
+    """Of the columns of ``score_slice_rows``."""
+    return [
+        found.column,
+        Message("rows"),
+        term("status", "scored"),
+        term("score", "mean"),
+        Message("interval"),
+    ]
+
+
+def score_slice_rows(found: ScoreSlices) -> Iterator[Sequence[str]]:
+    """A line for each slice, the largest first."""
+    for one in found.slices:
+        yield [
+            one.name,
+            str(one.rows),
+            str(one.scores),
+            figure(one.mean, 3),
+            limits(one.interval),
+        ]
 
 
 def slice_headings(found: SliceReport) -> list[str]:
