@@ -84,3 +84,20 @@ def test_blank_rows_do_not_lower_the_composite_and_every_report_says_so(
     assert all(
         said.removesuffix(".") in path.read_text(encoding="utf-8") for path in (paths[0], paths[2])
     )
+
+
+def test_empty_lines_are_counted_as_blank_rows(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("answer\none\n\ntwo\n")
+    done = adjudge(tmp_path, "check", "-f", "rows.csv", "--contains", "o")
+    assert "1 blank row was skipped (line 3)" in done.stderr
+    assert "2 rows judged" in done.stdout
+
+
+def test_a_rag_row_without_a_question_is_skipped_and_counted(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text(
+        "question,answer,contexts\n ,So.,Because.\nWhy?,So.,Because.\n"
+    )
+    done = adjudge(tmp_path, "rag", "-f", "rows.csv", "-m", "scripted/2")
+    assert done.returncode == 3
+    assert "skipped rows.csv, line 2: there is nothing in 'question'" in done.stderr
+    assert "1 row could not be judged" in done.stderr

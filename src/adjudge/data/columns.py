@@ -227,6 +227,7 @@ class Columns:
         id: str | None,
         also: Sequence[str] = (),
         may_be_empty: Sequence[str] = (),
+        filled: Sequence[str] = (),
     ) -> None:
         wanted, id = names_apart(wanted, id)
         self._wanted = dict(wanted)
@@ -235,6 +236,8 @@ class Columns:
         """Fields that are taken where they are there."""
         self._may_be_empty = tuple(may_be_empty)
         """Fields that every row has a column for, which may hold nothing."""
+        self._filled = frozenset(filled)
+        """Needed fields whose text must not be blank."""
         self._ids: tuple[str, ...] = ID_COLUMNS if id is None else (id,)
         self._id = id
         self._seen: dict[str, None] = {}
@@ -347,7 +350,8 @@ class Columns:
             if (text := self._text(cell_in(cells, column), column, field)) is not None
         }
         for field in self._needed:
-            if field not in given:
+            text = given.get(field)
+            if text is None or (field in self._filled and is_blank("".join(text))):
                 raise ValueError(nothing_in(self.chosen.get(field, field), cells))
         for field in self._may_be_empty:
             if not has_cell(cells, column := self.chosen.get(field, field)):

@@ -101,6 +101,7 @@ def read_instances(
     *,
     also: Sequence[str] = (),
     may_be_empty: Sequence[str] = (),
+    filled: Sequence[str] = (),
     **options: Unpack[ReadOptions],
 ) -> Iterator[Instance]:
     """One instance a row, read as they are asked for: a data set of any length needs the memory of
@@ -109,8 +110,8 @@ def read_instances(
     ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts,
     mappings or instances. ``columns`` says which column is which field; the rest is found by the
     usual names. ``needed``: the fields that every row must have; ``may_be_empty``: those that a row
-    must have a column for, though there may be nothing in it; ``also``: further ones that are taken
-    where they are there. ``id``: the column with the rows' names; without one a row is called
+    must have a column for, though there may be nothing in it; ``filled``: needed ones whose
+    text must not be blank; ``also``: further ones that are taken if they are there. ``id``: the column with the rows' names; without one a row is called
     by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
     ``metadata["row"]``. ``on_bad_row`` gets each row that cannot be read, and reading goes
     on; without it the first one raises a WrongData. What is wrong with the whole source raises
@@ -120,7 +121,7 @@ def read_instances(
     workbook with several sheets of which none was named. ``format`` and ``encoding`` are for files
     that do not show them; ``sheet`` and ``header_row`` (from 1) are of an Excel workbook.
     """
-    chosen = Columns(columns or {}, needed, options.pop("id", None), also, may_be_empty)
+    chosen = Columns(columns or {}, needed, options.pop("id", None), also, may_be_empty, filled)
 
     def made(cells: Cells, place: str) -> Instance:
         return Instance(

@@ -195,6 +195,8 @@ def _read(
             needed=needed_fields(file),
             also=_also(file, rag),
             may_be_empty=[name for name in may_be_empty if not _given(file, name)],
+            # without its question, an answer would be judged against nothing
+            filled=["user_input"] if rag else (),
         )
     return read(
         source,

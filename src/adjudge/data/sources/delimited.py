@@ -139,7 +139,7 @@ def _rows(reader: Reader, header: list[str], text: PeekableText, skipped: int) -
             yield origin.bad(line, text.take_flaw() or "")
         elif len(cells) == width:
             yield Row(line, dict(zip(header, cells, strict=True)))
-        elif cells:
+        else:
             yield (
                 Row(line, {})
                 if _are_blank(cells)
