@@ -20,7 +20,7 @@ from support.labels import label, model
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--rate 0.9 --width 0.2", "labels, drawn at random among"),
+        ("--rate 0.9 --width 0.2", "is then 0.2 wide or less in half of all samples."),
         ("--rate 0.8 --width 0.2 --sensitivity 0.95 --specificity 0.9", "Without the judge"),
         ("--rate 0.8 --difference 0.15", "rates of 0.8 and 0.95 are then told apart"),
         ("--rate 0.9 --bar 0.7", "a gate at 0.7 is then decided"),

@@ -110,9 +110,10 @@ def read_instances(
     ``source``: a path, ``-`` for standard input, a data frame, or anything that gives texts,
     mappings or instances. ``columns`` says which column is which field; the rest is found by the
     usual names. ``needed``: the fields that every row must have; ``may_be_empty``: those that a row
-    must have a column for, though there may be nothing in it; ``filled``: needed ones whose
-    text must not be blank; ``also``: further ones that are taken if they are there. ``id``: the column with the rows' names; without one a row is called
-    by its place. The place is in ``metadata["place"]`` in any case, and the row as it was read in
+    must have a column for, though there may be nothing in it; ``filled``: needed ones whose text
+    must not be blank; ``also``: further ones that are taken if they are there. ``id``: the column
+    with the rows' names; without one a row is called by its place. The place is in
+    ``metadata["place"]`` in any case, and the row as it was read in
     ``metadata["row"]``. ``on_bad_row`` gets each row that cannot be read, and reading goes
     on; without it the first one raises a WrongData. What is wrong with the whole source raises
     always. Rows that hold nothing at all are passed over; ``on_blank_rows`` is called once,

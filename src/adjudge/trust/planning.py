@@ -88,7 +88,7 @@ class Plan:
         if self.size.count is not None:
             found = some_of(self.size, "reached", "error")
             yield (
-                Message("Simulated: median width {reached:.3f} ± {error:.3f}.", **found)
+                Message("Simulated: the median width is {reached:.3f} ± {error:.3f}.", **found)
                 if self.what == "rate"
                 else Message("Simulated: decided in {reached:.3f} ± {error:.3f} of draws.", **found)
             )
@@ -98,7 +98,7 @@ class Plan:
         if self.what == "rate":
             return Message(
                 "{labels} labels, drawn at random among {rows} rows: the {level}% interval "
-                "of a rate of {rate:g} is then {width:g} wide or less.",
+                "of a rate of {rate:g} is then {width:g} wide or less in half of all samples.",
                 labels=self.labels,
                 rows=self.rows,
                 level=level,
@@ -129,7 +129,7 @@ class Plan:
         if self.what == "rate":
             return Message(
                 "A width of {width:g} is out of reach: with all {rows} rows labelled it would be "
-                "{reached:.3f}.",
+                "{reached:.3f} (median of simulated samples).",
                 width=self.settings.width,
                 rows=self.size.most,
                 reached=self.size.reached,
