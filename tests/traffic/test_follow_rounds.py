@@ -268,7 +268,8 @@ def test_no_alarm_is_raised_if_failed_judgments_could_hold_the_bar() -> None:
     """
     Path("strict_judge.py").write_text(_FAILING_JUDGE)
     Path("eval.yaml").write_text(
-        "models: strict_judge.py:answer\njudges: [{kind: aspect, name: good, criteria: It is kind.}]\n"
+        "models: strict_judge.py:answer\n"
+        "judges: [{kind: aspect, name: good, criteria: It is kind.}]\n"
         "gates: {fail_under: {good: 0.5}}\n"
     )
     answers = ["bad", "broken", "broken", "bad", "broken"] * 20
