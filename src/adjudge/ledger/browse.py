@@ -374,19 +374,23 @@ def _scored_segments(status: str, counts: Sequence[str]) -> Iterator[_Segment]:
         status,
         lambda own, score, of: own == status and score is not None and of not in known,
     )
-    for place, name in enumerate(counts):
-        yield _Segment(
-            f"{which} AND score > 0 AND criterion = :count{place}",
-            True,
-            status,
-            lambda own, score, of, name=name: own == status and (score or 0.0) > 0 and of == name,
-            falls=True,
-        )
+    yield from (_count_segment(status, which, place, name) for place, name in enumerate(counts))
     yield _Segment(
         f"{which} AND score <= 0 AND {among.format('')}",
         True,
         status,
         lambda own, score, of: own == status and score is not None and score <= 0 and of in known,
+        falls=True,
+    )
+
+
+def _count_segment(status: str, which: str, place: int, name: str) -> _Segment:
+    """The counts above 0 of one criterion."""
+    return _Segment(
+        f"{which} AND score > 0 AND criterion = :count{place}",
+        True,
+        status,
+        lambda own, score, of: own == status and (score or 0.0) > 0 and of == name,
         falls=True,
     )
 
