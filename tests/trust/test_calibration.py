@@ -295,6 +295,22 @@ def graded(folder: Path, count: int = 240) -> tuple[Path, list[Label], float]:
     return folder, labels, fmean(truth)
 
 
+def test_shares_and_mean_agree_if_annotators_are_evenly_split(tmp_path: Path) -> None:
+    """On every row that is good, a second annotator says bad: half of each, in shares as in the
+    mean. The shares had dropped those rows.
+    """
+    run, labels, _ = graded(tmp_path / "run")
+    others = [replace(one, annotator="bob") for one in labels]
+    others = [replace(one, option="bad") if one.option == "good" else one for one in others]
+    found = only(calibrate_run(run, [*labels, *others], settings=NUMBER_ONLY))
+    shares = {option: one.value or 0 for option, one in found.shares.items()}
+    assert sum(shares.values()) == pytest.approx(1)
+    assert found.corrected is not None
+    mean = 5 * shares["fair"] + 10 * shares["good"]
+    assert found.corrected.value == pytest.approx(mean)
+    assert shares["good"] > 0.1
+
+
 def test_several_options_give_the_mean_score_on_their_own_scale_and_each_share(
     tmp_path: Path,
 ) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -150,7 +150,7 @@ def corrected_mean(
 
 def prevalences(
     verdicts: Options,
-    labels: Options,
+    labels: Sequence[Mapping[str, float] | None],
     options: Sequence[str],
     *,
     order: Sequence[str] | None = None,
@@ -159,13 +159,16 @@ def prevalences(
     skipped: Collection[int] = (),
     these_rows: bool = False,
 ) -> dict[str, Estimate]:
-    """Return the corrected share of each option. ``order``: of ``verdicts``, if these are not the
-    options but the groups within which labels are random.
+    """Return the corrected share of each option.
+
+    ``labels`` holds the weight of each option per row, 1 in sum: several options have weight if
+    annotators are evenly split. ``order``: of ``verdicts``, if these are not the options but the
+    groups within which labels are random.
     """
     return {
         option: corrected_mean(
             verdicts,
-            [None if label is None else float(label == option) for label in labels],
+            [None if label is None else label.get(option, 0.0) for label in labels],
             order or options,
             clusters=clusters,
             level=level,

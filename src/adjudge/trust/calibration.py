@@ -646,14 +646,13 @@ def _shares(
     measure = rows.measure
     if measure.is_number or measure.is_binary:
         return {}
-    said: list[str | None] = [None] * len(rows.verdicts)
-    for one in drawn:
-        truth = one.truth
-        said[one.place] = truth if isinstance(truth, str) else None
+    weights: list[Mapping[str, float] | None] = [None] * len(rows.verdicts)
+    for row in drawn:
+        weights[row.place] = row.option_weights
     keys, order = rows.strata
     return prevalences(
         keys,
-        said,
+        weights,
         measure.options,
         order=order,
         clusters=rows.together,

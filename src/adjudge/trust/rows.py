@@ -77,6 +77,15 @@ class LabelledRow:
         found = agreed([str(one) for one in self.steps_named]) if self.steps_named else None
         return None if found is None else int(found)
 
+    @property
+    def option_weights(self) -> Mapping[str, float]:
+        """The weight of each option that annotators chose, 1 in sum: all of it for the answer of
+        most of them, or, like ``value``, the share of each answer if they are evenly split.
+        """
+        truth = self.truth
+        answers = list(self.answers.values()) if truth is None else [truth]
+        return {str(one): count / len(answers) for one, count in Counter(answers).items()}
+
     def value(self, measure: Measure) -> float:
         """What people say, from 0 to 1; where they are evenly split, the mean of what they say."""
         return agreed_value(list(self.answers.values()), measure)
