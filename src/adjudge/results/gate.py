@@ -101,6 +101,18 @@ class GateResult:
     """About how many rows would decide, if two runs are compared and their difference stays what it
     is; None if that cannot be said.
     """
+    labels: int = 0
+    """Rows that people labelled in both of two compared runs, if their labels correct the
+    difference.
+    """
+    uncorrected_because: str = ""
+    """Why labels of both runs do not correct it."""
+    added: int = 0
+    """Rows that were added after the labels were drawn, if these correct the difference. ``lower``
+    and ``upper`` hold whatever they are.
+    """
+    skipped: int = 0
+    """Likewise rows that were drawn, and skipped or marked unsure."""
     one_order: int = 0
     """Of a win rate: rows with a verdict in one of two orders only. ``lower`` and ``upper`` count
     them as lost and as won.
@@ -173,6 +185,7 @@ class GateResult:
             said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
         if self.missing and self.sure and not self.stopped:
             said.append(self._lost_rows())
+        said += self._labels_used()
         if self.unjudged:
             said.append(
                 plural(
@@ -215,6 +228,29 @@ class GateResult:
             )
             if self.missing:
                 yield Message("Rows without a score: {missing}.", missing=self.missing)
+
+    def _labels_used(self) -> Iterator[Message]:
+        """Say if labels correct the difference, and which rows they say nothing about."""
+        if self.uncorrected_because:
+            yield Message("{reason}.", reason=capitalize(self.uncorrected_because))
+        if self.labels:
+            yield plural(
+                "The change is corrected by labels of {count} row.",
+                "The change is corrected by labels of {count} rows.",
+                self.labels,
+            )
+        if self.added:
+            yield plural(
+                "{count} row was added after the labels were drawn and may be anything.",
+                "{count} rows were added after the labels were drawn and may be anything.",
+                self.added,
+            )
+        if self.skipped:
+            yield plural(
+                "{count} drawn row was skipped or marked unsure and may be anything.",
+                "{count} drawn rows were skipped or marked unsure and may be anything.",
+                self.skipped,
+            )
 
     def _lost_rows(self) -> Message:
         if self.measure == "difference":
@@ -551,6 +587,10 @@ class GateResult:
                 cluster=self.cluster,
                 sequential=self.sequential,
                 unjudged=self.unjudged,
+                labels=self.labels,
+                not_corrected_because=self.uncorrected_because,
+                rows_added_since_draw=self.added,
+                rows_skipped=self.skipped,
                 not_compared=list(self.not_compared),
                 pairing=self.pairing.to_dict() if self.pairing else None,
                 system=self.system,

@@ -695,8 +695,8 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
             rows.reworded,
         ),
         plural(
-            "{count} row has no label, since copies of its text were labelled differently",
-            "{count} rows have no label, since copies of their texts were labelled differently",
+            "{count:,} row has no label, since copies of its text were labelled differently",
+            "{count:,} rows have no label, since copies of their texts were labelled differently",
             rows.contradicted,
         ),
         plural(
