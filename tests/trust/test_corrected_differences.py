@@ -188,3 +188,33 @@ def test_copies_do_not_make_few_labels_enough_for_a_difference(tmp_path: Path) -
         "10 rows have labels in both runs; 20 are the fewest that correct the difference "
         "(the label of copies counts once)"
     )
+
+
+def test_rows_with_equal_texts_are_compared_row_by_row(tmp_path: Path) -> None:
+    """Sixty short answers that are alike counted as two rows, too few to compare."""
+    runs = []
+    for name, good in (("a", 50), ("b", 20)):
+        script = model(lambda prompt: "PASS" if "said yes." in prompt else "FAIL")
+        texts = [f"{name} said {'yes' if at < good else 'no'}." for at in range(60)]
+        instances = [Instance({"response": text}, f"q{at}") for at, text in enumerate(texts)]
+        runs.append(tmp_path / name)
+        AspectCritic("Says yes.", script, name="dates").evaluate(instances, run=runs[-1])
+    found = only(*runs)
+    assert (found.rows, found.difference.units) == (60, 60)
+    assert found.outcome is ComparisonOutcome.WORSE
+    assert gate(*runs).verdict == "failed"
+
+
+def test_too_few_groups_are_called_groups(tmp_path: Path) -> None:
+    runs = []
+    for name in "ab":
+        script = model(lambda _: "PASS")
+        instances = [
+            Instance({"talk": f"t{at % 5}", "response": f"{name} {at}"}, f"q{at}")
+            for at in range(50)
+        ]
+        runs.append(tmp_path / name)
+        AspectCritic("Says yes.", script, name="dates").evaluate(instances, run=runs[-1])
+    (held,) = paired_gates(Setup(against=str(runs[0]), cluster="talk"), runs[1])
+    reason = "50 rows in 5 independent groups; 8 groups are the fewest that can be compared"
+    assert held.verdict == "inconclusive" and reason in held.sentence()

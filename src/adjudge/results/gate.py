@@ -21,6 +21,7 @@ from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
 from adjudge.results.summary import Summary
 from adjudge.runs.eval_file import FailUnder
+from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -418,10 +419,18 @@ class GateResult:
         """Where the limits decide."""
         values = {**self._figures, "what": self._what}
         if not self.sure or self.value is None:
+            scored = self.rows - self.missing
+            if scored < FEWEST:
+                return Message(
+                    "Gate undecided: {what} rests on {scored} rows; at {level} 8 are the fewest. "
+                    "The bar is {bar:.3f}.",
+                    scored=scored,
+                    **values,
+                )
             return Message(
-                "Gate undecided: {what} rests on {scored} rows; at {level} 8 are the fewest. The "
-                "bar is {bar:.3f}.",
-                scored=self.rows - self.missing,
+                "Gate undecided: {what} rests on {scored} rows in fewer than 8 groups of rows that "
+                "belong together; at {level} 8 groups are the fewest. The bar is {bar:.3f}.",
+                scored=scored,
                 **values,
             )
         if self.verdict == "holds":

@@ -37,6 +37,8 @@ _PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
 """What rows without a name are called: by their place, which says nothing of what they are."""
 _NOTHING = ("", "None", "nan", "NaN", "NaT")
 """What an empty cell of a column reads like: it names no row."""
+_ALONE = "\x01"
+"""Begins what a row alone belongs to; no column's value and no id does."""
 _ANSWER = "response"
 _QUESTION = "user_input"
 _TABLE = (
@@ -96,8 +98,8 @@ class Pair(NamedTuple):
     identities: tuple[str, str]
     """Of the row's content in either run."""
     cluster: str
-    """What rows that belong together share: a column's value, an id that several rows have, or the
-    text itself.
+    """What rows that belong together share: a column's value, or an id that several rows have. A
+    row alone has a value of its own.
     """
     slice: str = ""
     """What the row holds in the column that rows are told apart by."""
@@ -105,6 +107,11 @@ class Pair(NamedTuple):
     """The row's own id in either run, by which labels of copies are told apart."""
     numbers: tuple[int, int] = (0, 0)
     """The row's place in either run, from 0, among those that the judge judged by the criterion."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Return True if no other row can belong together with this one."""
+        return self.cluster.startswith(_ALONE)
 
 
 class LoneRow(NamedTuple):
@@ -212,7 +219,10 @@ class RunDiff:
         """The rows of one judge and criteria that both runs judged; those that belong together
         follow each other. Without ``line`` all of them, in the order of the first run.
         """
-        together = "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, a.identity)"
+        together = (
+            "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, "
+            f"'{_ALONE}' || a.place)"
+        )
         wanted = (
             f"SELECT {_BOTH}, a.identity, b.identity, a.id, b.id, a.number, b.number, a.slice, "
             f"{together} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
@@ -236,7 +246,7 @@ class RunDiff:
         """The rows of one judge and criteria, those that belong together at once: pairs, and rows
         without a counterpart that their run did not skip.
         """
-        together = "coalesce(cluster, CASE WHEN shared THEN name END, identity)"
+        together = f"coalesce(cluster, CASE WHEN shared THEN name END, '{_ALONE}' || place)"
         wanted = (
             f"SELECT {together} AS unit, slice FROM judged "  # noqa: S608
             "WHERE partner IS NULL AND line = ? AND status <> ? ORDER BY unit"

@@ -313,7 +313,8 @@ class _Line:
         """What the rows of a series come to."""
         scores, level = series.scores, settings.level
         sides, measure, criteria = self._sides, self._measure, self._criteria
-        clustered = self._found.by_column or scores.units < scores.rows
+        has_copies = len(series.texts) < len(series.labelled)
+        clustered = self._found.by_column or scores.units < scores.rows or has_copies
         system, why = _system(*self._found.systems(self._line))
         reach = 1.0 if measure is None else measure.range[1] - measure.range[0]
         reach = math.inf if self._is_count else reach
@@ -514,7 +515,8 @@ class _Labels:
     @classmethod
     def of(cls, series: PairedSeries, end: Literal["lowest", "highest"] | None) -> _Labels:
         """``end``: what skipped rows are taken for; None counts them as rows without a label."""
-        made = cls(*map(list, (series.labelled, series.judged, series.rest, *series.groups)))
+        (units, rest_units), labels = map(list, series.groups), list(series.labelled)
+        made = cls(labels, list(series.judged), list(series.rest), units, rest_units)
         for pair in series.skipped:
             if end is None:
                 made.rest.append(pair.judged)

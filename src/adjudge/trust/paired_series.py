@@ -190,6 +190,7 @@ class PairedSeries:
     """The texts of labelled pairs: the labels of copies count once."""
     drawable: PairedScores = field(default_factory=PairedScores)
     """Like ``scores``, but rows that were added after the labels were drawn have no number."""
+    _units_of_texts: dict[tuple[str, str], int] = field(default_factory=dict)
     added: int = 0
     """Rows that were added to one of the runs after its labels were drawn."""
     contradicted: int = 0
@@ -258,6 +259,8 @@ class PairedSeries:
             self.rest.append(judged)
             self.groups[1].append(unit)
             return True
+        if pair.is_alone:  # the label of copies counts once
+            unit = self._units_of_texts.setdefault(pair.identities, unit)
         if before[0] < before[1] or after[0] < after[1]:
             is_same = pair.identities[0] == pair.identities[1]  # people say the same of one text
             lowest, highest = after[0] - before[1], after[1] - before[0]
