@@ -327,7 +327,8 @@ def test_a_gate_says_why_rows_of_one_id_cannot_be_compared(project: Project) -> 
     assert project.judge(rows, "old")[0] == 0
     told = project.judge(others, "new", "--not-worse-than", "old")[1]
     assert (
-        "cannot be compared with old: 1 independent rows; 8 are the fewest that can be compared."
+        "cannot be compared with old: 60 rows in 1 independent group; 8 groups are the fewest "
+        "that can be compared."
         in told
     )
 

@@ -245,7 +245,7 @@ def test_each_options_share_is_corrected_and_they_add_up_to_one() -> None:
     verdicts = ["a"] * 30 + ["b"] * 30 + ["c"] * 40
     labels = [[*"aaaaab"], [*"bbbbbc"], [*"cccccccc"]]
     shown = [*labels[0], *[None] * 24, *labels[1], *[None] * 24, *labels[2], *[None] * 32]
-    found = prevalences(verdicts, shown, [*"abc"])
+    found = prevalences(verdicts, [one and {one: 1.0} for one in shown], [*"abc"])
     assert math.fsum(one.value or 0 for one in found.values()) == pytest.approx(1)
     assert found["a"].value == pytest.approx(0.3 * 5 / 6)
 

@@ -295,6 +295,22 @@ def graded(folder: Path, count: int = 240) -> tuple[Path, list[Label], float]:
     return folder, labels, fmean(truth)
 
 
+def test_shares_and_mean_agree_if_annotators_are_evenly_split(tmp_path: Path) -> None:
+    """On every row that is good, a second annotator says bad: half of each, in shares as in the
+    mean. The shares had dropped those rows.
+    """
+    run, labels, _ = graded(tmp_path / "run")
+    others = [replace(one, annotator="bob") for one in labels]
+    others = [replace(one, option="bad") if one.option == "good" else one for one in others]
+    found = only(calibrate_run(run, [*labels, *others], settings=NUMBER_ONLY))
+    shares = {option: one.value or 0 for option, one in found.shares.items()}
+    assert sum(shares.values()) == pytest.approx(1)
+    assert found.corrected is not None
+    mean = 5 * shares["fair"] + 10 * shares["good"]
+    assert found.corrected.value == pytest.approx(mean)
+    assert shares["good"] > 0.1
+
+
 def test_several_options_give_the_mean_score_on_their_own_scale_and_each_share(
     tmp_path: Path,
 ) -> None:
@@ -603,8 +619,34 @@ def test_copies_of_one_text_have_the_labels_that_were_given_under_their_own_ids(
         id="q1",
     )
     found = calibrate(results, [said, replace(said, option="FAIL", id="q7")])
-    # of q9 nobody spoke by its id: the last word on the text counts
-    assert found.confusion.table == {"FAIL": {"PASS": 2}, "PASS": {"PASS": 1}}
+    # nobody labelled q9, and its copies were labelled differently
+    assert found.confusion.table == {"FAIL": {"PASS": 1}, "PASS": {"PASS": 1}}
+    note = "1 row has no label, since copies of its text were labelled differently"
+    assert note in found.notes
+    alike = calibrate(results, [said, replace(said, id="q7")])
+    assert alike.confusion.table == {"PASS": {"PASS": 3}}
+    assert note not in alike.notes
+    # what was said of all copies holds for those that were not labelled apart
+    of_all = calibrate(results, [replace(said, id=None), replace(said, option="FAIL", id="q7")])
+    assert of_all.confusion.table == {"FAIL": {"PASS": 1}, "PASS": {"PASS": 2}}
+    # two people labelled a copy each: they differ on q9, and nobody labelled it
+    apart = calibrate(results, [said, replace(said, option="FAIL", id="q7", annotator="bob")])
+    assert note in apart.notes
+
+
+def test_copied_labels_do_not_make_too_few_labels_enough(tmp_path: Path) -> None:
+    """Twelve labels of texts that are there four times were counted as 48."""
+    rows = population(100)
+    copies = [row for row in rows for _ in range(4)]
+    run = labelled(run_of(tmp_path / "run", copies), labels_of(rows[:12]))
+    found = only(calibrate_run(run, settings=NUMBER_ONLY))
+    assert found.refusal is not None and found.refusal.code == "too_few_labels"
+    assert found.refusal.text.startswith("too few labels: 12; 38 more")
+    assert found.refusal.text.endswith("(the label of copies counts once)")
+    # if every row has a label, no more of them can be had
+    few = run_of(tmp_path / "few", copies[:40])
+    found = only(calibrate_run(few, labels_of(rows[:10]), settings=NUMBER_ONLY))
+    assert found.refusal is None and found.count == 10
 
 
 def test_labels_of_another_systems_answers_are_not_told_of_this_one(tmp_path: Path) -> None:

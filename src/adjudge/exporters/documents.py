@@ -190,6 +190,16 @@ class GateShape(TypedDict):
     unjudged: NotRequired[
         Annotated[int, "rows that neither run judged, where the run is held to another one"]
     ]
+    labels: NotRequired[
+        Annotated[int, "rows labelled in both runs, if they correct the difference"]
+    ]
+    not_corrected_because: NotRequired[Annotated[str, "why labels of both runs do not correct it"]]
+    rows_added_since_draw: NotRequired[
+        Annotated[int, "rows that were added after these labels were drawn; they may be anything"]
+    ]
+    rows_skipped: NotRequired[
+        Annotated[int, "drawn rows that were skipped or marked unsure; they may be anything"]
+    ]
     not_compared: NotRequired[
         Annotated[Sequence[str], "criteria of this run that the other one does not have"]
     ]
@@ -355,7 +365,14 @@ class ComparisonShape(TypedDict):
     corrected: Annotated[
         DifferenceShape | None, "by the labels of rows that people labelled in both runs"
     ]
+    not_corrected_because: Annotated[str | None, "why labels of both runs do not correct it"]
     labels: int
+    rows_added_since_draw: Annotated[
+        int, "rows that were added after the labels were drawn; the corrected limits hold anyway"
+    ]
+    rows_skipped: Annotated[
+        int, "drawn rows that were skipped or marked unsure; the corrected limits hold anyway"
+    ]
     rows: Annotated[int, "with a number in both runs"]
     independent: int
     missing: Annotated[int, "pairs of which one has no number, or both failed"]

@@ -21,6 +21,7 @@ from adjudge.results.numbers import level_text
 from adjudge.results.paired import pairing_message
 from adjudge.results.summary import Summary
 from adjudge.runs.eval_file import FailUnder
+from adjudge.stats import FEWEST
 
 if TYPE_CHECKING:
     from adjudge.stats.intervals import Interval
@@ -101,6 +102,18 @@ class GateResult:
     """About how many rows would decide, if two runs are compared and their difference stays what it
     is; None if that cannot be said.
     """
+    labels: int = 0
+    """Rows that people labelled in both of two compared runs, if their labels correct the
+    difference.
+    """
+    uncorrected_because: str = ""
+    """Why labels of both runs do not correct it."""
+    added: int = 0
+    """Rows that were added after the labels were drawn, if these correct the difference. ``lower``
+    and ``upper`` hold whatever they are.
+    """
+    skipped: int = 0
+    """Likewise rows that were drawn, and skipped or marked unsure."""
     one_order: int = 0
     """Of a win rate: rows with a verdict in one of two orders only. ``lower`` and ``upper`` count
     them as lost and as won.
@@ -173,6 +186,7 @@ class GateResult:
             said.append(Message("{pairing}.", pairing=capitalize(pairing_message(self.pairing))))
         if self.missing and self.sure and not self.stopped:
             said.append(self._lost_rows())
+        said += self._labels_used()
         if self.unjudged:
             said.append(
                 plural(
@@ -215,6 +229,29 @@ class GateResult:
             )
             if self.missing:
                 yield Message("Rows without a score: {missing}.", missing=self.missing)
+
+    def _labels_used(self) -> Iterator[Message]:
+        """Say if labels correct the difference, and which rows they say nothing about."""
+        if self.uncorrected_because:
+            yield Message("{reason}.", reason=capitalize(self.uncorrected_because))
+        if self.labels:
+            yield plural(
+                "The change is corrected by labels of {count} row.",
+                "The change is corrected by labels of {count} rows.",
+                self.labels,
+            )
+        if self.added:
+            yield plural(
+                "{count} row was added after the labels were drawn and may be anything.",
+                "{count} rows were added after the labels were drawn and may be anything.",
+                self.added,
+            )
+        if self.skipped:
+            yield plural(
+                "{count} drawn row was skipped or marked unsure and may be anything.",
+                "{count} drawn rows were skipped or marked unsure and may be anything.",
+                self.skipped,
+            )
 
     def _lost_rows(self) -> Message:
         if self.measure == "difference":
@@ -382,10 +419,18 @@ class GateResult:
         """Where the limits decide."""
         values = {**self._figures, "what": self._what}
         if not self.sure or self.value is None:
+            scored = self.rows - self.missing
+            if scored < FEWEST:
+                return Message(
+                    "Gate undecided: {what} rests on {scored} rows; at {level} 8 are the fewest. "
+                    "The bar is {bar:.3f}.",
+                    scored=scored,
+                    **values,
+                )
             return Message(
-                "Gate undecided: {what} rests on {scored} rows; at {level} 8 are the fewest. The "
-                "bar is {bar:.3f}.",
-                scored=self.rows - self.missing,
+                "Gate undecided: {what} rests on {scored} rows in fewer than 8 groups of rows that "
+                "belong together; at {level} 8 groups are the fewest. The bar is {bar:.3f}.",
+                scored=scored,
                 **values,
             )
         if self.verdict == "holds":
@@ -553,6 +598,10 @@ class GateResult:
                 cluster=self.cluster,
                 sequential=self.sequential,
                 unjudged=self.unjudged,
+                labels=self.labels,
+                not_corrected_because=self.uncorrected_because,
+                rows_added_since_draw=self.added,
+                rows_skipped=self.skipped,
                 not_compared=list(self.not_compared),
                 pairing=self.pairing.to_dict() if self.pairing else None,
                 system=self.system,

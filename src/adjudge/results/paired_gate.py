@@ -151,6 +151,10 @@ def _gate(
         pairing=found.pairing,
         system=found.system or found.answered_by,
         of_wins=bool(found.system),
+        labels=found.labels if found.corrected else 0,
+        uncorrected_because=found.uncorrected_because or "",
+        added=found.added if found.corrected else 0,
+        skipped=found.skipped if found.corrected else 0,
         reason=found.difference.estimate.reason or Message("no row has a number in both runs"),
     )
     if gate.verdict != "inconclusive":

@@ -12,12 +12,12 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from heapq import merge
-from itertools import groupby
+from itertools import count, groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -37,6 +37,8 @@ _PLACE = re.compile(r"((.*\.\w+|stdin):|row )\d+( \(\d+\))?( turn \d+)?")
 """What rows without a name are called: by their place, which says nothing of what they are."""
 _NOTHING = ("", "None", "nan", "NaN", "NaT")
 """What an empty cell of a column reads like: it names no row."""
+_ALONE = "\x01"
+"""Begins what a row alone belongs to; no column's value and no id does."""
 _ANSWER = "response"
 _QUESTION = "user_input"
 _TABLE = (
@@ -44,7 +46,7 @@ _TABLE = (
     "TEXT, line TEXT, row INTEGER, name TEXT, "
     "named INTEGER, question BLOB, beside BLOB, content BLOB, status TEXT, score REAL, "
     "chosen TEXT, identity TEXT, cluster TEXT, "
-    "systems TEXT, slice TEXT, partner INTEGER, way TEXT, shared INTEGER)"
+    "systems TEXT, slice TEXT, id TEXT, number INTEGER, partner INTEGER, way TEXT, shared INTEGER)"
 )
 
 
@@ -96,11 +98,20 @@ class Pair(NamedTuple):
     identities: tuple[str, str]
     """Of the row's content in either run."""
     cluster: str
-    """What rows that belong together share: a column's value, an id that several rows have, or the
-    text itself.
+    """What rows that belong together share: a column's value, or an id that several rows have. A
+    row alone has a value of its own.
     """
     slice: str = ""
     """What the row holds in the column that rows are told apart by."""
+    ids: tuple[str | None, str | None] = (None, None)
+    """The row's own id in either run, by which labels of copies are told apart."""
+    numbers: tuple[int, int] = (0, 0)
+    """The row's place in either run, from 0, among those that the judge judged by the criterion."""
+
+    @property
+    def is_alone(self) -> bool:
+        """Return True if no other row can belong together with this one."""
+        return self.cluster.startswith(_ALONE)
 
 
 class LoneRow(NamedTuple):
@@ -208,19 +219,34 @@ class RunDiff:
         """The rows of one judge and criteria that both runs judged; those that belong together
         follow each other. Without ``line`` all of them, in the order of the first run.
         """
-        together = "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, a.identity)"
-        wanted = (
-            f"SELECT {_BOTH}, a.identity, b.identity, a.slice, {together} AS unit {_PAIRED} AND "
-            f"(:line IS NULL OR a.line = :line) ORDER BY {'unit, ' if line else ''}a.place"
+        together = (
+            "coalesce(a.cluster, CASE WHEN a.shared OR b.shared THEN a.name END, "
+            f"'{_ALONE}' || a.place)"
         )
-        for *values, one, two, slice, cluster in self._table.execute(wanted, {"line": line}):
-            yield Pair(*_two(values), (one, two), cluster, slice)
+        wanted = (
+            f"SELECT {_BOTH}, a.identity, b.identity, a.id, b.id, a.number, b.number, a.slice, "
+            f"{together} AS unit {_PAIRED} AND (:line IS NULL OR a.line = :line) "
+            f"ORDER BY {'unit, ' if line else ''}a.place"
+        )
+        for (
+            *values,
+            one,
+            two,
+            id_one,
+            id_two,
+            number_one,
+            number_two,
+            slice,
+            cluster,
+        ) in self._table.execute(wanted, {"line": line}):
+            ids, numbers = (id_one, id_two), (number_one, number_two)
+            yield Pair(*_two(values), (one, two), cluster, slice, ids, numbers)
 
     def units(self, line: str) -> Iterator[list[Pair | LoneRow]]:
         """The rows of one judge and criteria, those that belong together at once: pairs, and rows
         without a counterpart that their run did not skip.
         """
-        together = "coalesce(cluster, CASE WHEN shared THEN name END, identity)"
+        together = f"coalesce(cluster, CASE WHEN shared THEN name END, '{_ALONE}' || place)"
         wanted = (
             f"SELECT {together} AS unit, slice FROM judged "  # noqa: S608
             "WHERE partner IS NULL AND line = ? AND status <> ? ORDER BY unit"
@@ -292,14 +318,17 @@ def run_diff(
     with closing(sqlite3.connect("")) as table:  # a file that is gone with the process
         table.execute(_TABLE)
         for side, folder in enumerate((one, two)):
+            judged = defaultdict[tuple[str, str], Iterator[int]](count)
             rows = (
                 (
                     *_values(side, systems.as_in_the_first_run(row), systems, cluster, id),
                     value_in(row, by) if by else "",
+                    row.id,
+                    next(judged[row.judge, row.criterion]),
                 )
                 for row in records_of(folder)
             )
-            marks = ",".join("?" * 17)
+            marks = ",".join("?" * 19)
             table.executemany(
                 f"INSERT INTO judged VALUES (NULL,{marks},NULL,NULL,NULL)",  # noqa: S608
                 rows,

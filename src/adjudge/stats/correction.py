@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
@@ -59,6 +59,20 @@ class Stratum:
     """The cluster of each label; None if rows are independent."""
     skipped: int = 0
     """Rows that were drawn and that annotators skipped: their labels may be anything."""
+    copies: int = 0
+    """Labels that repeat the label of another row with the same text."""
+
+    @property
+    def texts(self) -> int:
+        """How many labels there are, those of copies counted once."""
+        return len(self.labels) - self.copies
+
+    @property
+    def possible(self) -> int:
+        """How many labels there would be if all rows were labelled, those of known copies counted
+        once.
+        """
+        return self.rows - self.copies
 
     @property
     def mean(self) -> float | None:
@@ -99,11 +113,14 @@ def stratify(
     order: Sequence[str],
     clusters: Clusters = None,
     skipped: Collection[int] = (),
+    copies: Collection[int] = (),
 ) -> list[Stratum]:
     """Group the rows by verdict, in the given order of verdicts, failed ones last; a verdict that
-    no row got is left out. ``skipped``: the places of rows that annotators skipped.
+    no row got is left out. ``skipped``: the places of rows that annotators skipped. ``copies``: the
+    places of rows whose label repeats that of another row with the same text.
     """
     rows, passed_over = Counter(verdicts), Counter(verdicts[place] for place in skipped)
+    repeated = Counter(verdicts[place] for place in copies)
     values: dict[str | None, list[float]] = defaultdict(list)
     members: dict[str | None, list[Hashable]] = defaultdict(list)
     for place, (verdict, label) in enumerate(zip(verdicts, labels, strict=True)):
@@ -125,6 +142,7 @@ def stratify(
             tuple(values[verdict]),
             tuple(members[verdict]) if clusters is not None else None,
             passed_over[verdict],
+            repeated[verdict],
         )
         for verdict in (*order, None)
         if rows[verdict]
@@ -150,7 +168,7 @@ def corrected_mean(
 
 def prevalences(
     verdicts: Options,
-    labels: Options,
+    labels: Sequence[Mapping[str, float] | None],
     options: Sequence[str],
     *,
     order: Sequence[str] | None = None,
@@ -159,13 +177,16 @@ def prevalences(
     skipped: Collection[int] = (),
     these_rows: bool = False,
 ) -> dict[str, Estimate]:
-    """Return the corrected share of each option. ``order``: of ``verdicts``, if these are not the
-    options but the groups within which labels are random.
+    """Return the corrected share of each option.
+
+    ``labels`` holds the weight of each option per row, 1 in sum: several options have weight if
+    annotators are evenly split. ``order``: of ``verdicts``, if these are not the options but the
+    groups within which labels are random.
     """
     return {
         option: corrected_mean(
             verdicts,
-            [None if label is None else float(label == option) for label in labels],
+            [None if label is None else label.get(option, 0.0) for label in labels],
             order or options,
             clusters=clusters,
             level=level,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from statistics import fmean
 
-from adjudge.messages import Message
+from adjudge.messages import Message, plural
 from adjudge.stats import FEWEST
 from adjudge.stats.distributions import bisect, z_quantile, z_two_sided
 from adjudge.stats.estimate import Estimate, undefined
@@ -228,10 +228,22 @@ class PairedScores:
         """
         mean, units = self.mean, self.units
         if mean is None or units < FEWEST:
-            reason = Message(
-                "{rows} independent rows; {least} are the fewest that can be compared",
-                rows=units,
-                least=FEWEST,
+            reason = (
+                plural(
+                    "{rows} rows in {count} independent group; {least} groups are the fewest that "
+                    "can be compared",
+                    "{rows} rows in {count} independent groups; {least} groups are the fewest that "
+                    "can be compared",
+                    units,
+                    rows=self.rows,
+                    least=FEWEST,
+                )
+                if units < self.rows
+                else Message(
+                    "{rows} independent rows; {least} are the fewest that can be compared",
+                    rows=units,
+                    least=FEWEST,
+                )
             )
             return self._undecided(level, reason)
         if math.isinf(reach) and self.incomplete:

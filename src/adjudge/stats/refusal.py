@@ -63,26 +63,32 @@ def doubts(
 
 def too_few(strata: Sequence[Stratum], *, every: bool = False) -> Refusal | None:
     """Fewer than 20 labels, or fewer than 5 in a verdict that at least one row in twenty got, or
-    none of a row with a verdict. ``every``: or none in any of the others.
+    none of a row with a verdict. ``every``: or none in any of the others. The labels of copies of
+    one text count once.
     """
-    labels, rows = sum(len(one.labels) for one in strata), sum(one.rows for one in strata)
+    labels, rows = sum(one.texts for one in strata), sum(one.rows for one in strata)
+    possible = sum(one.possible for one in strata)
+    is_enough = labels >= min(LEAST_LABELS, possible)
     judged = [one for one in strata if one.verdict is not None]
     held = [one for one in judged if one.rows >= HELD * rows or (every and not one.labels)]
-    short = {
-        str(one.verdict): len(one.labels) for one in held if len(one.labels) < min(FEW, one.rows)
-    }
-    if labels >= min(LEAST_LABELS, rows) and not any(one.labels for one in judged):
+    is_short = any(one.texts < min(FEW, one.possible) for one in held)
+    if is_enough and not any(one.labels for one in judged):
         return Refusal("no_verdicts", Message("no labelled row has a verdict; no corrected rate"))
-    if labels >= min(LEAST_LABELS, rows) and not short:
+    if is_enough and not is_short:
         return None
-    missing = {one: min(FLOOR, one.rows) - len(one.labels) for one in held}
-    more = max(min(FIRST_LABELS, rows) - labels, sum(max(0, count) for count in missing.values()))
+    missing = {one: min(FLOOR, one.possible) - one.texts for one in held}
+    more = max(
+        min(FIRST_LABELS, possible) - labels, sum(max(0, count) for count in missing.values())
+    )
     wanted = {
         str(one.verdict): count
         for one, count in missing.items()
         if count > max(0, more * one.rows / rows)
     }
-    return Refusal("too_few_labels", _shortage(labels, more, wanted))
+    shortage = _shortage(labels, more, wanted)
+    if any(one.copies for one in strata):
+        shortage = Message("{shortage} (the label of copies counts once)", shortage=shortage)
+    return Refusal("too_few_labels", shortage)
 
 
 def _shortage(labels: int, more: int, wanted: dict[str, int]) -> Message:

@@ -73,14 +73,15 @@ def _pooled(one: OwnValue, spread: float) -> PooledValue:
 
 def labels_missing(strata: Sequence[Stratum], *, every: bool = False) -> int:
     """How many labels a slice lacks for a number of its own: 20, and 5 in each verdict that one row
-    in twenty has, as for the whole. It depends on how many labels there are, not on what they say.
+    in twenty has, as for the whole. It depends on how many labels there are, not on what they say,
+    and the labels of copies of one text count once.
 
     ``every``: also one in each of the others.
     """
-    rows, labels = sum(one.rows for one in strata), sum(len(one.labels) for one in strata)
+    rows, labels = sum(one.rows for one in strata), sum(one.texts for one in strata)
     short = sum(
-        max(0, min(FEW if one.rows >= HELD * rows else int(every), one.rows) - len(one.labels))
+        max(0, min(FEW if one.rows >= HELD * rows else int(every), one.possible) - one.texts)
         for one in strata
         if one.verdict is not None
     )
-    return max(min(LEAST_LABELS, rows) - labels, short)
+    return max(min(LEAST_LABELS, sum(one.possible for one in strata)) - labels, short)

@@ -48,7 +48,7 @@ from adjudge.trust.labelled_judges import LabelledJudge, configurations, labelle
 from adjudge.trust.labels_used import LabelSettings, LabelsUsed, labels_used, nonzero
 from adjudge.trust.measure import Measure
 from adjudge.trust.panel_check import PanelReport, members_say, panel_of
-from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row
+from adjudge.trust.rows import LabelledRow, Rows, Votes, by_row, repeats
 from adjudge.trust.slices import SliceReport, slices_of
 
 
@@ -511,7 +511,7 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
     clusters, values, level = rows.together, rows.label_values(drawn), settings.level
     keys, order = rows.strata
     return _Estimates(
-        stratify(keys, values, order, clusters, rows.skipped),
+        stratify(keys, values, order, clusters, rows.skipped, _copies(drawn)),
         naive(
             rows.judged_values(),
             level=level,
@@ -531,12 +531,17 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
     )
 
 
+def _copies(drawn: Iterable[LabelledRow]) -> list[int]:
+    """Return the places of rows that repeat the label of an earlier row with the same text."""
+    return repeats({one.place: one.identity for one in drawn})
+
+
 def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:
     keys, order = rows.strata
     level = settings.level
     judged = [rows.measure.value(one) for one in rows.numbers]
     return _Estimates(
-        stratify(keys, rows.label_values(drawn), order),
+        stratify(keys, rows.label_values(drawn), order, copies=_copies(drawn)),
         naive(judged, level=level, clusters=clusters_at(rows.row_clusters, rows.numbered)),
         _alone(rows, drawn, settings),
         corrected_score(rows, drawn, level, these_rows=settings.these_rows),
@@ -646,14 +651,13 @@ def _shares(
     measure = rows.measure
     if measure.is_number or measure.is_binary:
         return {}
-    said: list[str | None] = [None] * len(rows.verdicts)
-    for one in drawn:
-        truth = one.truth
-        said[one.place] = truth if isinstance(truth, str) else None
+    weights: list[Mapping[str, float] | None] = [None] * len(rows.verdicts)
+    for row in drawn:
+        weights[row.place] = row.option_weights
     keys, order = rows.strata
     return prevalences(
         keys,
-        said,
+        weights,
         measure.options,
         order=order,
         clusters=rows.together,
@@ -689,6 +693,11 @@ def _notes(used: LabelsUsed, estimates: _Estimates, rows: Rows) -> Iterator[str]
             "{count} label was given to another wording of this criterion",
             "{count} labels were given to another wording of this criterion",
             rows.reworded,
+        ),
+        plural(
+            "{count:,} row has no label, since copies of its text were labelled differently",
+            "{count:,} rows have no label, since copies of their texts were labelled differently",
+            rows.contradicted,
         ),
         plural(
             "annotators are evenly split on {count} row: the mean of what they say counts",

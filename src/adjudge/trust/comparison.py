@@ -10,7 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import Literal
 
 from adjudge.domain.frozen import nonempty, plain, some_of
 from adjudge.domain.html_repr import HtmlRepr
@@ -37,7 +39,7 @@ from adjudge.stats.intervals import Interval
 from adjudge.stats.slices import OwnValue, PooledValue, level_of_each, pool
 from adjudge.stats.student import t_cdf, t_two_sided
 from adjudge.trust.contestants import Contestants
-from adjudge.trust.labels_used import moment_text
+from adjudge.trust.labels_used import moment_text, nonzero
 from adjudge.trust.paired_series import ComparedRun, PairedSeries
 from adjudge.trust.vote_values import noise_of_difference
 
@@ -70,7 +72,20 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     difference: Difference
     corrected: Estimate | None = None
     """By the labels of rows that people labelled in both runs."""
+    uncorrected_because: Message | None = None
+    """Why the labels of both runs do not correct the difference; None if they do, or if there are
+    none.
+    """
     labels: int = 0
+    """Rows that people labelled in both runs."""
+    added: int = 0
+    """Rows that were added to one of the runs after its labels were drawn. They could not be drawn,
+    and the corrected interval holds whatever they are.
+    """
+    skipped: int = 0
+    """Rows that were drawn in both runs, and that annotators skipped or were unsure about in one:
+    the corrected interval holds whatever they are.
+    """
     missing: int = 0
     """Pairs of rows of which one has no number, or both have none although a judge was asked."""
     alone: int = 0
@@ -154,7 +169,10 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             "corrected": {**self._data(self.corrected), "method": self.corrected.method}
             if self.corrected
             else None,
+            "not_corrected_because": self.uncorrected_because,
             "labels": self.labels,
+            "rows_added_since_draw": self.added,
+            "rows_skipped": self.skipped,
             "rows": self.rows,
             "independent": self.difference.units,
             **some_of(self, "missing", "unjudged", "pairing"),
@@ -249,13 +267,14 @@ class _Line:
         self._judge, self._criteria, self._answered_by = json.loads(line)
         self._measure = sides[0].measures.get(self._criteria)
         both = [side.labels(self._judge, self._criteria) for side in sides]
-        self._labels = [labels for labels, _ in both]
-        self._older = list(dict.fromkeys(older for _, older in both if older))
+        self._labels = [labels for labels in both if labels]
+        self._older = list(dict.fromkeys(one.older for one in both if one and one.older))
         self._is_count = sides[1].counts(self._judge, self._criteria)
 
     def _series(self) -> PairedSeries:
         low, high = self._measure.range if self._measure else (0.0, 1.0)
-        return PairedSeries(low, high, self._labels if all(self._labels) else (), self._is_count)
+        labels = self._labels if len(self._labels) == len(self._sides) else ()
+        return PairedSeries(low, high, labels, self._is_count)
 
     def compare(self, settings: ComparisonSettings) -> RunComparison:
         series = self._series()
@@ -294,7 +313,8 @@ class _Line:
         """What the rows of a series come to."""
         scores, level = series.scores, settings.level
         sides, measure, criteria = self._sides, self._measure, self._criteria
-        clustered = self._found.by_column or scores.units < scores.rows
+        has_copies = len(series.texts) < len(series.labelled)
+        clustered = self._found.by_column or scores.units < scores.rows or has_copies
         system, why = _system(*self._found.systems(self._line))
         reach = 1.0 if measure is None else measure.range[1] - measure.range[0]
         reach = math.inf if self._is_count else reach
@@ -302,12 +322,15 @@ class _Line:
         if settings.sequential and self._is_count:
             why = why or NO_BOUNDS
         difference = _refused(scores, level, why) if why else _difference(scores, settings, reach)
-        corrected = _corrected(series, settings, clustered=clustered)
+        refused = _uncorrected_because(series)
+        corrected = None if refused else _corrected(series, settings, clustered=clustered)
         judges = list(zip(sides, series.judges, strict=True))
         locks = [side.lock(name, criteria) for side, name in judges]
         one_order = bool(system) and any(side.one_order(name) for side, name in judges)
         notes = [
-            *_notes(series, difference, corrected, pairing, same_judge=locks[0] == locks[1]),
+            *_notes(series, difference, pairing, same_judge=locks[0] == locks[1]),
+            *([refused] if refused else []),
+            *(_correction_notes(series) if corrected else ()),
             *self._older,
             *self._changed_between(series.judges),
         ]
@@ -325,7 +348,10 @@ class _Line:
             second=_mean(scores.first, rows, is_count=self._is_count),
             difference=difference,
             corrected=corrected,
+            uncorrected_because=refused,
             labels=len(series.labelled),
+            added=series.added,
+            skipped=len(series.skipped),
             missing=series.missing,
             alone=series.alone,
             unjudged=series.unjudged + pairing.skipped_alone,
@@ -442,42 +468,133 @@ def _corrected(
     series: PairedSeries, settings: ComparisonSettings, *, clustered: bool
 ) -> Estimate | None:
     """PPI++ of the paired difference; of texts that differ, since people say the same of one text
-    in both runs. Where it is looked at often, the labels alone.
+    in both runs. Where it is looked at often, the labels alone. None if there are no such labels.
 
-    The limits hold whatever the rows without a number are: half of the risk is for the share that
-    they may have among rows like these, and they are at the end that a limit looks at.
+    The limits hold whatever the rows are that have no number or were added after the labels were
+    drawn: half of the risk is for the share that they may have among rows like these, and they are
+    at the end that a limit looks at. The limits hold whatever skipped rows are, too.
     """
-    if not series.other_texts or len(series.labelled) < LEAST_LABELS:
+    if not series.other_texts or not series.labelled:
         return None
-    lost = series.scores.lost
-    level = (1 + settings.level) / 2 if lost else settings.level
-    if settings.sequential:
-        found = _labels_looked_at_often(series, level)
-    else:
-        groups = series.groups if clustered else (None, None)
-        found = corrected_difference(
-            series.labelled, series.judged, series.rest, level=level, clusters=groups
+    unknown = series.drawable.lost
+    level = (1 + settings.level) / 2 if unknown else settings.level
+
+    def estimate(end: Literal["lowest", "highest"] | None) -> Estimate:
+        labels = _Labels.of(series, end)
+        if settings.sequential:
+            return labels.looked_at_often(level)
+        clusters = (labels.units, labels.rest_units) if clustered else (None, None)
+        return corrected_difference(
+            labels.values, labels.judged, labels.rest, level=level, clusters=clusters
         )
-    if found.value is None or found.lower is None or found.upper is None:
+
+    found = estimate(None)
+    lower, upper = found.lower, found.upper
+    if found.value is None or lower is None or upper is None:
         return None
-    share = series.scores.share_lost(level, sequential=settings.sequential) if lost else 0.0
-    lower, upper = found.lower - share * (1 + found.lower), found.upper + share * (1 - found.upper)
+    if series.skipped:
+        low, high = estimate("lowest").lower, estimate("highest").upper
+        lower = lower if low is None else min(lower, low)
+        upper = upper if high is None else max(upper, high)
+    share = series.drawable.share_lost(level, sequential=settings.sequential) if unknown else 0.0
+    lower, upper = lower - share * (1 + lower), upper + share * (1 - upper)
     value, lower, upper = (one * (series.high - series.low) for one in (found.value, lower, upper))
     return replace(found, value=value, lower=lower, upper=upper, level=settings.level)
 
 
-def _labels_looked_at_often(series: PairedSeries, level: float) -> Estimate:
-    """Labels of one unit count as their mean."""
-    scores = PairedScores()
-    for _, own in groupby(zip(series.groups[0], series.labelled, strict=True), lambda one: one[0]):
-        scores.add((label, 0.0) for _, label in own)
-    return scores.looked_at_often(level=level).estimate
+@dataclass(frozen=True)
+class _Labels:
+    """The labels of a series, and the judge's differences of labelled and other rows."""
+
+    values: list[float]
+    judged: list[float]
+    rest: list[float]
+    units: list[int]
+    rest_units: list[int]
+
+    @classmethod
+    def of(cls, series: PairedSeries, end: Literal["lowest", "highest"] | None) -> _Labels:
+        """``end``: what skipped rows are taken for; None counts them as rows without a label."""
+        (units, rest_units), labels = map(list, series.groups), list(series.labelled)
+        made = cls(labels, list(series.judged), list(series.rest), units, rest_units)
+        for pair in series.skipped:
+            if end is None:
+                made.rest.append(pair.judged)
+                made.rest_units.append(pair.unit)
+            else:
+                made.values.append(getattr(pair, end))
+                made.judged.append(pair.judged)
+                made.units.append(pair.unit)
+        return made
+
+    def looked_at_often(self, level: float) -> Estimate:
+        """Estimate the difference by the labels alone, those of one unit as their mean."""
+        by_unit = sorted(zip(self.units, self.values, strict=True), key=itemgetter(0))
+        scores = PairedScores()
+        for _, labels in groupby(by_unit, itemgetter(0)):
+            scores.add((label, 0.0) for _, label in labels)
+        return scores.looked_at_often(level=level).estimate
+
+
+def _uncorrected_because(series: PairedSeries) -> Message | None:
+    """Return why labels of both runs cannot correct a difference of texts; it depends on how many
+    there are and how they were drawn, not on what they say.
+    """
+    if not series.labels or not series.other_texts:
+        return None
+    if not series.draws:
+        return Message(
+            "the labels do not correct the difference: all rows were added after they were drawn"
+        )
+    if series.is_grown:
+        return Message(
+            "the labels do not correct the difference: rows were added between them, so that rows "
+            "had different chances to be drawn"
+        )
+    labels, texts = len(series.labelled), len(series.texts)
+    if texts >= LEAST_LABELS:
+        return None
+    shortage = plural(
+        "{count} row has labels in both runs; {fewest} are the fewest that correct the difference",
+        "{count} rows have labels in both runs; {fewest} are the fewest that correct the "
+        "difference",
+        texts,
+        fewest=LEAST_LABELS,
+    )
+    if labels == texts:
+        return shortage
+    return Message("{shortage} (the label of copies counts once)", shortage=shortage)
+
+
+def _correction_notes(series: PairedSeries) -> list[Message]:
+    rows = series.scores.rows
+    return nonzero(
+        plural(
+            "{count:,} of {rows:,} rows was added after the labels were drawn: the interval holds "
+            "whatever it is",
+            "{count:,} of {rows:,} rows were added after the labels were drawn: the interval holds "
+            "whatever they are",
+            series.added,
+            rows=rows,
+        ),
+        plural(
+            "{count:,} row that was drawn in both runs was skipped or marked unsure: the interval "
+            "holds whatever it is",
+            "{count:,} rows that were drawn in both runs were skipped or marked unsure: the "
+            "interval holds whatever they are",
+            len(series.skipped),
+        ),
+        plural(
+            "{count:,} row has no label, since copies of its text were labelled differently",
+            "{count:,} rows have no label, since copies of their texts were labelled differently",
+            series.contradicted,
+        ),
+    )
 
 
 def _notes(
     series: PairedSeries,
     found: Difference,
-    corrected: Estimate | None,
     pairing: Pairing,
     *,
     same_judge: bool,
@@ -519,16 +636,6 @@ def _notes(
     elif not same_judge:
         yield Message(
             "the judges differ as well as the texts: part of the difference may be theirs"
-        )
-    labels = len(series.labelled)
-    if corrected is not None or not labels or same_texts:
-        return
-    if labels < LEAST_LABELS:
-        yield Message(
-            "{labels} rows have labels in both runs; {fewest} are the fewest that correct "
-            "the difference",
-            labels=labels,
-            fewest=LEAST_LABELS,
         )
 
 

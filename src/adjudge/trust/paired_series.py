@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from adjudge.domain.judge_configuration import JudgeConfiguration
 from adjudge.domain.label import Label
@@ -14,14 +16,13 @@ from adjudge.engine.identity import judge_identity
 from adjudge.errors import RunError
 from adjudge.labels.scales import label_scales
 from adjudge.labels.store import LabelStore
-from adjudge.messages import Message
 from adjudge.runs.diff import JudgmentSummary, LoneRow, Pair
 from adjudge.runs.folder import run_info
 from adjudge.stats.difference import PairedScores
 from adjudge.trust.labelled_judges import found_changed
-from adjudge.trust.labels_used import labels_used
+from adjudge.trust.labels_used import LabelsUsed, labels_used
 from adjudge.trust.measure import Measure, measure_of
-from adjudge.trust.rows import agreed_value, by_row
+from adjudge.trust.rows import agreed_value, by_row, labels_of_copy
 from adjudge.trust.vote_values import MOST_ROWS
 
 
@@ -81,26 +82,58 @@ class ComparedRun:
         found = (found_changed(self.folder, one) for one in own)
         return max((one for one in found if one is not None), default=None)
 
-    def labels(self, judge: str, criteria: str) -> tuple[dict[str, float], Message | None]:
-        """Row → what people say of it, of rows that were drawn among all; from 0 to 1. And what is
-        said of labels that are older than a change of the judge, which are left out.
-        """
+    def labels(self, judge: str, criteria: str) -> RunLabels | None:
+        """Return what people said of the rows; None if such a criterion cannot be labelled."""
         measure = self.measures.get(criteria)
         if measure is None:
-            return {}, None
+            return None
         known = LabelStore(self.folder).of_each_copy(criteria)
-        used = labels_used(known, None, since=self.changed(judge))
-        drawn = {
-            row: own
-            for row, own in by_row(used.labels).items()
-            if any(one.design == "random" for one in own)
+        return RunLabels(measure, labels_used(known, None, since=self.changed(judge)))
+
+
+class RunLabels:
+    """The labels of a run by one criterion, of rows that were drawn among all rows."""
+
+    def __init__(self, measure: Measure, used: LabelsUsed) -> None:
+        self._measure = measure
+        self._by_row = {
+            row: labels
+            for row, labels in by_row(used.labels).items()
+            if any(label.design == "random" for label in labels)
         }
-        answers = {
-            row: [said for one in own if (said := _answer(one, measure)) is not None]
-            for row, own in drawn.items()
-        }
-        values = {row: agreed_value(own, measure) for row, own in answers.items() if own}
-        return values, used.older
+        self._skipped = {row for row, of_all in used.skipped.items() if of_all}
+        self._drawn_of = used.drawn_of
+        self.older = used.older
+        """A note about labels that are older than a change of the judge, which are left out."""
+
+    def __bool__(self) -> bool:
+        return bool(self._by_row)
+
+    def draw(self, number: int) -> int | None:
+        """Return the first draw that could take the row in this place; None if all draws were
+        before the row was added.
+        """
+        draw = bisect_right(self._drawn_of, number)
+        return None if draw == len(self._drawn_of) else draw
+
+    def limits(self, identity: str, id: str | None) -> tuple[float, float] | None:
+        """Return the least and the most that people's answer may be worth, from 0 to 1; equal if
+        they labelled the row. None if the row was not drawn.
+        """
+        if identity in self._skipped:
+            return 0.0, 1.0
+        labels = labels_of_copy(self._by_row.get(identity, ()), id) or ()
+        answers = [said for one in labels if (said := _answer(one, self._measure)) is not None]
+        if not answers or not any(label.design == "random" for label in labels):
+            return None
+        value = agreed_value(answers, self._measure)
+        return value, value
+
+    def is_contradicted(self, identity: str, id: str | None) -> bool:
+        """Return True if the row has no label because copies of its text were labelled
+        differently.
+        """
+        return labels_of_copy(self._by_row.get(identity, ()), id) is None
 
 
 def _answer(label: Label, measure: Measure) -> str | float | None:
@@ -108,6 +141,16 @@ def _answer(label: Label, measure: Measure) -> str | float | None:
     if measure.is_number:
         return label.score
     return label.option if label.option in measure.values else None
+
+
+class SkippedPair(NamedTuple):
+    """A pair that was drawn in both runs, and that people skipped or were unsure about in one."""
+
+    lowest: float
+    """The least that people's difference may be."""
+    highest: float
+    judged: float = 0.0
+    unit: int = 0
 
 
 @dataclass
@@ -118,10 +161,8 @@ class PairedSeries:
 
     low: float
     high: float
-    labels: Sequence[Mapping[str, float]]
-    """Of either run: row → what people say of it, from 0 to 1; nothing where one of the runs has
-    none.
-    """
+    labels: Sequence[RunLabels]
+    """Of either run; empty if one of the runs has none."""
     is_count: bool = False
     """Whether fewer is better: then how many fewer there are is compared."""
     scores: PairedScores = field(default_factory=PairedScores)
@@ -144,16 +185,44 @@ class PairedSeries:
     rest: array[float] = field(default_factory=lambda: array("d"))
     groups: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
     """The unit of each labelled row, and of each of the others."""
+    skipped: list[SkippedPair] = field(default_factory=list)
+    texts: set[tuple[str, str]] = field(default_factory=set)
+    """The texts of labelled pairs: the labels of copies count once."""
+    drawable: PairedScores = field(default_factory=PairedScores)
+    """Like ``scores``, but rows that were added after the labels were drawn have no number."""
+    _units_of_texts: dict[tuple[str, str], int] = field(default_factory=dict)
+    added: int = 0
+    """Rows that were added to one of the runs after its labels were drawn."""
+    contradicted: int = 0
+    """Rows without a label because copies of their text were labelled differently."""
+    draws: set[tuple[int, int]] = field(default_factory=set)
+    """The draws of either run that could take rows first."""
+
+    @property
+    def is_grown(self) -> bool:
+        """True if rows were added between two draws: their chances to be drawn differ."""
+        return len(self.draws) > 1
 
     def add(self, unit: Iterable[Pair | LoneRow]) -> None:
         """Add rows that belong together."""
-        self.scores.add(self._numbers(unit))
+        rows = self._numbers(unit)
+        if not self.labels:
+            self.scores.add(numbers for numbers, _ in rows)
+            return
+        both = list(rows)
+        self.scores.add(numbers for numbers, _ in both)
+        self.drawable.add(numbers if is_drawable else None for numbers, is_drawable in both)
 
-    def _numbers(self, unit: Iterable[Pair | LoneRow]) -> Iterator[tuple[float, float] | None]:
+    def _numbers(
+        self, unit: Iterable[Pair | LoneRow]
+    ) -> Iterator[tuple[tuple[float, float] | None, bool]]:
+        """Yield the numbers of each row in the second run and the first, and whether the row could
+        be drawn to be labelled.
+        """
         for pair in unit:
             if isinstance(pair, LoneRow):
                 self.alone += 1
-                yield None
+                yield None, False
                 continue
             self.judges = (pair.before.judge, pair.after.judge)
             one, two = number_of(pair.before.summary), number_of(pair.after.summary)
@@ -162,25 +231,47 @@ class PairedSeries:
                 self.unjudged += skipped
                 self.missing += not skipped
                 if not skipped:
-                    yield None
+                    yield None, False
                 continue
             self.changed += one != two
             self.other_texts += pair.identities[0] != pair.identities[1]
             if len(self.places) < MOST_ROWS:
                 self.places.append((pair.before.row, pair.after.row))
-            if self.labels:
-                self._keep(pair.identities, (two - one) / (self.high - self.low))
-            yield (-two, -one) if self.is_count else (two, one)
+            is_drawable = bool(self.labels) and self._keep(
+                pair, (two - one) / (self.high - self.low)
+            )
+            yield (-two, -one) if self.is_count else (two, one), is_drawable
 
-    def _keep(self, identities: tuple[str, str], said: float) -> None:
-        before, after = (own.get(row) for own, row in zip(self.labels, identities, strict=True))
-        labelled = before is not None and after is not None
-        self.groups[not labelled].append(self.scores.units)
-        if before is not None and after is not None:
-            self.labelled.append(after - before)
-            self.judged.append(said)
-        else:
-            self.rest.append(said)
+    def _keep(self, pair: Pair, judged: float) -> bool:
+        """Keep what the correction needs of a pair; return False if the pair could not be drawn."""
+        first, second = (
+            own.draw(number) for own, number in zip(self.labels, pair.numbers, strict=True)
+        )
+        if first is None or second is None:
+            self.added += 1
+            return False
+        self.draws.add((first, second))
+        rows = list(zip(self.labels, pair.identities, pair.ids, strict=True))
+        self.contradicted += any(own.is_contradicted(row, id) for own, row, id in rows)
+        before, after = (own.limits(row, id) for own, row, id in rows)
+        unit = self.scores.units
+        if before is None or after is None:
+            self.rest.append(judged)
+            self.groups[1].append(unit)
+            return True
+        if pair.is_alone:  # the label of copies counts once
+            unit = self._units_of_texts.setdefault(pair.identities, unit)
+        if before[0] < before[1] or after[0] < after[1]:
+            is_same = pair.identities[0] == pair.identities[1]  # people say the same of one text
+            lowest, highest = after[0] - before[1], after[1] - before[0]
+            skipped = SkippedPair(0.0, 0.0) if is_same else SkippedPair(lowest, highest)
+            self.skipped.append(skipped._replace(judged=judged, unit=unit))
+            return True
+        self.labelled.append(after[0] - before[0])
+        self.judged.append(judged)
+        self.groups[0].append(unit)
+        self.texts.add(pair.identities)
+        return True
 
 
 def number_of(summary: JudgmentSummary) -> float | None:

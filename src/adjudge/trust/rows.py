@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import fmean
+from typing import Literal
 
 from adjudge.domain.agent_record import AgentDetail
 from adjudge.domain.instance import names_only
@@ -76,6 +77,15 @@ class LabelledRow:
         """The step that most of those name; None where nobody does, or they are evenly split."""
         found = agreed([str(one) for one in self.steps_named]) if self.steps_named else None
         return None if found is None else int(found)
+
+    @property
+    def option_weights(self) -> Mapping[str, float]:
+        """The weight of each option that annotators chose, 1 in sum: all of it for the answer of
+        most of them, or, like ``value``, the share of each answer if they are evenly split.
+        """
+        truth = self.truth
+        answers = list(self.answers.values()) if truth is None else [truth]
+        return {str(one): count / len(answers) for one, count in Counter(answers).items()}
 
     def value(self, measure: Measure) -> float:
         """What people say, from 0 to 1; where they are evenly split, the mean of what they say."""
@@ -163,6 +173,8 @@ class Rows:
     """What each row holds in the column ``group``."""
     unfit: int = 0
     """Labels that say what cannot be said by this criteria: they are left out."""
+    contradicted: int = 0
+    """Rows without a label of their own whose copies were labelled differently: they have none."""
     reworded: int = 0
     """Labels that were given to another wording of the criteria."""
 
@@ -276,7 +288,10 @@ class Rows:
         return self.read_votes(record) if self.read_votes and not self.scale.by_parts else ()
 
     def _answers(self, record: JudgmentRecord) -> Sequence[Label]:
-        known = _of_copy(self.labels.get(record.identity, ()), record.id)
+        known = labels_of_copy(self.labels.get(record.identity, ()), record.id)
+        if known is None:
+            self.contradicted += 1
+            return ()
         responses = len(self._systems(record))
         fit = [one for one in known if self._fits(one, responses)]
         self.unfit += len(known) - len(fit)
@@ -443,15 +458,42 @@ def _stated_rates(record: JudgmentRecord, systems: Sequence[str]) -> dict[str, f
     )
 
 
-def _of_copy(labels: Sequence[Label], id: str | None) -> list[Label]:
-    """What each annotator says of the row of that id; where they labelled a copy of its text alone,
-    what they say of that.
+def labels_of_copy(labels: Sequence[Label], id: str | None) -> list[Label] | None:
+    """Return the labels of the row that has this id, one per annotator: the label that they gave
+    to the row, or to its text without an id, or else to other copies of the text, if they said the
+    same of each.
+
+    None if nobody labelled the row and its copies were labelled differently: which of them it is
+    like is unknown.
     """
-    found: dict[str, Label] = {}
+    own: dict[str, Label] = {}
     for label in labels:
-        if label.id == id or label.annotator not in found or found[label.annotator].id != id:
-            found[label.annotator] = label
-    return list(found.values())
+        if label.id == id or (label.id is None and label.annotator not in own):
+            own[label.annotator] = label
+    others = [label for label in labels if label.annotator not in own]
+    if not own and len({_agreed_label(copy) for copy in _group(others, "id")}) > 1:
+        return None
+    for said in _group(others, "annotator"):
+        if len({label.answer for label in said}) == 1:
+            own[said[-1].annotator] = said[-1]
+    return list(own.values())
+
+
+def _group(labels: Iterable[Label], by: Literal["id", "annotator"]) -> Iterable[list[Label]]:
+    groups: dict[str | None, list[Label]] = defaultdict(list)
+    for label in labels:
+        groups[getattr(label, by)].append(label)
+    return groups.values()
+
+
+def _agreed_label(labels: Iterable[Label]) -> Answer | None:
+    return agreed([str(one.answer) if one.score is None else one.score for one in labels])
+
+
+def repeats(identities: Mapping[int, str]) -> list[int]:
+    """Return the places of rows whose identity an earlier one has: place → identity."""
+    first: dict[str, int] = {}
+    return [place for place, one in identities.items() if first.setdefault(one, place) != place]
 
 
 def vote_option(vote: VoteRecord, systems: Sequence[str]) -> str | None:

@@ -15,7 +15,7 @@ from adjudge.stats.estimate import Estimate, undefined
 from adjudge.stats.intervals import clusters_at
 from adjudge.stats.slices import OwnValue, PooledValue, labels_missing, level_of_each, pool
 from adjudge.trust.measure import Measure
-from adjudge.trust.rows import LabelledRow, Rows
+from adjudge.trust.rows import LabelledRow, Rows, repeats
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,8 @@ def slices_of(
     places: dict[str, list[int]] = {name: [] for name in slicing.names}
     for place, name in enumerate(slicing.of_rows):
         places[name].append(place)
-    parts = [_Part(rows, name, own, labels, these_rows) for name, own in places.items()]
+    identities = {one.place: one.identity for one in drawn}
+    parts = [_Part(rows, name, own, labels, identities, these_rows) for name, own in places.items()]
     each = level_of_each(level, sum(not one.missing for one in parts))
     means = {one.verdict: one.mean for one in stratify(rows.strata[0], labels, rows.strata[1])}
     owns = [one.own_value(each, means) for one in parts]
@@ -108,6 +109,7 @@ class _Part:
         name: str,
         places: Sequence[int],
         labels: Sequence[float | None],
+        identities: Mapping[int, str],
         these_rows: bool,
     ) -> None:
         keys, self._order = rows.strata
@@ -118,7 +120,8 @@ class _Part:
         self._clusters = clusters_at(rows.together, places)
         self._these_rows = these_rows
         self._skipped = [place for place, at in enumerate(places) if at in rows.skipped]
-        self._strata = stratify(self._keys, self._labels, self._order)
+        texts = {place: identities[at] for place, at in enumerate(places) if at in identities}
+        self._strata = stratify(self._keys, self._labels, self._order, copies=repeats(texts))
         self.missing = labels_missing(self._strata, every=rows.weighting is not None)
 
     def _estimate(self, level: float) -> Estimate:
