@@ -134,6 +134,12 @@ def test_a_model_is_given_its_own_key_alone(site: Path, tmp_path: Path) -> None:
 
 BROKEN = {
     "raises": ("commands", "raises = raises:x", "raise RuntimeError('boom')", "RuntimeError: boom"),
+    "own-kind": (
+        "commands",
+        "own-kind = own_kind:x",
+        "class Own(BaseException): ...\nraise Own('of no kind that is usual')",
+        "Own: of no kind that is usual",
+    ),
     "missing": ("commands", "missing = missing:x", "", "has no attribute 'x'"),
     "wrong": ("models", "wrong = wrong:x", "x = 'text'", "is a str, not a ProviderSpec"),
     "clash": ("commands", "check = clash:x", "", "adjudge has a part of this name: ours is used"),
@@ -204,6 +210,27 @@ def test_a_broken_plugin_that_is_used_is_one_line(
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert line in done.stderr
+
+
+def test_a_package_that_was_installed_halfway_does_not_take_others_away(
+    site: Path, tmp_path: Path
+) -> None:
+    """No metadata, so that its part would pass for one of ours; and a list that is not a text."""
+    halfway = tmp_path / "halfway"
+    halfway.mkdir()
+    for name in ("nameless", "unreadable"):
+        bring(halfway, name, "models", f"{name} = {name}:x", "raise RuntimeError('boom')")
+    (halfway / "nameless-1.0.dist-info" / "METADATA").unlink()
+    listed = halfway / "unreadable-1.0.dist-info" / "entry_points.txt"
+    listed.write_bytes(b"[adjudge.models]\n\xff = unreadable:x\n")
+    both = os.pathsep.join(map(str, (halfway, site)))
+    for words in (["plugins"], ["models"], ["doctor", "-m", "scripted"]):
+        done = adjudge(Path(both), *words, cwd=tmp_path)
+        assert "Traceback" not in done.stderr
+        assert done.stderr.count("unreadable-1.0.dist-info cannot be read") == 1
+        told = " ".join((done.stdout + done.stderr).split())
+        assert "nameless-1.0.dist-info" in told and "RuntimeError: boom" in told
+        assert "acme" in told
 
 
 def test_nothing_is_scanned_or_imported_for_names_of_ours(broken: Path, tmp_path: Path) -> None:

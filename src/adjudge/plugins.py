@@ -14,10 +14,13 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
-from typing import Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.messages import Message
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution, EntryPoint
 
 T = TypeVar("T")
 KINDS: Mapping[str, str] = {
@@ -236,7 +239,9 @@ class Part(NamedTuple):
             yield
         except AdjudgeError:
             raise
-        except (Exception, SystemExit) as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
             if not self.package:
                 raise
             raise self.error(f"{type(error).__name__}: {error}") from error
@@ -291,23 +296,43 @@ def installed() -> tuple[Part, ...]:
 
 @cache
 def _scan(_path: tuple[str, ...]) -> tuple[Part, ...]:
-    from importlib.metadata import distributions  # takes long to load
-
     found: dict[tuple[str, str, str], Part] = {}  # of two copies of a package the first counts
-    try:
-        for package in distributions():
-            for one in package.entry_points:
-                if one.group.startswith(_PREFIX):
-                    kind = one.group.removeprefix(_PREFIX)
-                    part = Part(kind, one.name, one.value, package.name, package.version)
-                    found.setdefault((kind, one.name, package.name), part)
-    except Exception as error:
-        raise SetupError(
-            "the list of installed packages cannot be read: {error}", error=error
-        ) from error
+    for package, one in entry_points():
+        if one.group.startswith(_PREFIX):
+            # a part without the name of its package would pass for one of ours
+            name, version = package.metadata["Name"], package.metadata["Version"]
+            kind = one.group.removeprefix(_PREFIX)
+            part = Part(kind, one.name, one.value, name or _place_of(package), version or "?")
+            found.setdefault((kind, one.name, part.package), part)
     return tuple(
         one._replace(problem=_problem(one, found.values())) for one in sorted(found.values())
     )
+
+
+def entry_points() -> Iterator[tuple[Distribution, EntryPoint]]:
+    """The entry points of all installed packages. A package whose list cannot be read is one
+    warning: one that was installed halfway does not take the others away.
+    """
+    from importlib.metadata import distributions  # takes long to load
+
+    for package in distributions():
+        try:
+            listed = [*package.entry_points]
+        except Exception as error:  # noqa: BLE001 - whatever files of strangers hold
+            _warn(
+                Message(
+                    "the installed package in {place} cannot be read: {error}",
+                    place=_place_of(package),
+                    error=error,
+                )
+            )
+            continue
+        yield from ((package, one) for one in listed)
+
+
+def _place_of(package: Distribution) -> str:
+    """The folder of its metadata, if that is known."""
+    return str(getattr(package, "_path", package.locate_file("")))
 
 
 def package_of(made: type) -> str:

@@ -373,3 +373,31 @@ def test_a_page_and_a_terminal_say_the_same_in_russian(
         assert "указания" in text
         assert "Семейства текстов" in text
     assert json.loads(Path("attack.json").read_text())["kind"] == "attack"
+
+
+STARS = """\
+data: rows.csv
+models: openai/gpt-4o-mini
+judges:
+  - kind: direct
+    criteria:
+      name: stars
+      description: How good is the answer?
+      options:
+        - {name: poor, description: It is wrong., score: 1}
+        - {name: fair, description: It is half right., score: 3}
+        - {name: good, description: It is right., score: 5}
+"""
+
+
+def test_a_shift_on_a_scale_of_its_own_lies_within_its_limits(
+    provider: FakeProvider, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Scores from 1 to 5 can move by 4: limits that are cut at 1 would shut the shift out."""
+    provider.answer = lambda body: say("good" if "good" in material(body)[-800:] else "poor")
+    Path("stars.yaml").write_text(STARS)
+    words = ("attack", "stars.yaml", "--family", "instructions")
+    (judge,) = attacked(monkeypatch, capsys, *words)
+    shift = judge["families"][0]["shift"]
+    assert shift["value"] > 1
+    assert shift["lower"] < shift["value"] <= shift["upper"] <= 4

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge import AspectCritic, PairwiseJudge, ScriptedModel
+from adjudge import AspectCritic, DirectJudge, PairwiseJudge, ScriptedModel
+from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.exporters.export import export
 from adjudge.exporters.junit import _attribute, _words
@@ -46,6 +47,23 @@ def test_a_fail_is_a_failure_and_a_failed_judgment_an_error(tmp_path: Path) -> N
     failure = suite.find("testcase/failure")
     assert failure is not None
     assert failure.get("message") == "FAIL: so"
+
+
+def test_an_option_that_is_a_number_passes_above_the_middle_of_the_scale(tmp_path: Path) -> None:
+    """2 of 5 is not a pass, with scores written out or not."""
+    for name, scored in (("plain", False), ("scored", True)):
+        options = [
+            CriteriaOption(str(n), f"{n} stars", float(n) if scored else None) for n in range(1, 6)
+        ]
+        rows = [Instance({"response": f"answer {n}"}, id=str(n)) for n in (2, 5)]
+        DirectJudge(said("2", "5")).evaluate(
+            rows, Criteria("stars", "How good is it?", tuple(options)), run=tmp_path / name
+        )
+        (suite,) = suites(tmp_path / name, tmp_path)
+        failed = [
+            case.get("name") for case in suite.iter("testcase") if case.find("failure") is not None
+        ]
+        assert failed == ["2"]
 
 
 def test_a_comparison_neither_passes_nor_fails(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import re
 from collections import Counter
@@ -15,15 +16,17 @@ from adjudge import (
     Capabilities,
     DirectJudge,
     Instance,
+    QuantitativeCriteria,
     Reply,
     Request,
     ScriptedModel,
 )
+from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.frozen import FrozenDict
 from adjudge.domain.label import Answer
 from adjudge.domain.rag_record import Composite, RagDetail
 from adjudge.errors import RunError, SetupError
-from adjudge.labels.queue import FAILED, Queue, QueuedRow, row_index, verdict_of
+from adjudge.labels.queue import FAILED, FLOOR, Queue, QueuedRow, row_index, verdict_of
 from adjudge.labels.scales import label_scale, label_scales
 from adjudge.labels.session import Annotator, Labelling, labelling
 from adjudge.labels.store import LabelStore
@@ -68,6 +71,52 @@ def test_the_first_fifty_are_drawn_among_all_rows_by_the_seed(big: Path) -> None
     assert one == again != other
     assert {row.design for row in one[:50]} == {"random"}
     assert [row.number for row in one[:50]] != sorted(row.number for row in one[:50])
+
+
+def graded(folder: Path, options: int, rare: int, failed: int = 0) -> Path:
+    """200 rows by a criterion with so many options: the first ``rare`` have the worst one, the next
+    ``failed`` none, and the others share the other options.
+    """
+    names = [f"grade {letter}" for letter in "abcdefg"[:options]]
+    criteria = Criteria("grades", "How good is it?", [CriteriaOption(name) for name in names])
+
+    def verdict(prompt: str) -> str:
+        number = int(re.findall(r"text number (\d+)", prompt)[-1])
+        if number < rare:
+            return names[-1]
+        return "" if number < rare + failed else names[number % (options - 1)]
+
+    rows = [Instance({"response": text}, f"r{n}") for n, text in enumerate(texts(200))]
+    DirectJudge(model(verdict), max_repairs=0).evaluate(rows, criteria, run=folder)
+    return folder
+
+
+@pytest.mark.parametrize(("options", "failed", "all_drawn"), [(3, 0, 1), (3, 12, 1), (4, 0, 0)])
+def test_a_rare_verdict_among_many_needs_fewer_labels(
+    tmp_path: Path, options: int, failed: int, all_drawn: bool
+) -> None:
+    """Of three verdicts each gets fifteen labels, or all 14 that there are; of four or more, five.
+    Failed rows are not a verdict more.
+    """
+    run = graded(tmp_path / "run", options, 14, failed)
+    rare = [row for row in plan(run) if row.number < 14]
+    assert len(rare) >= 5
+    assert (len(rare) == 14) == all_drawn
+
+
+def test_failed_rows_get_labels_of_their_own_also_beside_numbers(tmp_path: Path) -> None:
+    """Neither a number nor a failed row has an option by which it could be told from the other."""
+
+    def answer(request: Request) -> str:
+        number = int(re.findall(r"text number (\d+)", request.prompt.text)[-1])
+        return "I cannot say." if number < 20 else '{"explanation": "so", "score": 7}'
+
+    rows = [Instance({"code": text}, f"r{n}") for n, text in enumerate(texts(200))]
+    criteria = QuantitativeCriteria("How good is it?", ScriptedModel(answer, "m"), max_repairs=0)
+    asyncio.run(criteria.judge_items(rows, run=tmp_path / "run"))
+    planned = plan(tmp_path / "run")
+    assert len([row for row in planned if row.number < 20]) >= FLOOR
+    assert len([row for row in planned if row.number >= 20]) > 40
 
 
 def test_a_rare_verdict_gets_fifteen_labels(big: Path) -> None:

@@ -719,3 +719,31 @@ def test_a_vote_of_a_large_ledger_without_its_key_is_damage_and_no_traceback(
     monkeypatch.setattr(file, "_SMALL", 0)
     with pytest.raises(RunError, match="runs recover"):
         recall(tmp_path, ballot())
+
+
+def test_the_reader_is_held_back_while_the_disk_is_slow_and_not_before(tmp_path: Path) -> None:
+    """Thousands of judgments wait in memory for a disk that does not answer, not millions."""
+    (result,) = AspectCritic("It is good.", ScriptedModel(["PASS"]), max_repairs=0).evaluate(["x"])
+
+    async def judge(ledger: Ledger, kept: list[int]) -> None:
+        for number in range(8000):
+            await ledger.keep_judgment("J", number, result, [])
+            kept.append(number)
+
+    async def kept_while_locked() -> int:
+        kept: list[int] = []
+        with opened(tmp_path / "run") as ledger:
+            other = sqlite3.connect(tmp_path / "run" / FILE)
+            other.execute("BEGIN IMMEDIATE")
+            judging = asyncio.create_task(judge(ledger, kept))
+            before = -1
+            while len(kept) > before:
+                before = len(kept)
+                await asyncio.sleep(0.3)
+            other.rollback()
+            other.close()
+            await judging
+        return before
+
+    assert 1000 < asyncio.run(kept_while_locked()) < 8000
+    assert len(list(records_of(tmp_path / "run"))) == 8000

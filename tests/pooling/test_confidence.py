@@ -49,6 +49,17 @@ def test_else_the_share_of_all_votes_and_one_that_failed_is_not_for_it() -> None
     assert confidence([vote("Yes", 0), vote("Yes", 1), vote("No", 2), vote(None, 3)], "Yes") == 0.5
 
 
+def test_probabilities_of_some_votes_do_not_speak_for_the_others() -> None:
+    """A panel of which one member states probabilities: two of three votes are for it."""
+    votes = [vote("Yes", 0, probability=0.9), vote("Yes", 1), vote("No", 2)]
+    assert confidence(votes, "Yes") == pytest.approx(2 / 3)
+
+
+def test_a_vote_at_temperature_0_counts_among_others() -> None:
+    votes = [vote("Yes", 0, 0.0), vote("Yes", 1), vote("No", 2)]
+    assert confidence(votes, "Yes") == pytest.approx(2 / 3)
+
+
 @pytest.mark.parametrize(
     ("votes", "option"),
     [

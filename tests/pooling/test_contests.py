@@ -174,6 +174,16 @@ def test_certainty_is_the_share_of_votes_that_agree_with_the_selection(
     )
 
 
+def test_certainty_is_seen_from_the_selected_response_in_either_place() -> None:
+    """The second of three was selected: it stands second in one contest and first in the other."""
+    pooled = [
+        Contest(0, 1, 0.0, 0.75, None, shares=(0.25, 0.0, 0.75)),
+        Contest(0, 2, 1.0, 1.0, None, shares=(1.0, 0.0, 0.0)),
+        Contest(1, 2, 1.0, 0.5, None, shares=(0.5, 0.25, 0.25)),
+    ]
+    assert certainty_of([1], pooled) == pytest.approx((0.75 + 0.5) / 2)
+
+
 def test_a_tie_is_explained_only_by_who_says_that_they_are_equal() -> None:
     won = [
         vote("0", 0, 1, explanation="first"),

@@ -13,6 +13,7 @@ from adjudge.domain.results import AspectResult
 from adjudge.errors import ModelError, SetupError
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import check_gate, exit_code
+from adjudge.results.summary import GateConfidence, LostRows
 from support.summaries import summarise
 
 
@@ -27,6 +28,29 @@ def test_a_failure_is_counted_and_is_in_no_mean() -> None:
     assert (summary.attempted, summary.scored, summary.abstained, summary.failed) == (4, 2, 1, 1)
     assert summary.mean == 0.5
     assert (summary.lower, summary.upper) == (0.25, 0.75)
+
+
+def test_a_panel_that_lost_a_model_says_what_the_other_came_to() -> None:
+    def down(_: object) -> str:
+        raise ModelError("down")
+
+    good = ScriptedModel(
+        [f'{{"explanation": "", "selected_option": "{one}"}}' for one in ("PASS", "FAIL")], "good"
+    )
+    models = [good, ScriptedModel(down, "bad")]
+    results = AspectCritic("Is it good?", models, max_repairs=0).evaluate(["a", "b"])
+    summary = summarise(results)
+    assert summary.lost == ["bad"]
+    assert {name: one.mean for name, one in summary.models.items()} == {"good": 0.5}
+
+
+def test_rows_without_a_score_do_not_make_up_for_too_few_with_one() -> None:
+    lost = LostRows()
+    for _ in range(30):
+        lost.add([])
+    assert GateConfidence(0.95).interval([1.0] * 7, [], lost) is None
+    found = GateConfidence(0.95).interval([1.0] * 8, [], lost)
+    assert found is not None and found.lower < 0.5
 
 
 def test_nothing_scored_has_no_mean() -> None:

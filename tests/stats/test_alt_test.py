@@ -40,7 +40,7 @@ def test_a_judge_that_guesses_replaces_nobody() -> None:
     choice = random.Random(3)
     found = alt_test({row: choice.randrange(3) for row in ROWS}, people(2, 0.95))
     assert (found.winning_rate, found.passed) == (0.0, False)
-    assert list(found.nearby or ()) == [0.15, 0.25]
+    assert list(found.nearby or ()) == [0.1, 0.2]
 
 
 def test_a_larger_epsilon_never_lowers_the_winning_rate() -> None:
@@ -51,6 +51,26 @@ def test_a_larger_epsilon_never_lowers_the_winning_rate() -> None:
         for epsilon in (0.0, 0.1, 0.2, 0.3, 0.5)
     ]
     assert rates == sorted(rates)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "is_passed", "nearby"),
+    [(0.1, True, {0.1: 0, 0.2: 1}), (0.15, False, {0.1: 0, 0.2: 1})],
+)
+def test_a_judge_may_be_about_as_much_worse_as_skilled_people_cost(
+    wrong: float, is_passed: bool, nearby: dict[float, float]
+) -> None:
+    """Two people agree on all of 400 rows; the judge differs from them on some."""
+    said = {row: row % 3 for row in range(400)}
+    judge = {row: option + (row < wrong * 400) for row, option in said.items()}
+    found = alt_test(judge, {"ann": said, "bob": said})
+    assert (found.passed, found.nearby) == (is_passed, nearby)
+
+
+def test_a_judge_that_must_be_better_does_not_win_by_being_as_good() -> None:
+    said = {row: row % 3 for row in ROWS}
+    assert alt_test(said, {"ann": said, "bob": said}, epsilon=0.0).winning_rate == 0.0
+    assert alt_test(said, {"ann": said, "bob": said}, epsilon=0.01).winning_rate == 1.0
 
 
 def test_too_few_shared_rows_give_none_and_a_reason() -> None:

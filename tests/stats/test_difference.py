@@ -169,6 +169,16 @@ def test_a_gate_on_grades_passes_wrongly_in_one_run_of_forty_at_most(step: float
     assert wrong <= 0.025
 
 
+@given(SHARES, st.sampled_from([0.8, 0.95, 0.999]), st.sampled_from([1.0, 4.0]))
+def test_limits_stay_where_a_difference_can_be(
+    rows: list[tuple[float, float]], level: float, reach: float
+) -> None:
+    first, second = ([reach * round(one) for one in side] for side in zip(*rows, strict=True))
+    found = compare(first, second, level=level, reach=reach).estimate
+    assert found.value is not None and found.lower is not None and found.upper is not None
+    assert -reach <= found.lower <= found.value <= found.upper <= reach
+
+
 @given(SHARES)
 def test_turning_the_runs_round_turns_the_difference(rows: list[tuple[float, float]]) -> None:
     first, second = [a for a, _ in rows], [b for _, b in rows]

@@ -208,3 +208,16 @@ def test_one_failed_row_of_450_does_not_show_that_clusters_are_independent() -> 
     values = [0.0, *[1.0] * 449]
     found = rows_interval(values, clusters=[place // 10 for place in range(450)])
     assert found is not None and found.lower < 0.025 ** (1 / 45) < 0.93
+
+
+def test_a_limit_lies_further_out_on_the_side_that_scores_are_skewed_to() -> None:
+    """Two samples with one mean and one spread: rare low scores say that lower ones may come."""
+    even = [0.5] * 20 + [0.7] * 20
+    skewed = [0.3] * 4 + [0.6 + 0.1 / 3] * 36
+    one, other = mean_interval(even), mean_interval(skewed)
+    assert one is not None and other is not None
+    assert other.lower < one.lower - 0.002
+    assert other.upper == pytest.approx(one.upper, abs=1e-6)
+    turned = mean_interval([1 - score for score in skewed])
+    assert turned is not None
+    assert (1 - turned.upper, 1 - turned.lower) == pytest.approx((other.lower, other.upper))

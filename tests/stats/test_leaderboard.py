@@ -9,15 +9,26 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from statistics import stdev
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adjudge.stats.bootstrap import Draws
+from adjudge.stats.bootstrap import Draws, redrawn
 from adjudge.stats.controlled_ranking import controlled_ranking, relative_length
 from adjudge.stats.linear import solve
-from adjudge.stats.ranking import NamedContest, Strengths, components, cycles, rank, strengths
+from adjudge.stats.ranking import (
+    LEAST_PROMPTS,
+    SCALE,
+    NamedContest,
+    Strengths,
+    components,
+    cycles,
+    rank,
+    strengths,
+)
+from adjudge.stats.student import t_two_sided
 
 FEW_DRAWS = Draws(60, 1)
 
@@ -44,6 +55,24 @@ def log_likelihood(
         share = tie if contest.winner is None else p if contest.winner == contest.first else q
         total += count * math.log(share / (p + q + tie))
     return total
+
+
+@pytest.mark.parametrize("prompts", [LEAST_PROMPTS, 60])
+def test_limits_of_few_prompts_are_those_of_student(prompts: int) -> None:
+    """Of two systems the strengths are the log odds of a win. Draws of n prompts spread like n, not
+    like n - 1, and Student's quantile is wider than a normal one.
+    """
+    contests = [NamedContest("a", "b", "ab"[n % 5 < 2]) for n in range(prompts)]
+    drawn = []
+    for counts in redrawn(contests, None, Draws(300)):
+        won = sum(count for contest, count in counts.items() if contest.winner == "a")
+        drawn.append(math.log(won / (prompts - won)) / 2)
+    error = stdev(drawn) * math.sqrt(prompts / (prompts - 1))
+    least = t_two_sided(0.95, prompts - 1) * error * SCALE
+    for place in rank(contests, draws=Draws(300)).places:
+        assert place.lower is not None and place.upper is not None
+        sides = place.rating - place.lower, place.upper - place.rating
+        assert min(sides) == pytest.approx(least, rel=1e-3)
 
 
 @pytest.mark.parametrize("ties", [0.0, 0.6])

@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 import os
 import random
-from statistics import fmean
+from statistics import NormalDist, fmean
 
 import pytest
 from hypothesis import given, settings
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from adjudge.stats.correction import labels_only
 from adjudge.stats.difference import PairedScores
+from adjudge.stats.distributions import bisect
 from adjudge.stats.intervals import Interval
 from adjudge.stats.sequence import (
     Stream,
@@ -120,6 +121,23 @@ def test_rows_that_are_a_sample_too_widen_it_and_nothing_known_is_everything() -
     assert confidence_sequence([0.9] * 500).lower > 0.8
     half = sequential_interval([Stream(0.5, 50, 0), Stream(0.5, 0, 0)])
     assert half.upper == 1.0 and 0.4 < half.lower < 0.5
+
+
+def test_labels_and_rows_share_the_risk_and_labels_have_most_of_it() -> None:
+    """With rows without end the doubt is all about labels, with labels without end all about rows:
+    the risks of both come to that of the interval. Labels are dear, so that theirs is the larger.
+    """
+    parts = [Stream(0.3, 4, 16), Stream(0.7, 60, 5)]
+    lower = sequential_rate(parts, 10**15).lower
+    of_labels = bisect(lambda risk: sequential_interval(parts, level=1 - risk).lower < lower)
+    sure = [Stream(0.3, 0.2 * 10**14, 0.8 * 10**14), Stream(0.7, 0.9 * 10**14, 0.1 * 10**14)]
+    mean = 0.3 * 0.2 + 0.7 * 0.9
+    error = math.sqrt((0.3 * (0.2 - mean) ** 2 + 0.7 * (0.9 - mean) ** 2) / 1000)
+    reach = (sequential_rate(sure, 1000).upper - mean) / error
+    of_rows = 2 * (1 - NormalDist().cdf(reach))
+    assert of_labels + of_rows == pytest.approx(0.05, abs=1e-4)
+    assert 8 * of_rows < of_labels < 10 * of_rows
+    assert sequential_rate(parts, 1000, level=0.9).upper < sequential_rate(parts, 1000).upper
 
 
 @pytest.mark.parametrize(

@@ -211,8 +211,8 @@ def spans(*given: dict[str, Any]) -> dict[str, Any]:
             "traceId": "t",
             "spanId": str(one.get("id", place)),
             "name": "chat",
-            "startTimeUnixNano": str(10**18 + place * 10**9),
-            "endTimeUnixNano": str(10**18 + place * 10**9 + 10**8),
+            "startTimeUnixNano": str(10**18 + one.get("at", place) * 10**9),
+            "endTimeUnixNano": str(10**18 + one.get("at", place) * 10**9 + 10**8),
             "attributes": [
                 {"key": key, "value": value}
                 for key, value in {
@@ -231,11 +231,20 @@ def spans(*given: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_a_span_that_was_exported_twice_counts_once() -> None:
-    one = {"id": "a", "given": [ASKED], "made": said("Done.")}
+    one = {"id": "a", "at": 0, "given": [ASKED], "made": said("Done.")}
     found = read(spans(one, one))
     assert [step.text for step in found.steps] == ["q", "Done."]
     assert found.usage is not None and found.usage.calls == 1
     assert found.usage.prompt_tokens == 1000
+
+
+def test_spans_that_share_an_id_by_mistake_are_all_there() -> None:
+    """Two processes that count their spans from 1: no step may be lost without a word."""
+    first = {"id": "1", "at": 0, "given": [ASKED], "made": said("Let me see.")}
+    second = {"id": "1", "at": 5, "given": [ASKED, first["made"]], "made": said("Done.")}
+    found = read(spans(first, second))
+    assert [step.text for step in found.steps] == ["q", "Let me see.", "Done."]
+    assert found.usage is not None and found.usage.calls == 2
 
 
 def test_a_history_without_its_middle_is_not_told_again() -> None:

@@ -21,10 +21,11 @@ from adjudge.domain.json_types import JsonDict, JsonObject, object_in, objects_i
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.record import JudgmentRecord, PairwiseDetail
 from adjudge.errors import RunError
+from adjudge.labels.scales import scale_ends
 from adjudge.messages import Message, plural
 from adjudge.runs.folder import records_of, run_info
 from adjudge.stats import FEWEST
-from adjudge.stats.beyond_noise import beyond_noise, clip_difference
+from adjudge.stats.beyond_noise import beyond_noise
 from adjudge.stats.difference import compare, holm
 from adjudge.stats.estimate import Estimate
 
@@ -211,8 +212,12 @@ def attack_report(folder: str | Path, level: float = 0.95) -> AttackReport:
     )
     # Each attack has its part of the risk, so that no family is over a bar by chance.
     strict = 1 - (1 - level) / max(1, together)
+    reaches = {name: high - low for name, (low, high) in scale_ends(folder).items()}
     found = [
-        _finding(one, criterion, said, kept[one.again][criterion], controls, (level, strict))
+        _finding(
+            *(one, criterion, said, kept[one.again][criterion], controls, (level, strict)),
+            reach=reaches.get(criterion, 1.0),
+        )
         for one in judges
         for criterion, said in kept[one.first].items()
     ]
@@ -283,8 +288,12 @@ def _finding(
     again: Mapping[AttackMark, _Said],
     controls: Sequence[str],
     levels: tuple[float, float],
+    *,
+    reach: float,
 ) -> JudgeFinding:
-    """``levels``: of one interval, and of limits that hold for all attacks of the run together."""
+    """``levels``: of one interval, and of limits that hold for all attacks of the run together.
+    ``reach``: how far two scores can lie apart.
+    """
     first = {mark.of: one for mark, one in said.items() if not mark.family}
     second = {mark.of: one for mark, one in again.items() if not mark.family}
     usable = {
@@ -305,7 +314,7 @@ def _finding(
         noise=sum(row.is_moved_by(row.again, up=False) for row in usable.values()),
         unscored=len(first) - len(usable),
         families=tuple(
-            _family(name, usable, attacked, control=name in controls, levels=levels)
+            _family(name, usable, attacked, control=name in controls, levels=levels, reach=reach)
             for name, attacked in by_family.items()
         ),
     )
@@ -343,6 +352,7 @@ def _family(
     *,
     control: bool,
     levels: tuple[float, float],
+    reach: float,
 ) -> FamilyFinding:
     asked = {mark: one for mark, one in attacked.items() if control or not rows[mark.of].best}
     counted = {mark: one for mark, one in asked.items() if not one.failed}
@@ -364,7 +374,7 @@ def _family(
         beyond=beyond.estimate,
         lower_together=beyond_noise(flips, noise, level=strict).estimate.lower,
         p_value=beyond.p_value,
-        shift=clip_difference(compare(under_attack, before, level=level).estimate),
+        shift=compare(under_attack, before, level=level, reach=reach).estimate,
         unscored=sum(one.verdict is None for one in asked.values()),
         failed=len(asked) - len(counted),
         texts=tuple(_texts(rows, counted, up=up)),

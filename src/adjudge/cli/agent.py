@@ -39,6 +39,7 @@ from adjudge.cli.options import (
     shared,
 )
 from adjudge.cli.output import echo
+from adjudge.data.dataset import OddRows
 from adjudge.domain.light import light_dataclass
 from adjudge.exporters.table import check_writable
 from adjudge.messages import Message
@@ -223,7 +224,10 @@ def _show(file: EvalFile, number: int, budget: int | None) -> int:
     from adjudge.prompts.fence import fence_steps
     from adjudge.prompts.steps import show_within
 
-    found = next(islice(instances(file, lambda _: None), number - 1, None), None)
+    def tell(odd: OddRows) -> None:
+        echo(Message("skipped {row}", row=str(odd)), err=True)
+
+    found = next(islice(instances(file, tell), number - 1, None), None)
     if found is None:
         raise UsageError(Message("there are fewer than {number} trajectories", number=number))
     run = trajectory_in(found)

@@ -38,6 +38,7 @@ from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import check_gate
 from adjudge.runs.folder import reading, run_info
 from adjudge.stats.agreement import Missing
+from adjudge.stats.alt_test import EPSILON
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.calibration import CalibrationSettings, calibrate_run
@@ -98,7 +99,7 @@ class CalibrateOptions:
     epsilon: float = option(
         "--epsilon",
         type=click.FloatRange(0, 1),
-        default=0.15,
+        default=EPSILON,
         help=(
             "How much worse than a person the judge may be and still replace one: 0.2 for experts, "
             "0.15 skilled, 0.1 crowd."

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections.abc import Sequence
-from importlib.metadata import entry_points
 from importlib.util import find_spec
 from typing import NamedTuple
 
@@ -31,7 +30,7 @@ from adjudge.local.onnx.made import made_path, precision
 from adjudge.local.weights.shipped import adapter_for
 from adjudge.local.weights.store import find
 from adjudge.messages import Message
-from adjudge.plugins import Part, installed
+from adjudge.plugins import Part, entry_points, installed
 from adjudge.reading.project_files import FILE, PYPROJECT
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
@@ -216,7 +215,7 @@ def _installed(screen: Screen) -> Table:
 def extras() -> dict[str, bool]:
     """Extra → whether it is installed. pytest itself does not show that its plugin is."""
     plugin = _there("pytest") and any(
-        one.value == _PYTEST_PLUGIN for one in entry_points(group="pytest11")
+        one.group == "pytest11" and one.value == _PYTEST_PLUGIN for _, one in entry_points()
     )
     return dict(
         sorted(

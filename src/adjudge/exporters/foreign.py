@@ -24,9 +24,9 @@ from adjudge.exporters.evalassist import (
     judge_out,
 )
 from adjudge.exporters.files import text_file
-from adjudge.labels.scales import JudgedScale, label_scales, scales_in
+from adjudge.labels.scales import JudgedScale, label_scales, scale_ends, scales_in
 from adjudge.labels.store import LabelStore
-from adjudge.results.passed import Ends, says_pass, scale_ends
+from adjudge.results.passed import Ends, says_pass
 from adjudge.runs.folder import RunInfo, records_of, run_info
 
 _PROMPT = {

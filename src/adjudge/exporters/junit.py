@@ -16,10 +16,11 @@ from xml.sax.saxutils import escape, quoteattr
 
 from adjudge.domain.record import JudgmentRecord
 from adjudge.exporters.files import text_file
+from adjudge.labels.scales import scale_ends
 from adjudge.ledger.records import records
 from adjudge.messages import render
 from adjudge.results.paired_gate import against_baseline, paired_gates
-from adjudge.results.passed import Ends, passed, scale_ends
+from adjudge.results.passed import Ends, passed
 from adjudge.results.setup import Setup
 from adjudge.runs.folder import RunInfo, reading, run_info
 

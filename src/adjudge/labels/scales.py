@@ -88,6 +88,18 @@ def scales_in(folder: str | Path) -> list[JudgedScale]:
     return list(found.values())
 
 
+def scale_ends(run: str | Path) -> dict[str, tuple[float, float]]:
+    """Return the lowest and the highest score of each criterion of a run that has scores."""
+    found: dict[str, tuple[float, float]] = {}
+    for one in scales_in(run):
+        points = [points for points in one.scale.criteria.points if points is not None]
+        if one.scale.range:
+            found[one.name] = one.scale.range
+        elif len(set(points)) > 1:
+            found[one.name] = (min(points), max(points))
+    return found
+
+
 def label_command(folder: str | Path, criteria: str | None = None) -> str | None:
     """The command that labels a run; None if there is nothing to label. ``criteria``: by default
     the first, which is named if there are several.

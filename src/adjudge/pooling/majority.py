@@ -83,9 +83,9 @@ def _settled(
 ) -> bool:
     valid = counts.total()
     if valid + remaining < min_valid:
-        return abstained or remaining == 0
+        return abstained
     if valid < min_valid:
-        return remaining == 0
+        return False
     now = winner(counts, criteria)
     return all(
         winner(counts + Counter({rival: remaining}), criteria) == now

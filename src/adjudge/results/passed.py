@@ -3,26 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from adjudge.domain.record import DirectDetail, JudgmentRecord, PairwiseDetail
-from adjudge.labels.scales import scales_in
 
 Ends = Mapping[str, tuple[float, float]]
 """Criteria → the ends of its scale."""
 _HALF = 0.5
-
-
-def scale_ends(run: Path) -> dict[str, tuple[float, float]]:
-    """The lowest and the highest score of each criterion of a run that has scores."""
-    found: dict[str, tuple[float, float]] = {}
-    for one in scales_in(run):
-        points = [option.score for option in one.scale.criteria.options if option.score is not None]
-        if one.scale.range:
-            found[one.name] = one.scale.range
-        elif len(set(points)) > 1:
-            found[one.name] = (min(points), max(points))
-    return found
 
 
 def passed(one: JudgmentRecord, ends: Ends) -> bool | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from adjudge.stats.difference import compare
 from adjudge.stats.estimate import Estimate
@@ -30,14 +30,7 @@ def beyond_noise(
     each row. With one change a row the test is McNemar's exact one.
     """
     found = compare(moved, noise, level=level)
-    estimate = clip_difference(found.estimate)
+    estimate = found.estimate
     if found.p_value is None or estimate.value is None:
         return BeyondNoise(estimate, None)
     return BeyondNoise(estimate, found.p_value / 2 if estimate.value > 0 else 1.0)
-
-
-def clip_difference(estimate: Estimate) -> Estimate:
-    """Cut the limits of a difference of two shares, or of two scores from 0 to 1, at -1 and 1."""
-    if estimate.lower is None or estimate.upper is None:
-        return estimate
-    return replace(estimate, lower=max(-1.0, estimate.lower), upper=min(1.0, estimate.upper))

@@ -309,9 +309,10 @@ def compare(
     clusters: Clusters = None,
     level: float = 0.95,
     margin: float = 0.0,
+    reach: float = 1.0,
 ) -> Difference:
-    """Compare two runs row by row: ``first`` and ``second`` hold the scores (0 to 1) of the same
-    rows in the same order.
+    """Compare two runs row by row: ``first`` and ``second`` hold the scores of the same rows in the
+    same order. ``reach``: how far two scores can lie apart.
 
     Each limit is that of :mod:`adjudge.stats.mean_bounds`, with the cluster as the unit: it reckons
     with one more unit that changes as far as any can, since a jump that few rows would make may not
@@ -325,7 +326,7 @@ def compare(
     scores = PairedScores()
     for unit in units.values():
         scores.add(unit)
-    return scores.compared(level=level, margin=margin)
+    return scores.compared(level=level, margin=margin, reach=reach)
 
 
 def three_valued(interval: Interval, margin: float) -> ComparisonOutcome:

@@ -14,6 +14,7 @@ from adjudge.traces.chunks import joined_chunks
 from adjudge.traces.turns import CalledTool, Returned, Role, Said, Thought, Turn, TurnPart
 from adjudge.traces.values import (
     Object,
+    amount,
     arguments_of,
     as_text,
     first_of,
@@ -21,7 +22,6 @@ from adjudge.traces.values import (
     inner,
     inner_object,
     media,
-    number,
     objects,
     parsed,
     parsed_loosely,
@@ -206,7 +206,7 @@ def _by_role(message: Object) -> Iterator[Turn]:
         role,
         actor=_name(message, said, role),
         usage=usage_of(message.get("usage") or message.get("usage_metadata")),
-        usd=number(message, "cost"),
+        usd=amount(message, "cost"),
         source=id_at(message, "id") if role != "tool" else None,
         ended=text_at(message, "finish_reason", "stop_reason") or None,
     )

@@ -14,13 +14,13 @@ from adjudge.traces.spans import SpanKind, TraceSpan
 from adjudge.traces.turns import CalledTool, Returned, Role, Said, Turn
 from adjudge.traces.values import (
     Object,
+    amount,
     arguments_of,
     as_text,
     first_of,
     inner,
     inner_object,
     is_cut,
-    number,
     objects,
     parsed,
     parsed_loosely,
@@ -242,7 +242,7 @@ def _system(given: Object) -> str:
 
 def _read_model(span: TraceSpan, given: Object) -> None:
     span.usage = _usage(given)
-    span.usd = number(first_of(given, "llm.cost.total", "gen_ai.usage.cost", "mlflow.llm.cost"))
+    span.usd = amount(first_of(given, "llm.cost.total", "gen_ai.usage.cost", "mlflow.llm.cost"))
     tools = unflattened(given, "llm.tools")
     for key in _TOOL_KEYS[:-1]:
         tools = tools or parsed_loosely(given.get(key))

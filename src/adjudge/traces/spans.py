@@ -61,10 +61,14 @@ class TraceSpan:
 def by_trace(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
     """The spans of each trace, in the order in which the traces first appear; of a span that was
     exported twice the last record.
+
+    Spans that share an id, but neither name nor start, are several spans: some exporters count
+    anew in each process.
     """
     found: dict[str, dict[object, TraceSpan]] = {}
     for span in spans:
-        found.setdefault(span.trace, {})[span.id or id(span)] = span
+        key = (span.id, span.name, span.start) if span.id else id(span)
+        found.setdefault(span.trace, {})[key] = span
     return {trace: list(held.values()) for trace, held in found.items()}
 
 

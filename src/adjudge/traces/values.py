@@ -21,6 +21,8 @@ HOSTILE = (ValueError, TypeError, KeyError, AttributeError, IndexError, Recursio
 """What a reader raises on a value that is not as its tool writes it."""
 _DATA_URI = re.compile(r"data:([\w.+-]+/[\w.+-]+)[^,\s]{0,60};base64,([A-Za-z0-9+/=_-]{100,})")
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/]{2000,}={0,2}(?![A-Za-z0-9+/=])")
+_LATEST = 7_258_118_400.0
+"""The year 2200, in seconds."""
 _DEEPEST = 60
 
 
@@ -172,14 +174,28 @@ def number(value: object, *path: str) -> float | None:
     return None
 
 
+def amount(value: object, *path: str) -> float | None:
+    """Like ``number``, but None if it is below 0: nothing costs less than nothing, and in a sum it
+    would hide what the rest cost.
+    """
+    found = number(value, *path)
+    return None if found is None or found < 0 else found
+
+
 def _count(value: object) -> int:
-    return max(0, int(number(value) or 0))
+    return int(amount(value) or 0)
 
 
 def seconds_of(value: object) -> float | None:
     """A moment in seconds: ISO text, in UTC where it names no zone, a number in seconds, milli-,
-    micro- or nanoseconds, or a pair of seconds and nanoseconds.
+    micro- or nanoseconds, or a pair of seconds and nanoseconds. None for a moment before 1970 or
+    long after today: year 1 and year 9999 are how some tools write that they do not know.
     """
+    found = _moment(value)
+    return found if found is not None and 0 <= found < _LATEST else None
+
+
+def _moment(value: object) -> float | None:
     if isinstance(value, list | tuple) and len(value) == len(("seconds", "nanoseconds")):
         whole, part = number(value[0]), number(value[1])
         return None if whole is None or part is None else whole + part / 1e9
@@ -247,11 +263,12 @@ _APART = ("input_tokens", "input")
 
 
 def usage_of(value: object, calls: int = 1) -> Usage | None:
-    """Tokens as any provider names them; None where none are named."""
+    """Tokens as any provider names them; None if none are named, or a number of them is below 0."""
     if not isinstance(value, Mapping):
         return None
     prompt, completion = first_of(value, *_PROMPT), first_of(value, *_COMPLETION)
-    if number(prompt) is None and number(completion) is None:
+    given = [found for one in (prompt, completion) if (found := number(one)) is not None]
+    if not given or min(given) < 0:
         return None
     apart = value.get("prompt_tokens") is None and first_of(value, *_APART) is not None
     beside = sum(_count(value.get(key)) for key in _BESIDE_PROMPT) if apart else 0

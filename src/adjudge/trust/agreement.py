@@ -48,7 +48,7 @@ class AgreementSettings:
 
     missing: Missing = "drop"
     """What a judgment without a verdict counts as: left out, a tie, or wrong."""
-    epsilon: float = EPSILON["skilled"]
+    epsilon: float = EPSILON
     """How much worse than a person the judge may be in the alternative annotator test: .2 experts,
     .15 skilled, .1 crowd.
     """

@@ -9,6 +9,8 @@ import os
 from adjudge.lazy import lazy_pattern
 
 _CONTROL = lazy_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_CONTROL_IN_JSON = lazy_pattern(r"[\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Control characters that JSON lets stand as they are."""
 _BEGINS = lazy_pattern(r":(?=:[A-Za-z])|##(?=\[)")
 """``::command::`` counts where a line begins with it, which a wrapped one may; ``##[command]``
 counts anywhere in a line.
@@ -33,5 +35,6 @@ def clean(text: str, *, may_command: bool = False) -> str:
 
 
 def clean_json(text: str) -> str:
-    """JSON that the runner does not obey; its values stay what they are."""
-    return text.replace("##[", "##\\u005b") if in_job() else text
+    """JSON that neither a terminal nor the runner obeys; its values stay what they are."""
+    cleaned = _CONTROL_IN_JSON.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return cleaned.replace("##[", "##\\u005b") if in_job() else cleaned

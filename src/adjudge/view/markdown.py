@@ -7,7 +7,8 @@ import re
 _SPECIAL = re.compile(r"[\\`*_\[\]<>#|~&$^{}]")
 _LINE_START = re.compile(r"^(?:[-+=]|\d+(?=[.)]))")
 _LINK = re.compile(r"(?i)(?<=:)//|(?<=www)\.|@")
-_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f]")
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Characters that show nothing, those that turn the direction of a text among them."""
 
 
 def escaped(text: str) -> str:

@@ -20,6 +20,7 @@ from adjudge.traces.turns import (
 )
 from adjudge.traces.values import (
     Object,
+    amount,
     as_text,
     elapsed_over,
     id_at,
@@ -85,8 +86,8 @@ def _step(step: Object, agent: str, depth: int) -> Iterator[Turn]:
         [*([Thought(thought)] if thought else []), *parts, *calls],
         text_at(beside, "actor") or agent,
         usage_of(metrics),
-        number(metrics, "cost_usd"),
-        number(beside, "seconds"),
+        amount(metrics, "cost_usd"),
+        amount(beside, "seconds"),
         source=number_of,
         depth=depth,
         started=seconds_of(beside.get("started") or step.get("timestamp")),
@@ -123,7 +124,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         if isinstance(totals, Mapping):
             whole = {key.removeprefix("total_"): value for key, value in totals.items()}
             calls = made.usage.calls if made.usage else 0
-            usd = number(whole, "cost_usd")
+            usd = amount(whole, "cost_usd")
             made = replace(
                 made,
                 usage=made.usage or usage_of(whole, calls),
@@ -133,7 +134,7 @@ def _read(given: Sequence[Object]) -> Iterator[TraceRow]:
         columns = inner_object(one, "extra")
         id = text_at(one, "trajectory_id", "session_id") or None
         kept = columns.get("adjudge")
-        lasted = number(kept, "seconds") if lasted is None else lasted
+        lasted = amount(kept, "seconds") if lasted is None else lasted
         ended = inner(kept, "ended")
         yield TraceRow(
             replace(

@@ -10,7 +10,7 @@ from adjudge.domain.message import Usage
 from adjudge.traces.build import built
 from adjudge.traces.messages import read_turns, tools_of
 from adjudge.traces.row import TraceFormat, TraceRow, present
-from adjudge.traces.values import Object, as_text, inner, number, objects, text_at, usage_of
+from adjudge.traces.values import Object, amount, as_text, inner, objects, text_at, usage_of
 
 _ATTACHED = "attachment://"
 
@@ -59,7 +59,7 @@ def sample_row(sample: Object) -> TraceRow:
         if last
         else None,
         usage=_whole_usage(sample, models) or made.usage,
-        seconds=number(sample, "total_time"),
+        seconds=amount(sample, "total_time"),
     )
     return TraceRow(made, _columns(sample))
 

@@ -13,11 +13,11 @@ from adjudge.traces.spans import SpanKind, TraceSpan, by_trace
 from adjudge.traces.turns import CalledTool, Said, Turn
 from adjudge.traces.values import (
     Object,
+    amount,
     arguments_of,
     as_text,
     first_of,
     inner,
-    number,
     objects,
     parsed,
     text_at,
@@ -69,7 +69,7 @@ def _span(one: Object) -> TraceSpan:
         counted = first_of(one, "usageDetails", "usage_details", "usage")
         span.usage = usage_of(counted) or Usage(1)
         cost = inner(first_of(one, "costDetails", "cost_details"), "total")
-        span.usd = number(first_of(one, "totalCost", "calculatedTotalCost", "total_cost") or cost)
+        span.usd = amount(first_of(one, "totalCost", "calculatedTotalCost", "total_cost") or cost)
         span.tools = tools_of(inner(parsed(given), "tools"))
     elif span.kind == "tool":
         span.result = tool_result(back, span.error)

@@ -15,11 +15,11 @@ from adjudge.traces.spans import SpanKind, TraceSpan
 from adjudge.traces.turns import CalledTool
 from adjudge.traces.values import (
     Object,
+    amount,
     arguments_of,
     first_of,
     inner,
     inner_object,
-    number,
     objects,
     parsed_loosely,
     text_at,
@@ -88,7 +88,7 @@ def _read_model(span: TraceSpan, one: Object, inputs: object, outputs: object) -
     span.usage = span.usage or usage_of(inner(outputs, "usage_metadata"))
     counted = {key: one.get(key) for key in ("prompt_tokens", "completion_tokens")}
     span.usage = span.usage or usage_of(counted) or Usage(1)
-    span.usd = number(one, "total_cost")
+    span.usd = amount(one, "total_cost")
     parameters = inner_object(one, "extra", "invocation_params")
     span.tools = tools_of(first_of(parameters, "tools", "functions"))
 

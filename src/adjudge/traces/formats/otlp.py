@@ -73,8 +73,9 @@ def _span(one: Object) -> TraceSpan:
         text_at(one, "parentSpanId", "parent_span_id") or None,
         text_at(one, "traceId", "trace_id"),
         text_at(one, "name"),
-        start=time_at(one, "startTimeUnixNano", "start_time_unix_nano"),
-        end=time_at(one, "endTimeUnixNano", "end_time_unix_nano"),
+        # 0 is how OTLP says that a time is not known
+        start=time_at(one, "startTimeUnixNano", "start_time_unix_nano") or None,
+        end=time_at(one, "endTimeUnixNano", "end_time_unix_nano") or None,
         error=(text_at(status, "message") or None) if failed else None,
     )
     events = [

@@ -13,6 +13,7 @@ from adjudge.traces.row import TraceFormat, TraceRow, present
 from adjudge.traces.turns import CalledTool, Returned, Said, Turn
 from adjudge.traces.values import (
     Object,
+    amount,
     as_text,
     first_has,
     inner,
@@ -37,7 +38,7 @@ def _finished(made: Trajectory, one: Object) -> Trajectory:
         answer=submission if isinstance(submission, str) and submission else None,
         ended=text_at(info, "exit_status") or None,
         usage=usage or made.usage,
-        usd=number(stats, "instance_cost"),
+        usd=amount(stats, "instance_cost"),
     )
 
 
@@ -71,7 +72,7 @@ def _steps(trajectory: Sequence[Object], history: Sequence[Object]) -> Iterator[
         action = text_at(step, "action").strip()
         words = [Said(said)] if said else []
         calls = [CalledTool(_SHELL, {"command": action})] if action else []
-        yield Turn("assistant", [*words, *calls], actor, seconds=number(step, "execution_time"))
+        yield Turn("assistant", [*words, *calls], actor, seconds=amount(step, "execution_time"))
         if action:
             yield Turn("tool", [Returned(as_text(step.get("observation")))])
 
@@ -101,7 +102,7 @@ def _acts(turn: Turn, message: Object) -> bool:
 
 def _observed(turn: Turn, message: Object, acted: bool) -> Turn:
     """A result, with the error that stands beside it."""
-    turn.usd = number(message, "extra", "cost") if turn.role == "assistant" else None
+    turn.usd = amount(message, "extra", "cost") if turn.role == "assistant" else None
     code = inner(message, "extra", "returncode")
     failure = inner(message, "extra", "exception_info")
     error = as_text(failure) if failure else f"returncode {code}" if code else None

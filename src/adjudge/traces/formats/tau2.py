@@ -8,7 +8,7 @@ from dataclasses import replace
 from adjudge.traces.build import built
 from adjudge.traces.messages import read_turns
 from adjudge.traces.row import TraceFormat, TraceRow, present, reference_call
-from adjudge.traces.values import Object, as_text, first_has, inner, number, objects, text_at
+from adjudge.traces.values import Object, amount, as_text, first_has, inner, objects, text_at
 
 
 def _messages(simulation: Object) -> Iterator[Object]:
@@ -37,8 +37,8 @@ def _row(run: Object, task: Object, policy: object) -> TraceRow:
     made = replace(
         made,
         ended=text_at(run, "termination_reason") or None,
-        usd=number(run, "agent_cost") if run.get("agent_cost") is not None else made.usd,
-        seconds=number(run, "duration"),
+        usd=amount(run, "agent_cost") if run.get("agent_cost") is not None else made.usd,
+        seconds=amount(run, "duration"),
     )
     return TraceRow(
         made,
