@@ -617,3 +617,14 @@ def test_labels_that_all_agree_have_limits_however_many_verdicts_there_are(
     found = post_stratified(parts)
     assert found.lower is not None and found.upper is not None and found.upper <= 1
     assert found.lower <= label <= found.upper and found.width is not None and found.width > 0.05
+
+
+def test_few_clusters_say_less_than_as_many_rows() -> None:
+    """How much clusters vary is estimated from them: of 24 that is Student's quantile."""
+    verdicts = ["PASS", "FAIL"] * 12
+    labels = [float(place % 4 != 3) for place in range(24)]
+    order = ["FAIL", "PASS"]
+    alone = corrected_mean(verdicts, labels, order)
+    clustered = corrected_mean(verdicts, labels, order, clusters=[*range(24)])
+    assert alone.width is not None and clustered.width is not None
+    assert clustered.width > 1.02 * alone.width

@@ -123,7 +123,7 @@ def test_a_step_that_cost_less_than_nothing_does_not_hide_what_others_cost(agent
 
 
 def test_parents_in_a_circle_and_ids_that_repeat_lose_no_step(agent: Any) -> None:
-    later = {"start": 1_700_000_005 * NANO}
+    later: Json = {"start": 1_700_000_005 * NANO}
     printed = agent(span("a", "b"), tool("b", "a", **later), tool("b", "b", name="get", **later))
     assert printed.code == 0
     assert re.search(r"steps +mean 4\.000", printed)

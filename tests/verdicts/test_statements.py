@@ -35,6 +35,8 @@ CONTRADICTING = [
     ("pass_fail", '{"verdict": "PASS", "correction": {"verdict": "FAIL"}}'),
     ("pass_fail", '{"draft": 1, "a": {"verdict": "PASS"}, "b": {"verdict": "FAIL"}}'),
     ("pass_fail", "Answer: PASS\n\nVerdict: FAIL"),
+    ("pass_fail", "PASS\nReason: Wait, I misread the date."),
+    ("pass_fail", "PASS\nWait, is there a date?"),
     ("pass_fail", "Verdict: PASS - no wait, FAIL"),
     ("pass_fail", "Verdict: PASS. Hmm, FAIL."),
     ("pass_fail", "The response does not meet the criterion.\n\nVerdict: PASS"),
