@@ -1,12 +1,10 @@
-"""The JSON objects of a reply, and the verdict that one of them holds."""
+"""The verdict that an object holds, and what in the object speaks against it."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.numbers import number_of, plain_number
@@ -15,9 +13,12 @@ from adjudge.domain.plain import plain
 from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Outcome
+from adjudge.lazy import lazy_pattern
 from adjudge.messages import Message
-from adjudge.verdicts.phrases import words
+from adjudge.verdicts.lenient import decoded, find_objects
+from adjudge.verdicts.phrases import phrase, words
 from adjudge.verdicts.reading import Reading, clean, unmatched
+from adjudge.verdicts.values import highest, is_placeholder, match_value
 
 _FAIL_KEYS, _PASS_KEYS, _SCORE_KEYS = words("fail_keys"), words("pass_keys"), words("score_keys")
 _NAMED_KEYS = words("verdict_keys")
@@ -37,25 +38,12 @@ _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 """What stands there is no verdict, whatever it looks like."""
 _CONTAINERS = frozenset(words("container_keys"))
 """Names of objects that may hold the verdict."""
-_COMPARES = re.compile(
-    r"better|best|win|prefer|superior|stronger|tie|equal|more|worse|outperform|besser|лучше|ничья|verdict|好"
-)
-_CONCLUDING = (
-    *("criteri", "kriteri", "crit", "критери", "требован", "require", "judge", "fail", "reject"),
-    *("标准", "要求", "not "),
-)
-_ENDING = 160
-"""Characters of an explanation in which it may come to another verdict."""
-_TO_BE_FILLED = re.compile(
+_TO_BE_FILLED = lazy_pattern(
     r"(?=[\s\S]*(?:[^\W\d_]{2}|\.\.|…|__))"  # [0] and [A] point at something
     r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*",
     re.IGNORECASE,
 )
-_AFTERWARDS = re.compile(
-    r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z"
-    r"|revision\Z|revised\Z|updated?\Z"
-    r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
-)
+_AFTERWARDS = phrase("correcting_keys")
 """Names under which a verdict is taken back."""
 _ORDINARY = frozenset(
     name
@@ -64,39 +52,6 @@ _ORDINARY = frozenset(
 )
 """Names that need no second look."""
 _MISSING = object()
-
-
-class Found(NamedTuple):
-    """An object in a reply, whether its text had to be mended to be read, and where it ends."""
-
-    data: JsonDict | None
-    """None where there is an object that cannot be read."""
-    mended: bool
-    end: int
-
-
-def find_objects(text: str, *, cut: bool = False) -> list[Found]:
-    """Every outermost JSON object in ``text``, in order.
-
-    One that cannot be read is the last: what follows it may be inside it, such as a verdict that it
-    only quotes.
-    """
-    whole = _strict(text)
-    if whole is not None:
-        return [Found(item, False, len(text)) for item in whole]
-    from adjudge.verdicts.lenient import objects_in  # not loaded where every reply is clean JSON
-
-    return [Found(*one) for one in objects_in(text, cut)]
-
-
-def _strict(text: str) -> list[JsonDict] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return [
-        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)
-    ]
 
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
@@ -108,15 +63,13 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
     if said is None or (
         isinstance(explained, str) and len(explained) < 80 and _TO_BE_FILLED.fullmatch(explained)
     ):
-        return _SEVERAL if said is None and _corrects(data, question) else None
+        return SEVERAL if said is None and _corrects(data, question) else None
     explanation = explanation_of(data)
     if value is None:
         reason = explanation or Message("the model gave no verdict")
         return Reading(Outcome.ABSTAINED, reason=reason, data=data)
     verdict = _match_under(key, value, question)
     if verdict is None:
-        from adjudge.verdicts.values import is_placeholder
-
         return None if is_placeholder(value, question) else unmatched(value, question)
     ranked = (
         _match_under("ranking", data.get("ranking"), question)
@@ -126,7 +79,7 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
     if ranked is not None and ranked.option != verdict.option:
         return _RANKED_OTHERWISE
     if _says_otherwise(verdict, key, value, data, names, question):
-        return _SEVERAL
+        return SEVERAL
     verdict = (
         Chosen(verdict.option, explanation, verdict.feedback, verdict.score)
         if type(verdict) is Chosen  # nearly always, and quicker than ``replace``
@@ -135,7 +88,7 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
     return Reading(Outcome.REPAIRED if mended else Outcome.OK, verdict, data=data)
 
 
-_SEVERAL = Reading(Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once"))
+SEVERAL = Reading(Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once"))
 
 
 _RANKED_OTHERWISE = Reading(
@@ -164,8 +117,6 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
         return question.match("pass" if (said == "pass") == (key in _PASS_KEYS) else "fail")
     if not isinstance(value, str) or value in question.labels:
         return question.match(_as_option(key, value, question), certain=True)
-    from adjudge.verdicts.values import match_value  # not needed for a clean option
-
     return match_value(value, question)
 
 
@@ -192,16 +143,6 @@ def _says_otherwise(
     for name, value in data.items():
         if name == key and value is said:
             continue
-        is_other_key = name not in _ORDINARY and name not in names
-        is_prose = name in _EXPLANATION_KEYS or (
-            is_other_key
-            and (
-                _AFTERWARDS.match(name) is not None
-                or not set(name.split("_")).isdisjoint(_DECIDING_TOKENS)
-            )
-        )
-        if is_prose and isinstance(value, str) and _ends_otherwise(value, verdict, question):
-            return True
         if name in _WORDS_ONLY:
             continue
         other = _other_verdict(name, value, names, question)
@@ -242,6 +183,19 @@ def _other_verdict(
     return _match_under(name if name in names else "verdict", value, question)
 
 
+def prose_of(data: JsonObject, question: Question) -> Iterator[str]:
+    """Yield the texts of an object that may come to another verdict than its verdict key."""
+    for name, value in data.items():
+        is_other = name not in _ORDINARY and name not in keys_of(question)
+        is_remark = is_other and (_AFTERWARDS.match(name) or _decides(name))
+        if isinstance(value, str) and (name in _EXPLANATION_KEYS or is_remark):
+            yield value
+
+
+def _decides(name: str) -> bool:
+    return not _DECIDING_TOKENS.isdisjoint(name.split("_"))
+
+
 def _corrects(data: JsonObject, question: Question) -> bool:
     """Return True if an object without a verdict holds a correction: ``{"correction": "FAIL"}``."""
     return any(
@@ -251,34 +205,10 @@ def _corrects(data: JsonObject, question: Question) -> bool:
     )
 
 
-def _ends_otherwise(explained: str, verdict: Verdict, question: Question) -> bool:
-    """Return True if an explanation comes to another verdict in its last sentence."""
-    ending = explained[-_ENDING:]
-    if not _may_conclude(ending.casefold(), question):
-        return False
-    from adjudge.verdicts.endings import (
-        explains_otherwise,
-    )  # not loaded if an explanation only speaks of what is judged
-
-    return explains_otherwise(ending, verdict, question, cut=len(explained) > _ENDING)
-
-
-def _may_conclude(ending: str, question: Question) -> bool:
-    """Return True if the end of an explanation is worth a second look; most are not."""
-    if question.numeric:
-        return any(map(str.isdigit, ending))
-    if isinstance(question, Comparison):
-        return _COMPARES.search(ending) is not None
-    is_named = any(label.casefold() in ending for label in question.labels)
-    return is_named or any(word in ending for word in _CONCLUDING)
-
-
 def _is_another_scale(name: str, top: object, question: Question) -> bool:
     """Return True if a key such as "max_score" names the top of another scale."""
     if set(name.split("_")).isdisjoint(_SCALE_TOKENS):
         return False
-    from adjudge.verdicts.values import highest
-
     told, top_of_scale = re.findall(r"\d+(?:\.\d+)?", str(top)[-20:]), highest(question)
     return bool(told) and top_of_scale is not None and float(told[-1]) != top_of_scale
 
@@ -344,10 +274,7 @@ def _opened(value: object) -> object:
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
+        return (decoded(value.strip(), 0) or (value,))[0]
     return value
 
 

@@ -10,7 +10,7 @@ from adjudge.domain.message import Reply
 from adjudge.domain.verdict import Chosen
 from adjudge.domain.vote import Outcome
 from adjudge.messages import Message
-from adjudge.verdicts.objects import find_objects
+from adjudge.verdicts.lenient import find_objects
 from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
 from adjudge.verdicts.thoughts import without_thoughts
