@@ -7,11 +7,12 @@ another option, nor speak of the verdict itself.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import TIE, Verdict
+from adjudge.lazy import lazy_pattern
 from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line, sentences_of, without_quotations
 from adjudge.verdicts.phrases import phrase
 from adjudge.verdicts.refusal import declines
@@ -36,17 +37,17 @@ _EVEN, _CONTRASTS, _COMPARES = phrase("even"), phrase("contrasts"), phrase("comp
 _CONCLUDING, _CONCLUDING_WINNER = phrase("concluding"), phrase("concluding_winner")
 _SPARES = phrase("spares")
 """Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
-_FORM = re.compile(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
+_FORM = lazy_pattern(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
 """An empty box, or tags alone: they say nothing."""
-_SIGN = re.compile(r"\s*(?:[-+#]|[.,]\d+)\s*")
-_GOES_ON = re.compile(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
+_SIGN = lazy_pattern(r"\s*(?:[-+#]|[.,]\d+)\s*")
+_GOES_ON = lazy_pattern(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
 """A line that continues the one above: "is what a careless grader would say"."""
-_TAIL = re.compile(r"→|\n|:\s")
-_QUOTING = re.compile(r"[{}\"“”«»]")
-_WORDS = re.compile(r"\w+")
+_TAIL = lazy_pattern(r"→|\n|:\s")
+_QUOTING = lazy_pattern(r"[{}\"“”«»]")
+_WORDS = lazy_pattern(r"\w+")
 _CJK = "\u3040-\u30ff\u3400-\u9fff"
 """Scripts without spaces between words."""
-_NUMBER = re.compile(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
+_NUMBER = lazy_pattern(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
 _JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
 _ENDING = 160
 """Characters of an explanation in which it may come to another verdict."""
@@ -64,45 +65,51 @@ def find_doubt(
 
     ``stated``: the statements that give this verdict; ``lines``: all lines of the reply.
     """
+    return next(_doubts(verdict, stated, lines, question), None)
+
+
+def _doubts(
+    verdict: Verdict, stated: Sequence[Statement], lines: Sequence[Line], question: Question
+) -> Iterator[str]:
     held = {statement.line: statement.words for statement in stated}
     last = max(held, default=-1)
     for statement in stated:
-        if statement.note and _is_doubtful_note(statement.note, verdict, question):
-            return statement.words
+        if statement.note and (
+            _grows_into_other(verdict, statement.note, question)
+            or _is_doubtful_note(statement.note, verdict, question)
+        ):
+            yield statement.words
     after = [line for line in lines if line.number > last and not _FORM.match(line.text)]
-    is_next = bool(after) and bool(stated) and after[0].number == last + 1
-    if (is_next and _GOES_ON.match(after[0].text)) or (
-        after and _grows_into_other(verdict, after[0].text, question)
-    ):
-        return after[0].text
+    for line in after[:1]:
+        if stated and line.number == last + 1 and _GOES_ON.match(line.text):
+            yield line.text
+        if _grows_into_other(verdict, line.text, question):
+            yield line.text
     for line in after:
         if _contradicts(line, verdict, question):
-            return line.text
+            yield line.text
         for sentence in _sentences(line.text) if line.own else ():
             if _takes_back(sentence, verdict, question):
-                return sentence
+                yield sentence
     for line in lines:
         if line.own and (_cannot_judge(line.text) or _is_on_other_scale(line.text, question)):
-            return line.text
+            yield line.text
         if line.own and line.number <= last:
             words = held.get(line.number)
             text = line.text.partition(words)[0] if words else line.text  # "Good. [RESULT] 4"
-            if doubt := _doubt_before(text, verdict, question):
-                return doubt
-    return None
+            yield from _doubts_before(text, verdict, question)
 
 
-def _doubt_before(text: str, verdict: Verdict, question: Question) -> str | None:
-    """Return a sentence before the verdict that states another one."""
+def _doubts_before(text: str, verdict: Verdict, question: Question) -> Iterator[str]:
+    """Yield the sentences before the verdict that state another one."""
     answers = False  # "Is it short? Yes." answers a question of the judge's own
     for sentence in _sentences(text):
         is_statement = sentence.endswith((".", "!")) and not question.numeric
         other = match_value(sentence, question) if is_statement and not answers else None
         is_other = other is not None and other.option != verdict.option
         if is_other or states_other(sentence, verdict, question):
-            return sentence
+            yield sentence
         answers = is_question(sentence)
-    return None
 
 
 def _cannot_judge(text: str) -> bool:
@@ -129,7 +136,10 @@ def _is_doubtful_note(note: str, verdict: Verdict, question: Question) -> bool:
         return True
     if any(pattern.search(plain) for pattern in _CORRECTS_OR_DENIES):
         return True
-    return any(_takes_back(sentence, verdict, question) for sentence in sentences_of(plain))
+    return any(
+        is_question(sentence) or _takes_back(sentence, verdict, question)
+        for sentence in sentences_of(plain)
+    )
 
 
 def _contradicts(line: Line, verdict: Verdict, question: Question) -> bool:
@@ -179,7 +189,7 @@ def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool
     spoken = _echo(question.labels).sub(" ", sentence)
     return any(
         mention[1].casefold() != verdict.option.casefold()
-        and not _DENIES_NEXT.search(spoken[: mention.start()][-60:])
+        and (is_short or not _DENIES_NEXT.search(spoken[: mention.start()][-60:]))
         for mention in _mentions(question.labels, is_short).finditer(spoken)
     )
 
@@ -231,10 +241,8 @@ def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
     if not _may_conclude(ending.casefold(), question):
         return False
     first, *others = sentences_of(ending)
-    if len(text) > _ENDING:  # the beginning of the first sentence is missing
-        checked = others[-1:]
-    else:
-        checked = [first, *others[-1:]]
+    is_cut = len(text) > _ENDING  # the beginning of the first sentence is missing
+    checked = others[-1:] if is_cut else [first, *others[-1:]]
     return any(
         _CANNOT_JUDGE.search(sentence)
         or _ends_in_other(sentence, verdict, question)
@@ -256,19 +264,19 @@ def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     return is_other and _COMPARES.search(sentence) is not None
 
 
-def _may_conclude(ending: str, question: Question) -> bool:
-    """Return True if the end of an explanation is worth a second look; most are not."""
+def _may_conclude(text: str, question: Question) -> bool:
+    """Return True if a text is worth a second look; most are not, and it takes time."""
     if question.numeric:
-        return any(map(str.isdigit, ending))
+        return any(map(str.isdigit, text))
     if isinstance(question, Comparison):
-        return _CONCLUDING_WINNER.search(ending) is not None
-    is_named = any(label.casefold() in ending for label in question.labels)
-    return is_named or _CONCLUDING.search(ending) is not None
+        return _CONCLUDING_WINNER.search(text) is not None
+    is_named = any(label.casefold() in text for label in question.labels)
+    return is_named or _CONCLUDING.search(text) is not None
 
 
 def states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     """Return True if a sentence states another verdict, or denies this one."""
-    if is_question(sentence):
+    if is_question(sentence) or not _may_conclude(sentence.casefold(), question):
         return False
     line = [Line(0, sentence, sentence)]
     stated = (*read_labels(line, question), *read_closing(line, question))
@@ -311,8 +319,8 @@ def _chooses_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     if _SPARES.search(sentence):
         return False
     is_two_way = len(question.labels) == len(("yes", "no"))  # of grades, parts may have others
-    others = (label for label in question.labels if label and label != verdict.option)
-    return any(_chooses(label, is_two_way).search(sentence) for label in others)
+    others = (name for name in question.labels if name and name != verdict.option)
+    return any(_chooses(name, is_two_way or name.isupper()).search(sentence) for name in others)
 
 
 def _meets(sentence: str, question: Question) -> bool | None:
@@ -327,12 +335,12 @@ def _meets(sentence: str, question: Question) -> bool | None:
 
 
 @lru_cache(maxsize=512)
-def _chooses(label: str, is_two_way: bool) -> re.Pattern[str]:
+def _chooses(label: str, is_clear: bool) -> re.Pattern[str]:
     """Return a pattern for a sentence that chooses an option: "is unsafe because", "ответ: нет"."""
     name = rf"[\"'“«*]*{re.escape(label)}[\"'”»*]*"
     before, leads = phrase("chosen").pattern, ""
-    if len(label) >= _LONG_NAME:
-        before += r"|\b(?:is|was|are|be)\s+(?:\w+ly\s+|an?\s+|clear\s+|only\s+){0,3}" * is_two_way
+    if len(label) >= _LONG_NAME or (len(label) > 1 and label.isupper()):
+        before += r"|\b(?:is|was|are|be)\s+(?:\w+ly\s+|an?\s+|clear\s+|only\s+){0,3}" * is_clear
         leads = rf"|\A\W*{name}(?=\s*(?:[:–—-]\s*\S|because\b))"
     pattern = rf"(?:{before}){name}(?!\w)(?={phrase('chosen_end').pattern}){leads}"
     return re.compile(pattern, re.IGNORECASE | re.VERBOSE)

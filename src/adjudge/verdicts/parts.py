@@ -152,14 +152,14 @@ def _take_objects(text: str, cut: bool) -> tuple[str, list[Found]]:
         else:
             kept += [text[at:start], OBJECT]
             tail, is_one_more = len(kept), len(objects) < MOST_OBJECTS
-            unread = Found(None, False, len(text))
+            unread = Found(None, False, start, len(text))
             objects.append(object_at(text, start, cut) if is_one_more else unread)
             at = objects[-1].end
         start = next_object(text, at) if 0 <= start < at else start
         fence = _FENCE.search(text, at) if fence and fence.start() < at else fence
     kept.append(text[at:])
     if was_inside("".join(kept[tail:]), cut and bool(objects)):
-        objects.append(Found(None, False, len(text)))
+        objects.append(Found(None, False, at, len(text)))
     return "".join(kept), objects
 
 
@@ -176,7 +176,7 @@ def _placed(objects: Sequence[Found], lines: Sequence[str]) -> Iterator[Held]:
     for number, line in enumerate(lines):
         pieces = line.split(OBJECT)
         for place in range(1, len(pieces)):
-            data, mended, _ = next(each)
+            data, mended, *_ = next(each)
             before, after = "".join(pieces[:place]).strip(), OBJECT.join(pieces[place:])
             is_last = _AFTER_OBJECT.fullmatch(after) is not None
             if not _BLOCK_QUOTE.match(line):

@@ -21,6 +21,7 @@ from adjudge.messages import Message
 from adjudge.verdicts.doubts import explains_otherwise, find_doubt
 from adjudge.verdicts.lenient import decoded, find_objects
 from adjudge.verdicts.objects import (
+    RANKED_OTHERWISE,
     SEVERAL,
     explanation_of,
     keys_of,
@@ -94,10 +95,7 @@ def _with_ranking(reading: Reading, verdict: Compared, question: Comparison) -> 
         )
         return Reading(Outcome.UNREADABLE, reason=reason)
     if best_of(ranking) != verdict.winner:
-        return Reading(
-            Outcome.UNREADABLE,
-            reason=Message('"selected_option" is not what stands first in "ranking"'),
-        )
+        return RANKED_OTHERWISE
     return replace(reading, verdict=replace(verdict, ranking=ranking))
 
 

@@ -16,6 +16,7 @@ from adjudge.domain.json_types import JsonDict, JsonValue
 from adjudge.domain.options import as_pass
 from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Verdict
+from adjudge.lazy import lazy_pattern
 from adjudge.verdicts.objects import reading_of
 from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line, is_own_lead, sentences_of
 from adjudge.verdicts.phrases import phrase
@@ -23,7 +24,6 @@ from adjudge.verdicts.values import (
     LONGEST,
     highest,
     is_placeholder,
-    is_question,
     match_value,
     scale_top,
 )
@@ -36,20 +36,20 @@ _ONLY_WINS = phrase("only_wins", re.NOFLAG)
 """A sentence that names the winner and nothing else."""
 _OPENS_SECTION, _RANKS, _COUNTS = phrase("opens_section"), phrase("ranks"), phrase("counts")
 _REASON_LABEL = phrase("reason_label")
-_MARK = re.compile(
+_MARK = lazy_pattern(
     r"\[\[(?P<inner>[^\[\]\n]{1,40})\]\]|\[RESULT\](?:\W*score\s*[:=])?(?P<rest>(?:(?!\[RESULT\]).)*+)",
     re.IGNORECASE | re.DOTALL,
 )
-_CALL = re.compile(r"[\[`\s]*+(?P<name>[\w.]{1,60})\((?P<arguments>.*)\)[\]`;\s]*", re.DOTALL)
-_KEYWORD = re.compile(r"""(\w{1,40})\s*=\s*("[^"\n]{0,2000}"|'[^'\n]{0,2000}'|[\w.-]{1,40})""")
-_YAML = re.compile(r"(?P<key>[^\W\d][\w ]{0,30}?)\s*[:=]\s*(?P<value>\S.*)")
-_BOX = re.compile(r"[-*•\s]*+\[(?P<tick>[ xX✓✔])\]\s*+(?P<option>.+)")
-_PLACED = re.compile(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
-_CELLS = re.compile(r"\|([^|]*)\|([^|]*)\|(?P<more>(?:[^|]*\|)*)")
-_TITLE = re.compile(r"\s*#")
-_HEADING = re.compile(r"\s*#|\*\*.{1,40}\*\*\Z|(?:\S+\s*){1,4}[:：]\Z")
-_LIST_ITEM = re.compile(r"[-*•]\s+\d")
-_TWO_WAY = re.compile(r"\W*(yes|no|true|false|да|нет|верно|неверно)\b", re.IGNORECASE)
+_CALL = lazy_pattern(r"[\[`\s]*+(?P<name>[\w.]{1,60})\((?P<arguments>.*)\)[\]`;\s]*", re.DOTALL)
+_KEYWORD = lazy_pattern(r"""(\w{1,40})\s*=\s*("[^"\n]{0,2000}"|'[^'\n]{0,2000}'|[\w.-]{1,40})""")
+_YAML = lazy_pattern(r"(?P<key>[^\W\d][\w ]{0,30}?)\s*[:=]\s*(?P<value>\S.*)")
+_BOX = lazy_pattern(r"[-*•\s]*+\[(?P<tick>[ xX✓✔])\]\s*+(?P<option>.+)")
+_PLACED = lazy_pattern(r"\W*+(\d{1,2})[.)]\s++(.{1,60})")
+_CELLS = lazy_pattern(r"\|([^|]*)\|([^|]*)\|(?P<more>(?:[^|]*\|)*)")
+_TITLE = lazy_pattern(r"\s*#")
+_HEADING = lazy_pattern(r"\s*#|\*\*.{1,40}\*\*\Z|(?:\S+\s*){1,4}[:：]\Z")
+_LIST_ITEM = lazy_pattern(r"[-*•]\s+\d")
+_TWO_WAY = lazy_pattern(r"\W*(yes|no|true|false|да|нет|верно|неверно)\b", re.IGNORECASE)
 _PLAIN_VALUES: Final[Mapping[str, JsonValue]] = {"True": True, "False": False, "None": None}
 _SENTENCE_ENDS = (".", "!", "?", "。", ")", "*", "”", '."', "_", "！", OBJECT)
 _DECORATION = " *_:|"
@@ -204,7 +204,7 @@ def _is_two_way(text: str, question: Question) -> bool:
     "No. Nothing is wrong with it." may mean either end.
     """
     word = _TWO_WAY.match(text) if isinstance(question, Choice) else None
-    return bool(word) and word[1].casefold() not in map(str.casefold, question.labels)
+    return word is not None and word[1].casefold() not in map(str.casefold, question.labels)
 
 
 def _stands_apart(place: int, lines: Sequence[Line]) -> bool:
