@@ -14,7 +14,7 @@ from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import TIE, Verdict
 from adjudge.lazy import lazy_pattern
 from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line, sentences_of, without_quotations
-from adjudge.verdicts.phrases import phrase
+from adjudge.verdicts.phrases import phrase, words
 from adjudge.verdicts.refusal import declines
 from adjudge.verdicts.shapes import Statement, read_closing, read_labels
 from adjudge.verdicts.values import highest, is_question, match_value, scale_top, signs_otherwise
@@ -34,7 +34,7 @@ _DENIES_NEXT = phrase("denies_next")
 _WINS, _LOSES = phrase("wins", re.NOFLAG), phrase("loses", re.NOFLAG)
 _PREFERRED = phrase("preferred", re.NOFLAG)
 _EVEN, _CONTRASTS, _COMPARES = phrase("even"), phrase("contrasts"), phrase("compares")
-_CONCLUDING, _CONCLUDING_WINNER = phrase("concluding"), phrase("concluding_winner")
+_CONCLUDING, _CONCLUDING_WINNER = words("concluding"), words("concluding_winner")
 _SPARES = phrase("spares")
 """Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
 _FORM = lazy_pattern(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
@@ -95,9 +95,9 @@ def _doubts(
         if line.own and (_cannot_judge(line.text) or _is_on_other_scale(line.text, question)):
             yield line.text
         if line.own and line.number <= last:
-            words = held.get(line.number)
-            text = line.text.partition(words)[0] if words else line.text  # "Good. [RESULT] 4"
-            yield from _doubts_before(text, verdict, question)
+            statement_text = held.get(line.number)
+            before = line.text.partition(statement_text)[0] if statement_text else line.text
+            yield from _doubts_before(before, verdict, question)  # "Good. [RESULT] 4"
 
 
 def _doubts_before(text: str, verdict: Verdict, question: Question) -> Iterator[str]:
@@ -269,9 +269,9 @@ def _may_conclude(text: str, question: Question) -> bool:
     if question.numeric:
         return any(map(str.isdigit, text))
     if isinstance(question, Comparison):
-        return _CONCLUDING_WINNER.search(text) is not None
+        return any(word in text for word in _CONCLUDING_WINNER)
     is_named = any(label.casefold() in text for label in question.labels)
-    return is_named or _CONCLUDING.search(text) is not None
+    return is_named or any(word in text for word in _CONCLUDING)
 
 
 def states_other(sentence: str, verdict: Verdict, question: Question) -> bool:

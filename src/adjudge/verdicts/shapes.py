@@ -35,7 +35,7 @@ _TAG, _ARGUMENT = phrase("tag"), phrase("argument")
 _ONLY_WINS = phrase("only_wins", re.NOFLAG)
 """A sentence that names the winner and nothing else."""
 _OPENS_SECTION, _RANKS, _COUNTS = phrase("opens_section"), phrase("ranks"), phrase("counts")
-_REASON_LABEL = phrase("reason_label")
+_REASON_LABEL, _FOREIGN_LEAD = phrase("reason_label"), phrase("foreign_lead")
 _MARK = lazy_pattern(
     r"\[\[(?P<inner>[^\[\]\n]{1,40})\]\]|\[RESULT\](?:\W*score\s*[:=])?(?P<rest>(?:(?!\[RESULT\]).)*+)",
     re.IGNORECASE | re.DOTALL,
@@ -234,12 +234,13 @@ def read_marks(lines: Sequence[Line], question: Question) -> Iterator[Statement]
             first, *rest = sentences_of(said)
             is_reversed = is_result and "<" in first  # not a form of Prometheus
             verdict = None if is_reversed else match_value(first, question)
+            after, lead = note.strip(" \"'”»`*"), EMPHASIS.sub("", sentences_of(before)[-1])
             note = " ".join((*rest, note)).strip(" .\"'”»`*")
-            decides = not before or before.endswith(_SENTENCE_ENDS)
+            is_apart = not before or before.endswith(_SENTENCE_ENDS)
+            decides = (is_apart or not note) and (is_result or after[:1] in ("", ".", "。", "["))
             if before.endswith((":", "：")):
-                lead = EMPHASIS.sub("", sentences_of(before)[-1])
                 decides = is_own_lead(lead) or bool(stated_winner(lead.rstrip(":： "), question))
-            own = line.own and (decides or not note)
+            own = line.own and (is_apart or not _FOREIGN_LEAD.search(lead))
             yield Statement(verdict, line.number, mark.group().strip(), note, own, decides)
 
 
