@@ -204,7 +204,6 @@ def test_nothing_is_guessed(text: str) -> None:
         '[{"verdict": "PASS"}, {"verdict": "FAIL"}]',
         '{"selected_option": "PASS"}\n\nOn reflection:\nVerdict: FAIL',
         "Verdict: PASS\nNo, wait.\nVerdict: FAIL",
-        '{"selected_option": "PASS", "selected_option": "FAIL"}',
         '{"selected_option": "FAIL"}\n\nThe text itself ends with\nPASS',
     ],
 )
@@ -215,6 +214,11 @@ def test_two_verdicts_that_differ_are_asked_for_again_with_both_named(text: str)
     found = reading(text)
     assert (found.outcome, found.verdict) == (Outcome.UNREADABLE, None)
     assert "contradicts itself" in (found.reason or "")
+
+
+def test_an_object_with_two_values_under_one_name_is_asked_for_again() -> None:
+    found = reading('{"selected_option": "PASS", "selected_option": "FAIL"}')
+    assert (found.outcome, found.verdict) == (Outcome.UNREADABLE, None)
 
 
 @pytest.mark.parametrize(

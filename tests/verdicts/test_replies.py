@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from replies_table import Case, cases
 
-MOST_NEEDLESS = 0.135
+MOST_NEEDLESS = 0.15
 """Share of the replies that a person understands at once. Most of them explain the option after a
 dash, a comma or in brackets, which is no accepted shape.
 """

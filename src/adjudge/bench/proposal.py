@@ -20,7 +20,7 @@ from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
 from adjudge.prompts.criteria_writing import DisputedRow, render_criteria_improvement
 from adjudge.prompts.render import shown_fields
-from adjudge.verdicts.objects import find_objects
+from adjudge.verdicts.lenient import find_objects
 
 Change = Literal["wording", "examples", "both"]
 CHANGES: tuple[Change, ...] = get_args(Change)

@@ -1,4 +1,8 @@
-"""Reasons to doubt a stated verdict: denials, corrections and other verdicts around it."""
+"""Reasons to doubt a stated verdict: denials, corrections and other verdicts around it.
+
+Before a verdict, a sentence must not state another one. After it, a sentence must not even mention
+another option, nor speak of the verdict itself.
+"""
 
 from __future__ import annotations
 
@@ -8,54 +12,50 @@ from functools import lru_cache
 
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import TIE, Verdict
-from adjudge.verdicts.conclusions import (
-    COMPARES,
-    compares_otherwise,
-    conclusions_of,
-    named_responses,
-)
-from adjudge.verdicts.line_shapes import Statement, read_labels
-from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line
-from adjudge.verdicts.phrases import phrase
+from adjudge.lazy import lazy_pattern
+from adjudge.verdicts.parts import EMPHASIS, OBJECT, Line, sentences_of, without_quotations
+from adjudge.verdicts.phrases import phrase, words
 from adjudge.verdicts.refusal import declines
-from adjudge.verdicts.sentences import sentences_of, without_quotations
+from adjudge.verdicts.shapes import Statement, read_closing, read_labels
 from adjudge.verdicts.values import highest, is_question, match_value, scale_top, signs_otherwise
 
 _TAKEN_BACK = phrase("taken_back")
-_CORRECTS = phrase("corrects")
-_DENIES = phrase("denies")
-_DENIES_NEXT = phrase("denies_next")
-_SUSPECTS = phrase("suspects")
-_SCORES = phrase("scores")
-_SCORED = phrase("scored_by_verb")
-_COURTESY = phrase("courtesy")
-_SPEAKS = phrase("speaks")
 _TURNS_ROUND = phrase("turns_round")
-_SCALES = phrase("scales")
-_REASON_LABEL = phrase("reason_label")
+_ABOUT_VERDICT = (phrase("speaks"), phrase("suspects"), phrase("unknown_script"))
+_CORRECTS_OR_DENIES = (phrase("corrects"), phrase("denies"))
+_RATES = (phrase("scores"), phrase("corrects"))
+_COURTESY = phrase("courtesy")
 _CANNOT_JUDGE = phrase("cannot_judge")
-_IS_A = re.compile(r"\b(?:is|be|say|gets|deserves)\ (?:an?\ )?(?P<said>[\w-]+)[.!]*\Z")
-_NAMES_SCALE = re.compile(
-    r"\bscale\b\W*(?:(?:of|from)\ )?\d+\s*(?:-|–|to)\s*\d+"
-    r"|\(?\bout of \w+\)?\W*\Z|\bmax\w*\W+(?:out of\ )?\d+",
-    re.IGNORECASE,
-)
-_FEW = 6
-"""Words of a short sentence."""
-_LABEL_LINE = re.compile(r"\W*[\w ]{1,30}\s?[:：]\s*\S{1,20}(?:\s\S{1,20}){0,4}\W*\Z")
-_SIGN = re.compile(r"\s*(?:[-+#]|[.,]\d+)\s*")
-_GOES_ON = re.compile(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
+_SCALES, _NAMES_SCALE = phrase("scales"), phrase("names_scale")
+_REASON_LABEL = phrase("reason_label")
+_SCORED = phrase("scored")
+_MEETS, _NOT_MET, _FALLS_SHORT = phrase("meets"), phrase("not_met"), phrase("falls_short")
+_DENIES_NEXT = phrase("denies_next")
+_WINS, _LOSES = phrase("wins", re.NOFLAG), phrase("loses", re.NOFLAG)
+_PREFERRED = phrase("preferred", re.NOFLAG)
+_EVEN, _CONTRASTS, _COMPARES = phrase("even"), phrase("contrasts"), phrase("compares")
+_CONCLUDING, _CONCLUDING_WINNER = words("concluding"), words("concluding_winner")
+_SPARES = phrase("spares")
+"""Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
+_FORM = lazy_pattern(r"[-*•\s]*+(?:\[ \]|☐)|(?:</?[\w-]{1,40}>\s*)+\Z")
+"""An empty box, or tags alone: they say nothing."""
+_SIGN = lazy_pattern(r"\s*(?:[-+#]|[.,]\d+)\s*")
+_GOES_ON = lazy_pattern(r"(?:\.{3}|…|[^\W\d_A-ZА-ЯЁ])(?![\w ]{0,40}[:=])")
 """A line that continues the one above: "is what a careless grader would say"."""
-_TAGS = re.compile(r"(?:</?[\w-]{1,40}>\s*)+")
-_UNTICKED = re.compile(r"[-*•\s]*+(?:\[ \]|☐)")
-_UNKNOWN_SCRIPT = re.compile(r"[\u0590-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\uac00-\ud7af]")
-"""Languages for which there is no list of corrections."""
-_JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
-_SHORT, _SHORT_WORD = 4, 4
+_TAIL = lazy_pattern(r"→|\n|:\s")
+_QUOTING = lazy_pattern(r"[{}\"“”«»]")
+_WORDS = lazy_pattern(r"\w+")
 _CJK = "\u3040-\u30ff\u3400-\u9fff"
 """Scripts without spaces between words."""
-_WORDS = re.compile(r"\w+")
-_NUMBER = re.compile(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])(?!/)")
+_NUMBER = lazy_pattern(rf"(?<![^\W{_CJK}])(?<![.,/])\d+(?:[.,]\d+)?(?![^\W{_CJK}])")
+_JOINERS = frozenset(("but", "and", "or", "not", "но", "и", "aber", "mais", "pero"))
+_ENDING = 160
+"""Characters of an explanation in which it may come to another verdict."""
+_SHORTEST_NOTE = 3
+"""Words of an explanation; fewer may turn the verdict round ("Not really")."""
+_SHORT_SENTENCE = 6
+_LONG_NAME = 4
+"""Letters of an option that is looked for in any case; "no" is in many sentences."""
 
 
 def find_doubt(
@@ -65,196 +65,157 @@ def find_doubt(
 
     ``stated``: the statements that give this verdict; ``lines``: all lines of the reply.
     """
-    held = {statement.line for statement in stated}
+    return next(_doubts(verdict, stated, lines, question), None)
+
+
+def _doubts(
+    verdict: Verdict, stated: Sequence[Statement], lines: Sequence[Line], question: Question
+) -> Iterator[str]:
+    held = {statement.line: statement.words for statement in stated}
     last = max(held, default=-1)
-    after = [line for line in lines if line.number > last and not _is_form(line.text)]
     for statement in stated:
-        if statement.note and _note_doubt(verdict, statement.note, question):
-            return statement.words
-    goes_on = after and stated and after[0].number == last + 1 and _GOES_ON.match(after[0].text)
-    if words := after[0].text if goes_on else _after_doubt(verdict, after, question):
-        return words
-    others = [line for line in lines if line.number not in held and line.own]
-    words = next((line.text for line in others if _declines(line.text)), None)
-    if not isinstance(question, Comparison):
-        words = words or _before_doubt(verdict, lines, last, question)
-    if question.numeric:
-        words = words or _other_scale(stated, lines, question)
-        words = words or _other_score(verdict, lines, question)
-    if words:
-        return words
-    if isinstance(question, Comparison):
-        against = list(lines)
-    else:  # of what is concluded before the verdict, only the last conclusion counts
-        before = [line for line in lines if line.number <= last and _concludes(line, question)]
-        against = [*before[-1:], *after]
-    return next(
-        (words for line in against for words in _contradictions(line, verdict, question)), None
-    )
+        if statement.note and (
+            _grows_into_other(verdict, statement.note, question)
+            or _is_doubtful_note(statement.note, verdict, question)
+        ):
+            yield statement.words
+    after = [line for line in lines if line.number > last and not _FORM.match(line.text)]
+    for line in after[:1]:
+        if stated and line.number == last + 1 and _GOES_ON.match(line.text):
+            yield line.text
+        if _grows_into_other(verdict, line.text, question):
+            yield line.text
+    for line in after:
+        if _contradicts(line, verdict, question):
+            yield line.text
+        for sentence in _sentences(line.text) if line.own else ():
+            if _takes_back(sentence, verdict, question):
+                yield sentence
+    for line in lines:
+        if line.own and (_cannot_judge(line.text) or _is_on_other_scale(line.text, question)):
+            yield line.text
+        if line.own and line.number <= last:
+            statement_text = held.get(line.number)
+            before = line.text.partition(statement_text)[0] if statement_text else line.text
+            yield from _doubts_before(before, verdict, question)  # "Good. [RESULT] 4"
 
 
-def _declines(text: str) -> bool:
+def _doubts_before(text: str, verdict: Verdict, question: Question) -> Iterator[str]:
+    """Yield the sentences before the verdict that state another one."""
+    answers = False  # "Is it short? Yes." answers a question of the judge's own
+    for sentence in _sentences(text):
+        is_statement = sentence.endswith((".", "!")) and not question.numeric
+        other = match_value(sentence, question) if is_statement and not answers else None
+        is_other = other is not None and other.option != verdict.option
+        if is_other or states_other(sentence, verdict, question):
+            yield sentence
+        answers = is_question(sentence)
+
+
+def _cannot_judge(text: str) -> bool:
     return declines(text, ()) or _CANNOT_JUDGE.search(text) is not None
 
 
-def _before_doubt(
-    verdict: Verdict, lines: Sequence[Line], last: int, question: Question
-) -> str | None:
-    """Return a sentence before the verdict that is another option or ends in one: "It is a PASS.".
-
-    An answer to a question does not count: "Is it short? Yes.".
-    """
-    for line in lines:
-        asked = False
-        for sentence in _sentences(line) if line.number < last and line.own else ():
-            ended = _IS_A.search(sentence)
-            is_named = ended and ended["said"] != verdict.option and ended["said"].isupper()
-            other = None if asked or question.numeric else match_value(sentence, question)
-            is_other = other is not None and other.option != verdict.option
-            if is_named or (is_other and sentence.rstrip().endswith((".", "!"))):
-                return sentence
-            asked = is_question(sentence)
-    return None
+def _is_on_other_scale(text: str, question: Question) -> bool:
+    """Return True if a line names another scale than the question's: "out of 20"."""
+    scale = _NAMES_SCALE.search(text) if question.numeric else None
+    return scale is not None and scale_top(scale.group()) not in (None, highest(question))
 
 
-def _other_scale(
-    stated: Sequence[Statement], lines: Sequence[Line], question: Question
-) -> str | None:
-    """Return a line that names another scale than the question's, if the verdict names none."""
-    top = highest(question)
-    if top is None or any(scale_top(statement.words) == top for statement in stated):
-        return None
-    for line in lines:
-        scale = _NAMES_SCALE.search(line.text) if line.own else None
-        if scale and scale_top(scale.group()) not in (None, top):
-            return line.text
-    return None
+def _sentences(text: str) -> list[str]:
+    return sentences_of(without_quotations(EMPHASIS.sub("", text.replace(OBJECT, " "))))
 
 
-def _other_score(verdict: Verdict, lines: Sequence[Line], question: Question) -> str | None:
-    """Return a sentence that gives another score: "This deserves a 2."."""
-    for line in lines:
-        for sentence in _sentences(line) if line.own else ():
-            scored = None if is_question(sentence) else _SCORED.search(sentence)
-            other = question.match(scored["number"]) if scored else None
-            if other and other.option != verdict.option:
-                return sentence
-    return None
+# -- after the verdict ---------------------------------------------------------------
 
 
-def _is_form(text: str) -> bool:
-    """Return True for an empty box and for tags alone: they say nothing."""
-    return _UNTICKED.match(text) is not None or _TAGS.fullmatch(text) is not None
-
-
-def _note_doubt(verdict: Verdict, note: str, question: Question) -> bool:
+def _is_doubtful_note(note: str, verdict: Verdict, question: Question) -> bool:
     """Return True if the rest of the verdict's own line is anything but a plain explanation."""
     plain = without_quotations(note)
-    is_plain = note[0].isalpha() and len(note.split()) > len(("Das", "war"))
-    if _CORRECTS.search(plain) or _DENIES.search(plain) or not is_plain:
+    if len(note.split()) < _SHORTEST_NOTE or not note[0].isalpha():
+        return True
+    if any(pattern.search(plain) for pattern in _CORRECTS_OR_DENIES):
         return True
     return any(
-        _is_turned(sentence, question) or _is_other(sentence, verdict, question)
+        is_question(sentence) or _takes_back(sentence, verdict, question)
         for sentence in sentences_of(plain)
     )
 
 
-def _after_doubt(verdict: Verdict, lines: Sequence[Line], question: Question) -> str | None:
-    """Return the first sentence after the verdict that may take it back."""
-    if lines and _grows_into_other(verdict, lines[0].text, question):
-        return lines[0].text
-    for line in lines:
-        if _line_contradicts(line, verdict, question):
-            return line.text
-        text = without_quotations(EMPHASIS.sub("", line.text.replace(OBJECT, " ")))
-        reason = _REASON_LABEL.match(text)
-        for sentence in sentences_of(text[reason.end() :] if reason else text) if line.own else ():
-            is_reason = reason is not None
-            if not _COURTESY.match(sentence) and _takes_back(
-                sentence, verdict, question, is_reason
-            ):
-                return sentence.strip()
-    return None
-
-
-def _takes_back(sentence: str, verdict: Verdict, question: Question, is_reason: bool) -> bool:
-    """Return True if a sentence after the verdict may take it back or give another one.
-
-    ``is_reason``: it has a label such as "Reason:", so it speaks of the text.
-    """
-    if _TAKEN_BACK.match(sentence):
-        return True
-    if is_question(sentence):
-        return False
-    return _is_other(sentence, verdict, question) or (
-        not is_reason
-        and (_is_turned(sentence, question) or _is_short_other(sentence, verdict, question))
-    )
-
-
-def _line_contradicts(line: Line, verdict: Verdict, question: Question) -> bool:
+def _contradicts(line: Line, verdict: Verdict, question: Question) -> bool:
     """Return True if a line is a sign ("A", and "-" below it) or a quoted second verdict."""
-    if _SIGN.fullmatch(line.text) or _signs_otherwise(line.text, verdict, question):
+    if _SIGN.fullmatch(line.text):
+        return True
+    if not _WORDS.search(line.text) and signs_otherwise(line.text, verdict, question):
         return True
     bare = line.text.strip("\"'“”„«» ")
     quoted = read_labels([Line(line.number, bare, bare)], question) if bare != line.text else ()
     return any(each.verdict and each.verdict.option != verdict.option for each in quoted)
 
 
-def _signs_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
-    return not _WORDS.search(text) and signs_otherwise(text, verdict, question)
+def _takes_back(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sentence after the verdict may take it back or give another one."""
+    reason = _REASON_LABEL.match(sentence)
+    sentence = sentence[reason.end() :] if reason else sentence
+    if _TAKEN_BACK.match(sentence):
+        return True
+    if is_question(sentence) or _COURTESY.match(sentence):
+        return False
+    if _TURNS_ROUND.match(sentence) or any(each.search(sentence) for each in _ABOUT_VERDICT):
+        return True
+    if question.numeric and _SCALES.search(sentence):
+        return True
+    return _mentions_other(sentence, verdict, question) or states_other(sentence, verdict, question)
 
 
-def _is_short_other(sentence: str, verdict: Verdict, question: Question) -> bool:
-    """Return True if a short sentence or a labelled line holds another option in any form.
+def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sentence holds another option, whatever it is used for.
 
     "So it is a fail.", "Points: 3" and "Recommendation: B" may be a second verdict.
     """
-    is_short = len(_WORDS.findall(sentence)) <= _FEW or _LABEL_LINE.match(sentence) is not None
+    is_short = len(_WORDS.findall(sentence)) <= _SHORT_SENTENCE
     if isinstance(question, Comparison):
-        return _compares_otherwise(sentence, verdict, question, is_short)
+        named = _named_responses(sentence, question)
+        if _COMPARES.search(sentence):
+            return not named or named[0] != verdict.option
+        is_short = len(sentence.split()) <= _SHORTEST_NOTE or verdict.option == TIE
+        return is_short and bool(named) and verdict.option not in named
     if question.numeric:
-        return is_short and _mentions_other(sentence, verdict, question)
-    lower = sentence.casefold()
-    for other in (label.casefold() for label in question.labels if label != verdict.option):
-        is_said = not is_short and len(other) >= _SHORT_WORD
-        before = r"\b(?:is|was|are)\s+(?:\w+ly\s+)?" if is_said else r"(?<!\w)"
-        is_asked = bool(other) and (is_short or is_said)
-        if is_asked and re.search(rf"{before}{re.escape(other)}(?:s|ed|es)?(?!\w)", lower):
-            return True
-    return False
-
-
-def _compares_otherwise(
-    sentence: str, verdict: Verdict, question: Comparison, is_short: bool
-) -> bool:
-    """Return True if a sentence may rate another response above the winner."""
-    is_nameless = COMPARES.search(sentence) and not re.search(r"\b[A-Z]\b", sentence)
-    if is_nameless or compares_otherwise(sentence, verdict, question):
-        return True
-    named = named_responses(sentence, question)
-    is_other_first = bool(named) and named[0].option != verdict.option
-    is_only_other = is_other_first and all(each.option != verdict.option for each in named)
-    return is_short and is_only_other and (verdict.option == TIE or len(sentence.split()) < _SHORT)
-
-
-def _is_turned(sentence: str, question: Question) -> bool:
-    """Return True if a sentence next to the verdict may be about the verdict, not the text."""
-    if any(pattern.match(sentence) for pattern in (_TAKEN_BACK, _TURNS_ROUND)):
-        return True
-    if any(pattern.search(sentence) for pattern in (_SPEAKS, _SUSPECTS, _UNKNOWN_SCRIPT)):
-        return True
-    return question.numeric and _SCALES.search(sentence) is not None
-
-
-def _is_other(sentence: str, verdict: Verdict, question: Question) -> bool:
-    """Return True if a sentence states, names or turns to another option."""
-    other = match_value(sentence, question)
-    if other and other.option != verdict.option:
-        return True
-    return _names_other(sentence, verdict, question) or (
-        _CORRECTS.search(sentence) is not None and _mentions_other(sentence, verdict, question)
+        if not is_short and not any(each.search(sentence) for each in _RATES):
+            return False
+        written = re.sub(r"(\d)/\d+", r"\1", sentence)
+        numbers = (question.match(number) for number in _NUMBER.findall(written))
+        return any(number and number.option != verdict.option for number in numbers)
+    spoken = _echo(question.labels).sub(" ", sentence)
+    return any(
+        mention[1].casefold() != verdict.option.casefold()
+        and (is_short or not _DENIES_NEXT.search(spoken[: mention.start()][-60:]))
+        for mention in _mentions(question.labels, is_short).finditer(spoken)
     )
+
+
+def _named_responses(sentence: str, question: Comparison) -> list[str]:
+    letters = re.findall(r"(?<![\w'’])[A-Z](?!\w|['’][^s])", sentence)
+    return [question.put_back(letter).option for letter in letters if letter in question.letters]
+
+
+@lru_cache(maxsize=256)
+def _mentions(labels: tuple[str, ...], is_short: bool) -> re.Pattern[str]:
+    """Return a pattern for the options as words; short names only as they are written."""
+    names = sorted(filter(None, labels), key=len, reverse=True)
+    each = "|".join(
+        f"(?i:{re.escape(name)})" if is_short or len(name) >= _LONG_NAME else re.escape(name)
+        for name in names
+    )
+    endings = "(?:s|ed|es)?" if is_short else ""
+    return re.compile(rf"(?<![^\W{_CJK}])({each or '(?!)'}){endings}(?![^\W{_CJK}])")
+
+
+@lru_cache(maxsize=256)
+def _echo(labels: tuple[str, ...]) -> re.Pattern[str]:
+    """Return a pattern for an echo of the question: "PASS or FAIL", "Yes/No"."""
+    label = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
+    return re.compile(rf"(?<!\w)(?:{label})(?:\s*(?:/|,|\bor\b|\bили\b)\s*(?:{label}))+(?!\w)")
 
 
 def _grows_into_other(verdict: Verdict, note: str, question: Question) -> bool:
@@ -264,93 +225,122 @@ def _grows_into_other(verdict: Verdict, note: str, question: Question) -> bool:
     """
     own = _content(verdict.option)
     spoken = own | _content(sentences_of(note)[0])
-    return any(
-        own < _content(label) <= spoken for label in question.labels if label != verdict.option
-    )
+    return any(own < _content(label) <= spoken for label in question.labels)
 
 
 def _content(text: str) -> set[str]:
     return {word for word in _WORDS.findall(text.casefold()) if word not in _JOINERS}
 
 
-def _mentions_other(sentence: str, verdict: Verdict, question: Question) -> bool:
-    """Return True if a sentence holds another option as a word, whatever it is used for.
+# -- before the verdict, and in the explanation of an object -------------------------
 
-    Short words count as they are written: "no" is in many sentences.
-    """
-    if isinstance(question, Comparison):
+
+def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if the first or the last sentence of an explanation states another verdict."""
+    ending = text[-_ENDING:]
+    if not _may_conclude(ending.casefold(), question):
         return False
-    if question.numeric:
-        written = re.sub(r"(\d)/\d+", r"\1", sentence)
-        numbers = (question.match(number) for number in _NUMBER.findall(written))
-        return any(number and number.option != verdict.option for number in numbers)
-    pattern = _mentions(question.labels)
+    first, *others = sentences_of(ending)
+    is_cut = len(text) > _ENDING  # the beginning of the first sentence is missing
+    checked = others[-1:] if is_cut else [first, *others[-1:]]
     return any(
-        named.casefold() != verdict.option.casefold()
-        for named in pattern.findall(_choices(question.labels).sub(" ", sentence))
+        _CANNOT_JUDGE.search(sentence)
+        or _ends_in_other(sentence, verdict, question)
+        or states_other(sentence, verdict, question)
+        for sentence in checked
     )
 
 
-@lru_cache(maxsize=256)
-def _mentions(labels: tuple[str, ...]) -> re.Pattern[str]:
-    names = sorted(filter(None, labels), key=len, reverse=True)
-    each = "|".join(
-        re.escape(name) if len(name) < _SHORT_WORD else f"(?i:{re.escape(name)})" for name in names
-    )
-    return re.compile(rf"(?<![^\W{_CJK}])(?:{each})(?![^\W{_CJK}])" if each else r"(?!)")
-
-
-def _names_other(sentence: str, verdict: Verdict, question: Question) -> bool:
-    """Return True if a sentence names another option as a verdict."""
-    if isinstance(question, Comparison):
+def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True for "It is missing → FAIL", and if another response is rated above the winner."""
+    tail = _TAIL.split(sentence)[-1]
+    bare = None if _QUOTING.search(tail) else match_value(tail, question)
+    if bare is not None and bare.option != verdict.option:
+        return True
+    if not isinstance(question, Comparison) or _CONTRASTS.search(sentence):
         return False
+    named = _named_responses(sentence, question)[:1]
+    is_other = bool(named) and named[0] != verdict.option and verdict.option != TIE
+    return is_other and _COMPARES.search(sentence) is not None
+
+
+def _may_conclude(text: str, question: Question) -> bool:
+    """Return True if a text is worth a second look; most are not, and it takes time."""
     if question.numeric:
-        numbers = (question.match(number) for number in _NUMBER.findall(sentence))
-        others = any(number and number.option != verdict.option for number in numbers)
-        return others and _SCORES.search(sentence) is not None
-    spoken = _choices(question.labels).sub(" ", sentence)
-    return any(
-        _names(spoken, label) for label in question.labels if label and label != verdict.option
-    )
+        return any(map(str.isdigit, text))
+    if isinstance(question, Comparison):
+        return any(word in text for word in _CONCLUDING_WINNER)
+    is_named = any(label.casefold() in text for label in question.labels)
+    return is_named or any(word in text for word in _CONCLUDING)
 
 
-@lru_cache(maxsize=256)
-def _choices(labels: tuple[str, ...]) -> re.Pattern[str]:
-    """Return a pattern for an echo of the question: "PASS or FAIL", "Yes/No"."""
-    label = "|".join(re.escape(label) for label in sorted(labels, key=len, reverse=True))
-    return re.compile(rf"(?<!\w)(?:{label})(?:\s*(?:/|,|\bor\b|\bили\b)\s*(?:{label}))+(?!\w)")
+def states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    """Return True if a sentence states another verdict, or denies this one."""
+    if is_question(sentence) or not _may_conclude(sentence.casefold(), question):
+        return False
+    line = [Line(0, sentence, sentence)]
+    stated = (*read_labels(line, question), *read_closing(line, question))
+    if any(each.verdict and each.verdict.option != verdict.option for each in stated):
+        return True
+    if isinstance(question, Comparison):
+        return _prefers_other(sentence, verdict, question)
+    if question.numeric:
+        scored = None if _SPARES.search(sentence) else _SCORED.search(sentence)
+        if scored and _DENIES_NEXT.search(sentence[: scored.start()]):
+            return False
+        other = question.match(scored["number"]) if scored else None
+        return other is not None and other.option != verdict.option
+    return _chooses_other(sentence, verdict, question)
 
 
-def _names(sentence: str, label: str) -> bool:
-    """Return True if ``label`` is named as it is written, not used as an ordinary word.
-
-    Names in capitals count anywhere; others at the start if a mark follows ("No, …"), and inside
-    a sentence if they have a capital ("it should be Bad").
-    """
-    for found in re.finditer(rf"(?<!\w){re.escape(label)}(?!\w)", sentence):
-        if _DENIES_NEXT.search(sentence[: found.start()][-60:]):
-            continue
-        if label.isupper() and len(label) > 1:
-            return True
-        is_first = not _WORDS.search(sentence[: found.start()])
-        follows = sentence[found.end() :].lstrip("*_`\"' ")
-        if is_first:
-            return not follows or follows[0] in ",.;:!–—-"
-        if label[:1].isupper():
-            return True
+def _prefers_other(sentence: str, verdict: Verdict, question: Comparison) -> bool:
+    """Return True for "B is better", "A loses" or "it is a tie" if A was chosen."""
+    if _CONTRASTS.search(sentence):
+        return False
+    if _EVEN.search(sentence):
+        return verdict.option != TIE
+    for pattern in (_WINS, _PREFERRED, _LOSES):
+        for match in pattern.finditer(sentence):
+            named = question.match(match["name"])
+            if named and (named.option == verdict.option) == (pattern is _LOSES):
+                return True
     return False
 
 
-def _concludes(line: Line, question: Question) -> bool:
-    return any(True for sentence in _sentences(line) for _ in conclusions_of(sentence, question))
+def _chooses_other(sentence: str, verdict: Verdict, question: Question) -> bool:
+    meets = _meets(sentence, question)
+    meant = None if meets is None else question.match("pass" if meets else "fail")
+    if meant and meant.option != verdict.option:
+        return True
+    own = re.escape(verdict.option)
+    denied = rf"\bnot\s+(?:\w+\s+){{0,3}}{own}\b(?=\W*\Z|\W+(?:because|since|by)\b)"
+    if len(verdict.option) >= _LONG_NAME and re.search(denied, sentence, re.IGNORECASE):
+        return True
+    if _SPARES.search(sentence):
+        return False
+    is_two_way = len(question.labels) == len(("yes", "no"))  # of grades, parts may have others
+    others = (name for name in question.labels if name and name != verdict.option)
+    return any(_chooses(name, is_two_way or name.isupper()).search(sentence) for name in others)
 
 
-def _contradictions(line: Line, verdict: Verdict, question: Question) -> Iterator[str]:
-    if line.own:
-        for sentence in _sentences(line):
-            if any(each.contradicts(verdict) for each in conclusions_of(sentence, question)):
-                yield sentence.strip()
+def _meets(sentence: str, question: Question) -> bool | None:
+    """Return what a sentence says about the criterion: met, not met, or None for neither."""
+    is_pass_or_fail = any(label.casefold() in ("pass", "fail") for label in question.labels)
+    if _NOT_MET.search(sentence) or (is_pass_or_fail and _FALLS_SHORT.search(sentence)):
+        return False
+    met = _MEETS.search(sentence)
+    if met is None:
+        return None
+    return not _DENIES_NEXT.search(sentence[: met.start(met.lastgroup or 0)])
 
 
-def _sentences(line: Line) -> list[str]:
-    return sentences_of(without_quotations(EMPHASIS.sub("", line.text.replace(OBJECT, " "))))
+@lru_cache(maxsize=512)
+def _chooses(label: str, is_clear: bool) -> re.Pattern[str]:
+    """Return a pattern for a sentence that chooses an option: "is unsafe because", "ответ: нет"."""
+    name = rf"[\"'“«*]*{re.escape(label)}[\"'”»*]*"
+    before, leads = phrase("chosen").pattern, ""
+    if len(label) >= _LONG_NAME or (len(label) > 1 and label.isupper()):
+        before += r"|\b(?:is|was|are|be)\s+(?:\w+ly\s+|an?\s+|clear\s+|only\s+){0,3}" * is_clear
+        leads = rf"|\A\W*{name}(?=\s*(?:[:–—-]\s*\S|because\b))"
+    pattern = rf"(?:{before}){name}(?!\w)(?={phrase('chosen_end').pattern}){leads}"
+    return re.compile(pattern, re.IGNORECASE | re.VERBOSE)

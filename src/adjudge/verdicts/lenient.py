@@ -9,74 +9,82 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from typing import NamedTuple
 
 from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.lazy import lazy_pattern
 
 _KEY = r"""["'“”„«‘]?([^\W\d][\w -]{0,40})["'“”»’]?\s*+:"""
-_PAIR = re.compile(rf"\s*+{_KEY}\s*+")
-_START = re.compile(
+_PAIR = lazy_pattern(rf"\s*+{_KEY}\s*+")
+_START = lazy_pattern(
     rf"""\{{\s*+(?:(?://|\#)[^\n]{{0,200}}+\n\s*+){{0,20}}+(?:{_KEY}|"[^"\n]{{0,200}}"\s*+:)"""
 )
-_GOES_ON = re.compile(rf"[,\s]*+(?:(\}})(?=\s*+(?:[`,}}\]]|\Z)|[^\S\n]*+\n)|(?<=[,\s])(?={_KEY}))")
-_WORD = re.compile(r"""[^\s"'“”„«»‘’{}\[\],:][^"“”{}\[\],:\n]*""")
+_GOES_ON = lazy_pattern(
+    rf"[,\s]*+(?:(\}})(?=\s*+(?:[`,}}\]]|\Z)|[^\S\n]*+\n)|(?<=[,\s])(?={_KEY}))"
+)
+_WORD = lazy_pattern(r"""[^\s"'“”„«»‘’{}\[\],:][^"“”{}\[\],:\n]*""")
 _CLOSING = {'"': '"', "'": "'", "“": "“”", "”": "”", "„": "“”", "«": "»", "‘": "’"}
 _MARKS = {
-    opening: re.compile(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()
+    opening: lazy_pattern(rf"\\.|[{closing}]", re.DOTALL) for opening, closing in _CLOSING.items()
 }
 _MEANING = {"true": True, "false": False, "null": None, "none": None}
-_QUOTED_KEY = re.compile(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
+_QUOTED_KEY = lazy_pattern(r"""["'“”„«‘]\w+["'“”»’]\s*+:""")
 
 
 def _distinct(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
-    """An object, unless it says two different things under one name."""
-    made: JsonDict = {}
-    if any(made.setdefault(name, value) != value for name, value in pairs):
+    """Return an object, unless it says two different things under one name."""
+    made = dict(pairs)
+    if len(made) < len(pairs) and any(made[name] != value for name, value in pairs):
         raise ValueError("one name twice")
     return made
 
 
 _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_distinct)
-_ENDS_WITH_QUOTE = re.compile(r'"\s*\Z')
+_ENDS_WITH_QUOTE = lazy_pattern(r'"\s*\Z')
 _DEEPEST = 3
-_MOST = 500
+MOST_OBJECTS = 500
 """No answer has as many objects; reading on would only take time."""
 
 Read = tuple[JsonValue, int]
 """A value and where it ends."""
-Seen = tuple[JsonDict | None, bool, int]
-"""An object or None where it cannot be read, whether it had to be mended, and where it ends."""
 
 
-def objects_in(text: str, cut: bool) -> Iterator[Seen]:
-    """Every outermost object in ``text``; one that cannot be read is the last."""
-    end = 0
-    for _ in range(_MOST):
-        start = next_object(text, end)
-        if start < 0:
-            break
-        found = seen_at(text, start, cut)
-        yield found
-        if found[2] == len(text):
-            return
-        end = found[2]
-    if end and (next_object(text, end) >= 0 or was_inside(text[end:], cut)):
-        yield None, False, len(text)
+class Found(NamedTuple):
+    """An object in a reply."""
+
+    data: JsonDict | None
+    """None if it cannot be read."""
+    mended: bool
+    start: int
+    end: int
+    """An object that cannot be read takes the rest of the text with it."""
 
 
-def seen_at(text: str, start: int, cut: bool) -> Seen:
-    """The object whose brace opens at ``start``; one that cannot be read takes the rest of the text
-    with it.
+def find_objects(text: str, *, cut: bool = False) -> list[Found]:
+    """Return every outermost object in ``text``, in order.
+
+    One that cannot be read is the last: what follows it may be inside it, such as a verdict that it
+    only quotes.
     """
+    found: list[Found] = []
+    end, start = 0, next_object(text, 0)
+    while start >= 0 and len(found) < MOST_OBJECTS:
+        found.append(object_at(text, start, cut))
+        end = found[-1].end
+        start = next_object(text, end)
+    if found and end < len(text) and (start >= 0 or was_inside(text[end:], cut)):
+        found.append(Found(None, False, end, len(text)))
+    return found
+
+
+def object_at(text: str, start: int, cut: bool) -> Found:
+    """Return the object whose brace opens at ``start``."""
     clean = decoded(text, start)
     if clean and isinstance(clean[0], dict):
-        return clean[0], False, clean[1]
-    mended = read_object(text, start)
-    return (
-        (mended[0], True, mended[1])
-        if mended
-        else (None if cut else _unclosed(text[start:]), True, len(text))
-    )
+        return Found(clean[0], False, start, clean[1])
+    if mended := read_object(text, start):
+        return Found(mended[0], True, start, mended[1])
+    return Found(None if cut else _unclosed(text[start:]), True, start, len(text))
 
 
 def _unclosed(piece: str) -> JsonDict | None:

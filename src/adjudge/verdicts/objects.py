@@ -1,12 +1,10 @@
-"""The JSON objects of a reply, and the verdict that one of them holds."""
+"""The verdict that an object holds, and what in the object speaks against it."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from adjudge.domain.json_types import JsonDict, JsonObject
 from adjudge.domain.numbers import number_of, plain_number
@@ -16,8 +14,10 @@ from adjudge.domain.question import Choice, Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, Verdict, best_of
 from adjudge.domain.vote import Outcome
 from adjudge.messages import Message
-from adjudge.verdicts.phrases import words
+from adjudge.verdicts.lenient import decoded, find_objects
+from adjudge.verdicts.phrases import phrase, words
 from adjudge.verdicts.reading import Reading, clean, unmatched
+from adjudge.verdicts.values import highest, is_placeholder, match_value
 
 _FAIL_KEYS, _PASS_KEYS, _SCORE_KEYS = words("fail_keys"), words("pass_keys"), words("score_keys")
 _NAMED_KEYS = words("verdict_keys")
@@ -29,33 +29,16 @@ _NUMBER_KEYS = (*_SCORE_KEYS, *_GRADE_KEYS)
 _NUMERIC_OPTION_KEYS = ("selected_option", *_SCORE_KEYS, *_GRADE_KEYS)
 _COMPARED_KEYS = (*_NAMED_KEYS, "ranking")
 _DECIDING_TOKENS = frozenset(words("deciding_tokens"))
-_GOOD_TOKENS = frozenset(words("good_tokens"))
-"""Names of a boolean that is true if the text passes."""
+_GOOD_TOKENS, _BAD_TOKENS = frozenset(words("good_tokens")), frozenset(words("bad_tokens"))
+"""Names of a boolean that is true if the text passes, or fails."""
 _SCALE_TOKENS = frozenset(words("scale_tokens"))
 _EXPLANATION_KEYS = words("explanation_keys")
 _WORDS_ONLY = frozenset((*_EXPLANATION_KEYS, *words("keys_without_verdict")))
 """What stands there is no verdict, whatever it looks like."""
 _CONTAINERS = frozenset(words("container_keys"))
 """Names of objects that may hold the verdict."""
-_COMPARES = re.compile(
-    r"better|best|win|prefer|superior|stronger|tie|equal|more|worse|outperform|besser|лучше|ничья|verdict|好"
-)
-_CONCLUDING = (
-    *("criteri", "kriteri", "crit", "критери", "требован", "require", "judge", "fail", "reject"),
-    *("标准", "要求", "not "),
-)
-_ENDING = 160
-"""Characters of an explanation in which it may come to another verdict."""
-_TO_BE_FILLED = re.compile(
-    r"(?=[\s\S]*(?:[^\W\d_]{2}|\.\.|…|__))"  # [0] and [A] point at something
-    r"\s*(?:<[^<>]+>|\[[^\[\]]+\]|your (?:explanation|reasoning)\b.*|string)\s*",
-    re.IGNORECASE,
-)
-_AFTERWARDS = re.compile(
-    r"(?:revised|corrected|updated|adjusted|amended|new|actual|final)_|corrections?\Z"
-    r"|revision\Z|revised\Z|updated?\Z"
-    r"|notes?\Z|remarks?\Z|comments?\Z|(?:selected_option|verdict)_\w*\Z"
-)
+_TO_BE_FILLED = phrase("to_be_filled")
+_AFTERWARDS = phrase("correcting_keys")
 """Names under which a verdict is taken back."""
 _ORDINARY = frozenset(
     name
@@ -63,60 +46,21 @@ _ORDINARY = frozenset(
     if not _AFTERWARDS.match(name) and name == "_".join(name.casefold().split())
 )
 """Names that need no second look."""
-_MISSING = object()
-
-
-class Found(NamedTuple):
-    """An object in a reply, whether its text had to be mended to be read, and where it ends."""
-
-    data: JsonDict | None
-    """None where there is an object that cannot be read."""
-    mended: bool
-    end: int
-
-
-def find_objects(text: str, *, cut: bool = False) -> list[Found]:
-    """Every outermost JSON object in ``text``, in order.
-
-    One that cannot be read is the last: what follows it may be inside it, such as a verdict that it
-    only quotes.
-    """
-    whole = _strict(text)
-    if whole is not None:
-        return [Found(item, False, len(text)) for item in whole]
-    from adjudge.verdicts.lenient import objects_in  # not loaded where every reply is clean JSON
-
-    return [Found(*one) for one in objects_in(text, cut)]
-
-
-def _strict(text: str) -> list[JsonDict] | None:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return [
-        item for item in (value if isinstance(value, list) else [value]) if isinstance(item, dict)
-    ]
+_LONGEST_FORM = 80
 
 
 def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | None:
-    """What an object says; None where it holds no verdict, or only shows where one goes."""
-    names = keys_of(question)
-    said = _verdict_value(data, names)
-    data, key, value = said or (data, "", None)
-    explained = data.get("explanation")
-    if said is None or (
-        isinstance(explained, str) and len(explained) < 80 and _TO_BE_FILLED.fullmatch(explained)
-    ):
-        return _SEVERAL if said is None and _corrects(data, question) else None
+    """Return what an object says; None if it holds no verdict, or only shows where one goes."""
+    said = _verdict_value(data, keys_of(question))
+    if said is None or _is_form(said[0]):
+        return SEVERAL if said is None and _corrects(data, question) else None
+    data, key, value = said
     explanation = explanation_of(data)
     if value is None:
         reason = explanation or Message("the model gave no verdict")
         return Reading(Outcome.ABSTAINED, reason=reason, data=data)
     verdict = _match_under(key, value, question)
     if verdict is None:
-        from adjudge.verdicts.values import is_placeholder
-
         return None if is_placeholder(value, question) else unmatched(value, question)
     ranked = (
         _match_under("ranking", data.get("ranking"), question)
@@ -124,9 +68,9 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
         else None
     )
     if ranked is not None and ranked.option != verdict.option:
-        return _RANKED_OTHERWISE
-    if _says_otherwise(verdict, key, value, data, names, question):
-        return _SEVERAL
+        return RANKED_OTHERWISE
+    if _says_otherwise(verdict, key, value, data, question):
+        return SEVERAL
     verdict = (
         Chosen(verdict.option, explanation, verdict.feedback, verdict.score)
         if type(verdict) is Chosen  # nearly always, and quicker than ``replace``
@@ -135,16 +79,19 @@ def reading_of(data: JsonObject, mended: bool, question: Question) -> Reading | 
     return Reading(Outcome.REPAIRED if mended else Outcome.OK, verdict, data=data)
 
 
-_SEVERAL = Reading(Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once"))
+def _is_form(data: JsonObject) -> bool:
+    explained = str(data.get("explanation"))
+    return len(explained) < _LONGEST_FORM and _TO_BE_FILLED.fullmatch(explained) is not None
 
 
-_RANKED_OTHERWISE = Reading(
+SEVERAL = Reading(Outcome.UNREADABLE, reason=Message("the reply names several verdicts at once"))
+RANKED_OTHERWISE = Reading(
     Outcome.UNREADABLE, reason=Message('"selected_option" is not what stands first in "ranking"')
 )
 
 
 def keys_of(question: Question) -> tuple[str, ...]:
-    """Names under which the answer may stand in an object, those that count first."""
+    """Return the names under which a verdict may stand in an object, those that count first."""
     if isinstance(question, Comparison):
         return _COMPARED_KEYS
     if not question.numeric:
@@ -153,7 +100,7 @@ def keys_of(question: Question) -> tuple[str, ...]:
 
 
 def _match_under(key: str, value: object, question: Question) -> Verdict | None:
-    """The answer that ``value`` is where it can be nothing else."""
+    """Return the verdict that ``value`` is under a key, if it can be nothing else."""
     if key == "ranking" and isinstance(question, Comparison):
         ranking = question.ranking(value)
         return Compared(best_of(ranking)) if ranking else None
@@ -164,8 +111,6 @@ def _match_under(key: str, value: object, question: Question) -> Verdict | None:
         return question.match("pass" if (said == "pass") == (key in _PASS_KEYS) else "fail")
     if not isinstance(value, str) or value in question.labels:
         return question.match(_as_option(key, value, question), certain=True)
-    from adjudge.verdicts.values import match_value  # not needed for a clean option
-
     return match_value(value, question)
 
 
@@ -181,65 +126,67 @@ def _as_option(key: str, value: object, question: Question) -> object:
 
 
 def _says_otherwise(
-    verdict: Verdict,
-    key: str,
-    said: object,
-    data: JsonObject,
-    names: Sequence[str],
-    question: Question,
+    verdict: Verdict, key: str, said: object, data: JsonObject, question: Question
 ) -> bool:
     """Return True if anything else in the object gives another verdict or another scale."""
     for name, value in data.items():
-        if name == key and value is said:
+        if name in _WORDS_ONLY or (name == key and value is said):
             continue
-        is_other_key = name not in _ORDINARY and name not in names
-        is_prose = name in _EXPLANATION_KEYS or (
-            is_other_key
-            and (
-                _AFTERWARDS.match(name) is not None
-                or not set(name.split("_")).isdisjoint(_DECIDING_TOKENS)
-            )
-        )
-        if is_prose and isinstance(value, str) and _ends_otherwise(value, verdict, question):
-            return True
-        if name in _WORDS_ONLY:
-            continue
-        other = _other_verdict(name, value, names, question)
+        other = _other_verdict(name, value, question)
         if other is not None and other.option != verdict.option:
             return True
-        if question.numeric and (
-            _is_another_scale(name, value, question) or (name in ("penalty", "deduction") and value)
-        ):
+        if question.numeric and _changes_scale(name, value, question):
             return True
     if isinstance(question, Comparison):
         return _rates_otherwise(verdict, data, question)
-    if not isinstance(question, Choice) or question.numeric or "score" not in data:
+    score = data.get("score")
+    score = plain_number(score) if isinstance(score, str) else number_of(score)
+    if not isinstance(question, Choice) or question.numeric or score is None:
         return False
-    return _scores_otherwise(verdict, data["score"], question)
+    points = dict(zip(question.options, question.points, strict=False))
+    return score in points.values() and points.get(verdict.option) != score
 
 
-def _other_verdict(
-    name: str, value: object, names: Sequence[str], question: Question
-) -> Verdict | None:
+def _other_verdict(name: str, value: object, question: Question) -> Verdict | None:
     """Return the verdict under another name, if the name can hold one."""
+    names = keys_of(question)
     if isinstance(value, dict):
         inner = _verdict_value(value, names)
         return _match_under(inner[1], inner[2], question) if inner else None
-    tokens = set(name.split("_"))
-    is_verdict = name in names or (
-        name not in _ORDINARY and not tokens.isdisjoint(_DECIDING_TOKENS)
-    )
-    if not is_verdict:
+    if name in names:
+        return _match_under(name, value, question)
+    if name in _ORDINARY or not _decides(name):
         return None
-    if isinstance(value, bool) and name not in names:
-        if "tie" in tokens:
-            return question.match("tie") if value else None
-        is_pass = not tokens.isdisjoint(_GOOD_TOKENS)
-        is_fail = not tokens.isdisjoint(("fail", "fails", "failed"))
-        return (
-            question.match("pass" if value == is_pass else "fail") if is_pass or is_fail else None
-        )
-    return _match_under(name if name in names else "verdict", value, question)
+    if not isinstance(value, bool):
+        return _match_under("verdict", value, question)
+    tokens = set(name.split("_"))
+    if "tie" in tokens:
+        return question.match("tie") if value else None
+    is_pass, is_fail = not _GOOD_TOKENS.isdisjoint(tokens), not _BAD_TOKENS.isdisjoint(tokens)
+    return question.match("pass" if value == is_pass else "fail") if is_pass or is_fail else None
+
+
+def _decides(name: str) -> bool:
+    return not _DECIDING_TOKENS.isdisjoint(name.split("_"))
+
+
+def _changes_scale(name: str, value: object, question: Question) -> bool:
+    """Return True for a penalty, and if a key such as "max_score" names another scale's top."""
+    if name in ("penalty", "deduction"):
+        return bool(value)
+    numbers = re.findall(r"\d+(?:\.\d+)?", str(value)[-20:])
+    is_scale = bool(numbers) and not _SCALE_TOKENS.isdisjoint(name.split("_"))
+    return is_scale and highest(question) not in (None, float(numbers[-1]))
+
+
+def prose_of(data: JsonObject, question: Question) -> Iterator[str]:
+    """Yield the texts of an object that may come to another verdict than its verdict key."""
+    names = keys_of(question)
+    for name, value in data.items():
+        is_other = name not in _ORDINARY and name not in names
+        is_remark = is_other and (_AFTERWARDS.match(name) or _decides(name))
+        if isinstance(value, str) and (name in _EXPLANATION_KEYS or is_remark):
+            yield value
 
 
 def _corrects(data: JsonObject, question: Question) -> bool:
@@ -249,47 +196,6 @@ def _corrects(data: JsonObject, question: Question) -> bool:
         for name, value in _with_plain_keys(data).items()
         if name not in _WORDS_ONLY
     )
-
-
-def _ends_otherwise(explained: str, verdict: Verdict, question: Question) -> bool:
-    """Return True if an explanation comes to another verdict in its last sentence."""
-    ending = explained[-_ENDING:]
-    if not _may_conclude(ending.casefold(), question):
-        return False
-    from adjudge.verdicts.endings import (
-        explains_otherwise,
-    )  # not loaded if an explanation only speaks of what is judged
-
-    return explains_otherwise(ending, verdict, question, cut=len(explained) > _ENDING)
-
-
-def _may_conclude(ending: str, question: Question) -> bool:
-    """Return True if the end of an explanation is worth a second look; most are not."""
-    if question.numeric:
-        return any(map(str.isdigit, ending))
-    if isinstance(question, Comparison):
-        return _COMPARES.search(ending) is not None
-    is_named = any(label.casefold() in ending for label in question.labels)
-    return is_named or any(word in ending for word in _CONCLUDING)
-
-
-def _is_another_scale(name: str, top: object, question: Question) -> bool:
-    """Return True if a key such as "max_score" names the top of another scale."""
-    if set(name.split("_")).isdisjoint(_SCALE_TOKENS):
-        return False
-    from adjudge.verdicts.values import highest
-
-    told, top_of_scale = re.findall(r"\d+(?:\.\d+)?", str(top)[-20:]), highest(question)
-    return bool(told) and top_of_scale is not None and float(told[-1]) != top_of_scale
-
-
-def _scores_otherwise(verdict: Verdict, score: object, question: Choice) -> bool:
-    """Return True if a score next to the option is that of another one."""
-    number = plain_number(score) if isinstance(score, str) else score
-    if number is None or isinstance(number, bool) or not isinstance(number, int | float):
-        return False
-    points = dict(zip(question.options, question.points, strict=False))
-    return number in points.values() and points.get(verdict.option) != number
 
 
 def _rates_otherwise(verdict: Verdict, data: JsonObject, question: Comparison) -> bool:
@@ -312,42 +218,37 @@ def _rates_otherwise(verdict: Verdict, data: JsonObject, question: Comparison) -
 def _verdict_value(
     data: JsonObject, names: Sequence[str], depth: int = 3
 ) -> tuple[JsonObject, str, object] | None:
-    """The names of an object with the first that counts and its value, looking into what stands
-    there: objects, lists of one item, objects that are written as a text. Where none counts, into
-    all that it holds.
+    """Return an object's pairs, the first verdict key and its value.
+
+    The value may be in an object, a list of one item, or an object written as a text. Without a
+    verdict key, the objects under known names are searched; others may not say otherwise.
     """
     keys = _with_plain_keys(data)
     name = next((name for name in names if name in keys), "")
-    value = _opened(keys[name]) if name else _MISSING
-    if isinstance(value, dict) and depth:
-        inner = _verdict_value(value, names, depth - 1)
-        if inner:
-            return {**keys, **inner[0]}, inner[1], inner[2]
-    if name:
-        return keys, name, value
-    held = [(key, _opened(value)) for key, value in keys.items()] if depth else []
-    found = [
-        (key, inner)
-        for key, one in held
-        if isinstance(one, dict) and (inner := _verdict_value(one, names, depth - 1))
-    ]
-    own = next((inner for key, inner in found if key in _CONTAINERS), None)
+    searched = {name: keys[name]} if name else keys
+    inner = {
+        key: found
+        for key, value in searched.items()
+        if depth
+        and isinstance(opened := _opened(value), dict)
+        and (found := _verdict_value(opened, names, depth - 1))
+    }
+    if name and name not in inner:
+        return keys, name, _opened(keys[name])
+    own = next((found for key, found in inner.items() if key == name or key in _CONTAINERS), None)
     if own is None:
         return None
-    if any(inner[2] != own[2] for _, inner in found):
-        return {**keys}, own[1], [inner[2] for _, inner in found]
-    return {**keys, **own[0]}, own[1], own[2]
+    values = [found[2] for found in inner.values()]
+    is_same = all(value == own[2] for value in values)
+    return {**keys, **own[0]}, own[1], own[2] if is_same else values
 
 
 def _opened(value: object) -> object:
-    """A list of one as that one, and an object in writing as the object."""
+    """Return the item of a list of one, and the object that a text holds."""
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if isinstance(value, str) and value.lstrip().startswith("{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
+        return (decoded(value.strip(), 0) or (value,))[0]
     return value
 
 
@@ -367,6 +268,7 @@ def _key(name: object) -> str:
 
 
 def explanation_of(data: JsonObject) -> str | None:
+    """Return the first explanation of an object that is not empty."""
     for name in _EXPLANATION_KEYS:
         text = data.get(name)
         if isinstance(text, str) and (shown := clean(text)):
@@ -375,7 +277,7 @@ def explanation_of(data: JsonObject) -> str | None:
 
 
 def unjudged_explanations(text: str, cut: bool) -> list[str]:
-    """What the objects explain in a reply that holds no verdict."""
+    """Return what the objects explain in a reply that holds no verdict."""
     explained = (
         explanation_of(_with_plain_keys(found.data or {})) for found in find_objects(text, cut=cut)
     )

@@ -14,12 +14,12 @@ _REFERENCE = lazy_pattern(r"<<(\w+)>>")
 
 @cache
 def phrase(name: str, flags: re.RegexFlag = re.IGNORECASE) -> re.Pattern[str]:
-    """The pattern in the section ``name``, made when it is first needed."""
-    return re.compile(_text(name), re.VERBOSE | flags)
+    """Return the pattern in the section ``name``; it is compiled when it is first used."""
+    return lazy_pattern(_text(name), re.VERBOSE | flags)
 
 
 def words(name: str) -> tuple[str, ...]:
-    """The words in the section ``name``."""
+    """Return the words in the section ``name``."""
     return tuple(_sections()[name].split())
 
 

@@ -11,26 +11,28 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from adjudge.domain.json_types import JsonDict, JsonValue
+from adjudge.domain.json_types import JsonObject
 from adjudge.domain.message import Reply
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import Chosen, Compared, best_of
 from adjudge.domain.vote import Ballot, Outcome
 from adjudge.messages import Message
+from adjudge.verdicts.doubts import explains_otherwise, find_doubt
+from adjudge.verdicts.lenient import decoded, find_objects
 from adjudge.verdicts.objects import (
+    RANKED_OTHERWISE,
+    SEVERAL,
     explanation_of,
-    find_objects,
     keys_of,
+    prose_of,
     reading_of,
     unjudged_explanations,
 )
+from adjudge.verdicts.parts import OBJECT, Line, ReplyParts, parts_of
 from adjudge.verdicts.reading import Reading, clean, declined, refusal, shorten, unmatched
-
-if TYPE_CHECKING:
-    from adjudge.verdicts.line_shapes import Statement
-    from adjudge.verdicts.parts import ReplyParts
+from adjudge.verdicts.shapes import Statement, statements_of
+from adjudge.verdicts.thoughts import without_thoughts
 
 
 def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Reading:
@@ -43,13 +45,11 @@ def read_ballot(reply: Reply, ballot: Ballot, *, settle: bool = False) -> Readin
         return _read_each(reply, ballot, settle=settle)
     reading = read(reply, ballot.question)
     if ballot.question.quoted:
-        from adjudge.verdicts.evidence import (
-            with_evidence,
-        )  # not loaded where nothing is looked up in sources
+        from adjudge.verdicts.evidence import with_evidence  # only if sources are searched
 
         return with_evidence(reading, ballot, settle=settle)
     if ballot.question.cites:
-        from adjudge.verdicts.steps import with_steps  # not loaded where nobody judges agents
+        from adjudge.verdicts.steps import with_steps  # only if agents are judged
 
         return with_steps(reading, ballot)
     feedback = (reading.data or {}).get("feedback") if ballot.feedback else None
@@ -65,7 +65,6 @@ def _read_each(reply: Reply, ballot: Ballot, *, settle: bool) -> Reading:
     unreadable like every other.
     """
     from adjudge.verdicts.each import read_each
-    from adjudge.verdicts.thoughts import without_thoughts
 
     text = without_thoughts(reply.text).strip()
     objects = [
@@ -96,33 +95,22 @@ def _with_ranking(reading: Reading, verdict: Compared, question: Comparison) -> 
         )
         return Reading(Outcome.UNREADABLE, reason=reason)
     if best_of(ranking) != verdict.winner:
-        return Reading(
-            Outcome.UNREADABLE,
-            reason=Message('"selected_option" is not what stands first in "ranking"'),
-        )
+        return RANKED_OTHERWISE
     return replace(reading, verdict=replace(verdict, ranking=ranking))
 
 
 def read(reply: Reply, question: Question) -> Reading:
-    """The verdict in ``reply``, if it is one that ``question`` accepts and nothing in the reply
-    contradicts it.
-    """
+    """Return the verdict in ``reply``, or the reason to ask again."""
     if reply.finish == "refusal":
         return refusal(reply.text)
     cut = reply.finish == "length"
     text = reply.text.strip().lstrip("\ufeff").strip()
-    reading = _of_clean_json(text, question, cut)
-    if reading:
+    if reading := _read_clean_json(text, question):
         return reading
-    from adjudge.verdicts.thoughts import (
-        without_thoughts,
-    )  # not loaded where every reply is clean JSON
-
     text = without_thoughts(text).strip()
     if not text:
         return Reading(Outcome.UNREADABLE, reason=Message("the reply was empty"))
-    reading = _decided(text, question, cut)
-    if reading:
+    if reading := _read_statements(text, question, cut):
         return reading
     if any(declined(said, question) for said in (text, *unjudged_explanations(text, cut))):
         return refusal(text)
@@ -134,45 +122,40 @@ def read(reply: Reply, question: Question) -> Reading:
     return Reading(Outcome.UNREADABLE, reason=reason)
 
 
-def _of_clean_json(text: str, question: Question, cut: bool) -> Reading | None:
-    """What a reply says that is one object, or a list of one, and nothing else; it may be written
-    as a text.
-    """
-    if not text.startswith(("{", "[", '"')):
-        return None
-    try:
-        value = json.loads(text, object_pairs_hook=_refuse_repeated)
-    except _RepeatedName:
-        return _contradiction("one name twice", "two values")
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(value, str) and "{" in value:
-        return _of_clean_json(value.strip(), question, cut)
-    one = value[0] if isinstance(value, list) and len(value) == 1 else value
-    if not isinstance(one, dict):
-        return None
-    return reading_of(one, False, question)
-
-
-def _refuse_repeated(pairs: list[tuple[str, JsonValue]]) -> JsonDict:
-    """Return an object, unless it has two values under one name: JSON would keep the last."""
-    made = dict(pairs)
-    if len(made) < len(pairs) and any(made[name] != value for name, value in pairs):
-        raise _RepeatedName
-    return made
-
-
-class _RepeatedName(ValueError):
-    """An object has two values under one name."""
-
-
 def read_written(reply: Reply) -> Reading:
-    """The reply as it stands, unless it is cut off or no answer at all."""
+    """Return the reply as it stands, unless it is cut off or refused."""
     if reply.finish == "refusal":
         return Reading(Outcome.REFUSED, reason=Message("the model refused"))
     if reply.finish == "length":
         return Reading(Outcome.UNREADABLE, reason=Message("it was cut off: write it shorter"))
     return Reading(Outcome.OK, Chosen(reply.text))
+
+
+# -- one object ----------------------------------------------------------------------
+
+
+def _read_clean_json(text: str, question: Question) -> Reading | None:
+    """Read a reply that is one object, or a list of one; it may be written as a string."""
+    if not text.startswith(("{", "[", '"')):
+        return None
+    value, end = decoded(text, 0) or (None, 0)
+    if end < len(text):
+        return None
+    if isinstance(value, str) and "{" in value:
+        return _read_clean_json(value.strip(), question)
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return _read_object(value, False, question) if isinstance(value, dict) else None
+
+
+def _read_object(data: JsonObject, mended: bool, question: Question) -> Reading | None:
+    """Read an object, unless its explanation comes to another verdict."""
+    reading = reading_of(data, mended, question)
+    if reading is None or reading.verdict is None:
+        return reading
+    prose = prose_of(reading.data or {}, question)
+    is_doubtful = any(explains_otherwise(text, reading.verdict, question) for text in prose)
+    return SEVERAL if is_doubtful else reading
 
 
 _CUT_OBJECT = re.compile(
@@ -184,13 +167,29 @@ _CUT_OBJECT = re.compile(
 """An object whose first pair is whole and whose second value is a text that was cut off."""
 
 
-def _decided(text: str, question: Question, cut: bool) -> Reading | None:
+def _read_begun(begun: re.Match[str], question: Question) -> Reading | None:
+    """Return the verdict of an object whose explanation was cut off and takes nothing back."""
+    try:
+        data = json.loads(begun["begun"] + '"}', strict=False)
+    except ValueError:
+        return None
+    explanation = explanation_of(data)
+    if begun["key"] not in keys_of(question) or not explanation:
+        return None
+    reading = _read_object(data, True, question)
+    lines = [Line(0, explanation, explanation)]
+    is_doubtful = reading and reading.verdict and find_doubt(reading.verdict, (), lines, question)
+    return None if is_doubtful else reading
+
+
+# -- all statements of a reply -------------------------------------------------------
+
+
+def _read_statements(text: str, question: Question, cut: bool) -> Reading | None:
     """Return the verdict that all statements of the reply agree on; None if it states none.
 
     A reply that was cut off is read if its verdict came first and is whole.
     """
-    from adjudge.verdicts.parts import parts_of
-
     if cut and (begun := _CUT_OBJECT.fullmatch(text)):
         return _read_begun(begun, question)
     text = text.replace("\\_", "_")
@@ -201,34 +200,12 @@ def _decided(text: str, question: Question, cut: bool) -> Reading | None:
     return _agreed(parts, question, cut)
 
 
-def _read_begun(begun: re.Match[str], question: Question) -> Reading | None:
-    """Return the verdict of an object whose explanation was cut off and takes nothing back."""
-    from adjudge.verdicts.doubts import find_doubt
-    from adjudge.verdicts.parts import Line
-
-    try:
-        data = json.loads(begun["begun"] + '"}', strict=False)
-    except ValueError:
-        return None
-    explanation = explanation_of(data)
-    if begun["key"] not in keys_of(question) or not explanation:
-        return None
-    reading = reading_of(data, True, question)
-    lines = [Line(0, explanation, explanation)]
-    is_doubtful = reading and reading.verdict and find_doubt(reading.verdict, (), lines, question)
-    return None if is_doubtful else reading
-
-
 def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
     """Return what all statements say, or the contradiction between two of them."""
-    from adjudge.verdicts.doubts import find_doubt
-    from adjudge.verdicts.line_shapes import Statement
-    from adjudge.verdicts.shapes import statements_of
-
     readings = [
         (reading, held)
         for held in parts.objects
-        if held.own and (reading := reading_of(held.data or {}, held.mended, question))
+        if held.own and (reading := _read_object(held.data or {}, held.mended, question))
     ]
     objects = [
         Statement(reading.verdict, held.line, _words(reading, question))
@@ -263,12 +240,10 @@ def _agreed(parts: ReplyParts, question: Question, cut: bool) -> Reading | None:
 
 def _quoted_after(last: int, parts: ReplyParts, question: Question) -> Iterator[Statement]:
     """Yield objects after the verdict that are not the judge's own, such as a second thought."""
-    from adjudge.verdicts.line_shapes import Statement
-
     for held in parts.objects:
         if held.own or held.line < last:
             continue
-        reading = reading_of(held.data or {}, held.mended, question)
+        reading = _read_object(held.data or {}, held.mended, question)
         if reading and reading.verdict:
             yield Statement(reading.verdict, held.line, _words(reading, question), own=False)
 
@@ -316,8 +291,6 @@ def _value(words: str) -> str:
 
 def _around(stated: Sequence[Statement], parts: ReplyParts) -> str | None:
     """Return the lines around the verdict, and what follows it on its line."""
-    from adjudge.verdicts.parts import OBJECT
-
     held = {statement.line for statement in stated}
     notes = dict.fromkeys(statement.note for statement in stated)
     lines = [line.written.replace(OBJECT, "") for line in parts.lines if line.number not in held]

@@ -10,7 +10,8 @@ from adjudge.domain.message import Reply
 from adjudge.domain.verdict import Chosen
 from adjudge.domain.vote import Outcome
 from adjudge.messages import Message
-from adjudge.verdicts.objects import find_objects
+from adjudge.verdicts.lenient import find_objects
+from adjudge.verdicts.phrases import phrase
 from adjudge.verdicts.reading import Reading
 from adjudge.verdicts.refusal import declines
 from adjudge.verdicts.thoughts import without_thoughts
@@ -22,29 +23,11 @@ _FENCE = re.compile(
     re.DOTALL,
 )
 """A fence around everything but a line before it and a remark behind it."""
-_BETTER = r"(?:improved|revised|rewritten|updated|corrected|edited|reworked|rewrite|revision)"
-_BETTER_RU = r"(?:улучшенн|исправленн|переписанн|обновл[её]нн|отредактированн|доработанн)\w*"
-_PREAMBLE = re.compile(
-    rf"""\A[*_\#\s]*(?:
-    (?:(?:sure|certainly|of\ course|okay|ok|absolutely)\b[^\n:]{{0,40}})?
-    (?:here|below)\b[^\n:]{{0,60}}
-        \b(?:{_BETTER}|description|persona|new\ (?:text|version))\b[^\n:]{{0,60}}
-    |(?:the\ )?(?:{_BETTER}|new)\ (?:text|version|response|answer|reply)[*_\s]*
-    |(?:конечно\b[^\n:]{{0,40}})?(?:вот|ниже)\b[^\n:]{{0,60}}
-        \b(?:{_BETTER_RU}|описание|нов\w+\ (?:текст|верси\w+))[^\n:]{{0,60}}
-    |(?:{_BETTER_RU}|новый)\ (?:текст|вариант|ответ)[*_\s]*
-    ):[*_]*(?=\s|\Z)\s*""",
-    re.VERBOSE | re.IGNORECASE,
-)
+_PREAMBLE = phrase("preamble")
 """A line that announces the text, and says what it is: "Here is what you need:" may be the text
 itself.
 """
-_WILL_NOT_WRITE = re.compile(
-    r"\W*(?:(?:i(?:['’]m| am) )?(?:sorry|afraid)[\s,.!–—-]*(?:but )?)?"
-    r"i (?:can['’]t|cannot|can not|won['’]t|am unable to|will not) "
-    r"(?:re)?(?:write|create|generate|describe|produce|provide|make|improve|revise)\b",
-    re.IGNORECASE,
-)
+_WILL_NOT_WRITE = phrase("will_not_write")
 _LAYERS = 3
 
 

@@ -4,78 +4,40 @@ from __future__ import annotations
 
 import re
 
-from adjudge.verdicts.lenient import decoded, read_object
+from adjudge.lazy import lazy_pattern
+from adjudge.verdicts.lenient import find_objects
+from adjudge.verdicts.phrases import phrase
 
-_NAMES = (
-    r"(?:think|thinking|thoughts?|antthinking|seed:think|scratchpad|inner_monologue|reasoning"
-    r"|reflection|analysis|reason)"
-)
-_CLOSING = re.compile(
-    rf"""<\s*+/\s*+{_NAMES}\s*+>|[◁⊲]/\s*+think(?:ing)?\s*+[▷⊳]|\[/THINK(?:ING)?\]
-    |<\|\s*+(?:/|end_(?:of_)?)think(?:ing)?\s*+\|>|<\|\s*+(?:/|end_(?:of_)?)thought\s*+\|>
-    |<unused95>""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_OPENING = re.compile(
-    rf"""(?<!["'`“«(])(?:<\s*+{_NAMES}\s*+>|[◁⊲]\s*+think(?:ing)?\s*+[▷⊳]|\[THINK(?:ING)?\]
-    |<\|\s*+(?:start_|begin_of_)?think(?:ing)?\s*+\|>|<\|\s*+begin_of_thought\s*+\|>|<unused94>)""",
-    re.VERBOSE | re.IGNORECASE,
-)
-_ASIDE = re.compile(
-    r"<(reasoning|analysis|reason)>(?:(?!</?(?:reasoning|analysis|reason)>).)*+</\1>(?=\s*\S)",
-    re.DOTALL | re.IGNORECASE,
-)
-"""A reason in tags before the answer; after it, the text may take the answer back."""
-_REASON_TAGS = re.compile(
-    r"<(reasoning|reflection|analysis|reason)>((?:(?!</?\1>).)*+)</\1>", re.DOTALL | re.IGNORECASE
-)
-_FIRST_THOUGHT = re.compile(
-    rf"\s*(?:[^\n:<]{{0,60}}?[.!])?\s*(?:{_OPENING.pattern})", _OPENING.flags
-)
+_CLOSING, _OPENING = phrase("thought_closing"), phrase("thought_opening")
+_FIRST_THOUGHT = phrase("first_thought")
 """A thought at the beginning; a short sentence may stand before it."""
-_CHANNEL = re.compile(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
-_BARE_CHANNELS = re.compile(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
-_CONTROL = re.compile(
-    r"<[|｜][^|｜<>\n]{1,40}[|｜]>|\[/?INST\]|</?s>|<(?:start|end)_of_turn>(?:model\b)?"
-)
-_ANY_MARK = re.compile(r"[<◁⊲]|\[/?(?:THINK|INST)|\A\s*+analysis", re.IGNORECASE)
-_OBJECT = re.compile(r"""\{\s*+["'“]""")
-_SET_ASIDE = re.compile(r"\ue000(\d+)\ue000")
-_MOST_BROKEN = 8
-"""Objects that cannot be read; looking for more would only take time."""
+_ASIDE = phrase("aside", re.DOTALL | re.IGNORECASE)
+"""A reason in tags before the answer; after it, the text may take the answer back."""
+_REASON_TAGS = phrase("reason_tags", re.DOTALL | re.IGNORECASE)
+_CHANNEL = lazy_pattern(r"<\|channel\|>\s*+(\w+)(?:(?!<\|message\|>)[^\n]){0,200}+<\|message\|>")
+_BARE_CHANNELS = lazy_pattern(r"\A\s*+analysis(?=[A-Z])(?:(?!assistantfinal).)*+", re.DOTALL)
+_CONTROL = phrase("control_marks")
+_ANY_MARK = lazy_pattern(r"[<◁⊲]|\[/?(?:THINK|INST)|\A\s*+analysis", re.IGNORECASE)
+_SET_ASIDE = lazy_pattern(r"\ue000(\d+)\ue000")
 
 
 def without_thoughts(text: str) -> str:
-    """What ``text`` says behind its last thought. A thought that has no end leaves nothing: there
-    is no answer yet.
+    """Return what ``text`` says after its last thought; nothing if that thought has no end.
 
     Marks within an object are part of what it says.
     """
     if not _ANY_MARK.search(text):
         return text
-    if "{" not in text:
-        return _behind_thoughts(text)
-    text, objects = _set_aside(text.replace("\ue000", " "))
-    return _SET_ASIDE.sub(lambda found: objects[int(found[1])], _behind_thoughts(text))
-
-
-def _set_aside(text: str) -> tuple[str, list[str]]:
-    """``text`` with a number in place of each whole object, and the objects."""
-    kept: list[str] = []
-    objects: list[str] = []
-    at = broken = 0
-    for opening in _OBJECT.finditer(text):
-        start = opening.start()
-        read = decoded(text, start) or read_object(text, start) if start >= at else None
-        if read:
-            kept.append(f"{text[at:start]}\ue000{len(objects)}\ue000")
-            at = read[1]
-            objects.append(text[start:at])
-        elif start >= at:
-            broken += 1
-        if broken > _MOST_BROKEN:
-            break
-    return "".join(kept) + text[at:], objects
+    text = text.replace("\ue000", " ")
+    objects = [found for found in find_objects(text) if found.data is not None]
+    kept, at = "", 0
+    for number, found in enumerate(objects):
+        kept += f"{text[at : found.start]}\ue000{number}\ue000"
+        at = found.end
+    said = _behind_thoughts(kept + text[at:])
+    return _SET_ASIDE.sub(
+        lambda mark: text[objects[int(mark[1])].start : objects[int(mark[1])].end], said
+    )
 
 
 def _behind_thoughts(text: str) -> str:
@@ -92,7 +54,6 @@ def _behind_thoughts(text: str) -> str:
     closings = list(_CLOSING.finditer(said))
     if closings and not _OPENING.search(said) and _is_alone(closings[-1], said):
         said = said[closings[-1].end() :]
-        closings = []
     said = _REASON_TAGS.sub(r"\n\2\n", _ASIDE.sub("\n", said))
     is_left = _CLOSING.search(said) or _OPENING.search(said)
     return "" if is_left else _CONTROL.sub("\n", said)
@@ -104,15 +65,10 @@ def _is_alone(mark: re.Match[str], text: str) -> bool:
 
 
 def _last_channel(text: str) -> str:
-    """What stands in the last of several channels, unless it is for thoughts."""
-    last = None
-    for mark in _CHANNEL.finditer(text):
-        last = mark
+    """Return the last of several channels, unless it is for thoughts."""
+    *_, last = [None, *_CHANNEL.finditer(text)]
     if last is not None:
         return "" if last[1] == "analysis" else text[last.end() :]
     bare = _BARE_CHANNELS.match(text)
-    return (
-        text[bare.end() :].removeprefix("assistantfinal")
-        if bare and "assistantfinal" in text
-        else text
-    )
+    is_bare = bare is not None and "assistantfinal" in text
+    return text[bare.end() :].removeprefix("assistantfinal") if bare and is_bare else text

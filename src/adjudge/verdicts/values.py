@@ -9,53 +9,29 @@ from unicodedata import category
 from adjudge.domain.numbers import plain_number
 from adjudge.domain.question import Choice, Comparison, Question, Rating
 from adjudge.domain.verdict import Verdict
+from adjudge.lazy import lazy_pattern
 from adjudge.verdicts.parts import EMPHASIS
+from adjudge.verdicts.phrases import phrase, words
 
 LONGEST: Final = 200
 """Characters of a line in which a verdict is looked for."""
-_BOXED = re.compile(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
+_BOXED = lazy_pattern(r"\$*+\\(?:boxed|text|mathrm|mathbf|textbf)\{([^{}]*+)\}\$*+")
 _PICTURES = "★☆⭐🌟✅❌✔✖✗✘👍👎🟢🔴🏆"
-_SIGNS = re.compile(rf"\A(?:[{_PICTURES}]\s*+)++|(?:\s*+[{_PICTURES}])++\Z")
-_STARS = re.compile(r"([★⭐🌟]*)([☆✩]*)")
-_STAR_WORD = re.compile(r"\d\s*(?:stars?|зв[её]зд)", re.IGNORECASE)
+_SIGNS = lazy_pattern(rf"\A(?:[{_PICTURES}]\s*+)++|(?:\s*+[{_PICTURES}])++\Z")
+_STARS = lazy_pattern(r"([★⭐🌟]*)([☆✩]*)")
+_STAR_WORD = lazy_pattern(r"\d\s*(?:stars?|зв[её]зд)", re.IGNORECASE)
 _OF_FIVE = 5.0
 """Stars without empty ones are counted out of five."""
 _GOOD_SIGNS, _BAD_SIGNS = frozenset("✅✔☑👍🟢"), frozenset("❌✖✗✘👎🔴🚫⛔")
-_STRUCK = re.compile(r"~~|</?(?:s|del|strike)>|\A\W*!", re.IGNORECASE)
+_STRUCK = lazy_pattern(r"~~|</?(?:s|del|strike)>|\A\W*!", re.IGNORECASE)
 """Marks that cross an option out, or negate it."""
-_NUMBER_WORDS: Final = {
-    word: number
-    for words in (
-        "zero one two three four five six seven eight nine ten",
-        "ноль один два три четыре пять шесть семь восемь девять десять",
-        "null eins zwei drei vier fünf sechs sieben acht neun zehn",
-        "zéro un deux trois quatre cinq six sept huit neuf dix",
-        "cero uno dos tres cuatro cinco seis siete ocho nueve diez",
-        "零 一 二 三 四 五 六 七 八 九 十",
-    )
-    for number, word in enumerate(words.split())
-}
-_UNIT = re.compile(r"\s+(?:stars?|points?|зв[её]зд\w{0,2}|балл\w{0,3})\Z")
-_NAMED_SCALE = re.compile(
-    r"[\s*_`]*+[(\[]\s*+(?:out\ of|of|из|/|on\ a\ scale\ (?:of|from)\ \d+\s*(?:-|–|to)\s*)"
-    r"\s*+([0-9]+(?:\.[0-9]+)?)\s*+[)\]][\s*_`.]*\Z",
-    re.VERBOSE | re.IGNORECASE,
-)
-_SAME_SCALE = re.compile(r"[\s*_`]*+[(\[]([^()\[\]]{1,30})[)\]][\s*_`.]*\Z")
-_TOP = re.compile(
-    r"(?P<percent>%)|(?:(?<![\d.])\d{1,3}(?:\.\d)?\s*(?:-|–|\bto\b|\bдо\b)\s*"
-    r"|\b(?:out of|of|из)\s+|\bmax\w*\W+|/\s*)(?P<top>\w+)",
-    re.IGNORECASE,
-)
-_PLACEHOLDER = re.compile(
-    r"""\W*+(?:\.{3}|…|<[^<>]*>|\[[^\[\]]*\]|\{[^{}]*\}|string|str|integer|int|number|float
-    |boolean|your\b.*
-    |one\ of\b.*|option(?:\ name)?|the\ .*\ option|x|n
-    |(?:an?\ )?(?:integer|number)\b.*|\d+\s*(?:-|–|to|до|\.\.)\s*\d+|from\ \d+.*|от\ \d+.*
-    |(?:insert|put|option|verdict|answer|score)\b.{0,30}\ here
-    |ваш\w*\b.*|число\b.*|один\ из\b.*)?\W*""",
-    re.VERBOSE | re.IGNORECASE | re.DOTALL,
-)
+_NUMBER_WORDS: Final = {word: at % 11 for at, word in enumerate(words("number_words"))}
+"""Zero to ten in several languages."""
+_UNIT = lazy_pattern(r"\s+(?:stars?|points?|зв[её]зд\w{0,2}|балл\w{0,3})\Z")
+_NAMED_SCALE = phrase("named_scale")
+_SAME_SCALE = lazy_pattern(r"[\s*_`]*+[(\[]([^()\[\]]{1,30})[)\]][\s*_`.]*\Z")
+_TOP = phrase("scale_top")
+_PLACEHOLDER = phrase("placeholder", re.IGNORECASE | re.DOTALL)
 
 
 def match_value(text: str, question: Question) -> Verdict | None:

@@ -37,7 +37,7 @@ from adjudge.runs.build import open_entry
 from adjudge.runs.case_file import ExpectedRow, TestCase
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.project import ModelEntry
-from adjudge.verdicts.objects import find_objects
+from adjudge.verdicts.lenient import find_objects
 from adjudge.web.playground.trial import Trial, verdict_of
 from adjudge.web.spending import Spending
 
