@@ -77,6 +77,8 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     (folder / "weights").symlink_to(weights)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ADJUDGE_CACHE", str(folder))
+        # nor does one trust a folder in the user's name
+        patch.setenv("ADJUDGE_STATE", str(tmp_path_factory.mktemp("state")))
         yield
 
 

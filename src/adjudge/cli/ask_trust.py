@@ -1,0 +1,91 @@
+"""How commands open files that may come from others: one screen that shows what they need, and a
+question at the terminal.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from adjudge.aio.files import from_here
+from adjudge.cli.chosen import current_project, price_table
+from adjudge.cli.output import output
+from adjudge.errors import SetupError
+from adjudge.messages import Message, render, term
+from adjudge.reading.objects import ObjectFile
+from adjudge.runs.eval_file import EvalFile
+from adjudge.runs.trusted import TrustedFile, asking, changes_of, open_eval, place_of
+from adjudge.view.clean_text import clean
+
+_CHANGED = term("trust", "changed")
+
+
+def open_eval_file(
+    path: Path,
+    data: Path | ObjectFile | None = None,
+    *,
+    typed: Collection[str] = (),
+    writes: Sequence[Path] = (),
+    is_limited: bool,
+    prices: Path | None = None,
+) -> EvalFile:
+    """Like ``open_eval``, but with the project's defaults, and asking at the terminal."""
+    with asking(ask_for_trust):
+        return open_eval(
+            path,
+            current_project(),
+            data,
+            typed=typed,
+            writes=writes,
+            is_limited=is_limited,
+            prices=lambda: price_table(prices),
+        )
+
+
+def ask_for_trust(files: Sequence[TrustedFile]) -> None:
+    """Show what goes beyond a restricted folder, and return if the user agrees."""
+    show_needs(files)
+    name = from_here(files[0].path)
+    if not sys.stdin.isatty():
+        raise SetupError(
+            "{file} needs what is shown above, and you have not trusted it: nothing was read, run "
+            "or sent. Look at it, then run 'adjudge trust {file}', or add --trust for one command",
+            file=name,
+        )
+    if not click.confirm(render(Message("Trust it?"), output().language), err=True):
+        raise SetupError("{file} is not trusted: nothing was read, run or sent", file=name)
+
+
+def show_needs(files: Sequence[TrustedFile]) -> None:
+    """Print the screen to standard error: every line is one line, whatever the files say."""
+    language = output().language
+    head = Message(
+        "{file} goes beyond what a folder may do that you have not trusted. It",
+        file=from_here(files[0].path),
+    )
+    lines = [tuple(render(cell, language) for cell in line) for line in _lines(files)]
+    width = max(len(verb) for _, verb, _, _ in lines)
+    _print(render(head, language))
+    for mark, verb, what, place in lines:
+        _print(f"{mark:1} {verb:<{width}}  {what}  ({place})")
+    if any(mark for mark, *_ in lines):
+        _print(render(Message("+ is new since you trusted it."), language))
+
+
+def _lines(files: Sequence[TrustedFile]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield a mark, the verb, its object and the place of every need."""
+    for file in files:
+        changes = changes_of(file)
+        for need in file.needs:
+            is_new = changes.was_trusted and need in changes.needs
+            yield "+" if is_new else "", need.verb, need.what, place_of(need)
+        for name in changes.files:
+            what = str(from_here(Path(name)))
+            yield "+", _CHANGED, what, Message("since you trusted {file}", file=file.path.name)
+
+
+def _print(line: str) -> None:
+    click.echo(clean(line).replace("\n", "�"), err=True)
