@@ -1,48 +1,21 @@
-"""How commands open files that may come from others: one screen that shows what they need, and a
-question at the terminal.
-"""
+"""The one screen that shows what files of a folder need, and the question at the terminal."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import click
 
 from adjudge.aio.files import from_here
-from adjudge.cli.chosen import current_project, price_table
 from adjudge.cli.output import output
 from adjudge.errors import SetupError
 from adjudge.messages import Message, render, term
-from adjudge.reading.objects import ObjectFile
-from adjudge.runs.eval_file import EvalFile
-from adjudge.runs.trusted import TrustedFile, asking, changes_of, open_eval, place_of
+from adjudge.runs.trusted import TrustedFile, changes_of, place_of
 from adjudge.view.clean_text import clean
 
 _CHANGED = term("trust", "changed")
-
-
-def open_eval_file(
-    path: Path,
-    data: Path | ObjectFile | None = None,
-    *,
-    typed: Collection[str] = (),
-    writes: Sequence[Path] = (),
-    is_limited: bool,
-    prices: Path | None = None,
-) -> EvalFile:
-    """Like ``open_eval``, but with the project's defaults, and asking at the terminal."""
-    with asking(ask_for_trust):
-        return open_eval(
-            path,
-            current_project(),
-            data,
-            typed=typed,
-            writes=writes,
-            is_limited=is_limited,
-            prices=lambda: price_table(prices),
-        )
 
 
 def ask_for_trust(files: Sequence[TrustedFile]) -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.ask_trust import open_eval_file
 from adjudge.cli.chosen import price_table
+from adjudge.cli.eval_files import open_eval_file
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
@@ -42,6 +42,7 @@ from adjudge.gateway.layers.budget import Budget
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.execute import Event
+from adjudge.runs.traffic_rows import traffic_folder
 from adjudge.traffic.files import GrowingFiles
 from adjudge.traffic.follow import Follower, RoundDone
 from adjudge.traffic.intake import open_intake
@@ -170,7 +171,7 @@ class FollowOptions:
     @property
     def folder(self) -> Path:
         """Where the days are kept."""
-        return self.run or self.file.parent / "runs" / f"{self.file.stem}-traffic"
+        return self.run or traffic_folder(self.file)
 
     def _write_back(self, source: TrafficSource) -> WriteBack | None:
         if not self.write_back:

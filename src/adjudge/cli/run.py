@@ -14,11 +14,11 @@ import click
 from click import UsageError
 
 from adjudge.aio.files import from_here
-from adjudge.cli.ask_trust import open_eval_file
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import current_project, model_entries, price_table
 from adjudge.cli.cluster import check_alone
 from adjudge.cli.estimates import estimated, show_estimate
+from adjudge.cli.eval_files import open_eval_file
 from adjudge.cli.execute import (
     RunDisplay,
     check_resumed,
@@ -422,11 +422,11 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
     if prices.path is None and holds_run(place.folder):
         with reading(place.folder) as ledger:
             kept = read_meta(ledger)
-        # prices that somebody else put into the folder would decide what a limit means
-        if is_known(kept.get(FACT)):
+        is_own = is_known(kept.get(FACT))
+        if is_own:  # prices that came with the folder would decide what a limit in dollars means
             prices = prices_of(kept)
             made = make(prices=prices) if prices.path else made
-        if prices.path is None and (gone := kept_prices(kept)):
+        if is_own and prices.path is None and (gone := kept_prices(kept)):
             echo(
                 Message(
                     "The prices of {folder} came from {file}, which cannot be read. Those of "

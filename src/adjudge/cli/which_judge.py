@@ -10,8 +10,8 @@ import click
 from click import UsageError
 
 from adjudge.bench.judges import criteria_to_try, kinds_of
-from adjudge.cli.ask_trust import open_eval_file
 from adjudge.cli.chosen import choose_language, current_project, model_entries
+from adjudge.cli.eval_files import open_eval_file
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import (
     FROM_ONE,

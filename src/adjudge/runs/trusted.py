@@ -37,6 +37,7 @@ from adjudge.runs.restricted import (
     needs_of_project,
     needs_of_spending,
 )
+from adjudge.runs.traffic_rows import traffic_folder
 from adjudge.runs.variables import EnvFile, variables_in
 
 VARIABLE = "ADJUDGE_TRUST"
@@ -228,9 +229,11 @@ def files_of_project(project: Project) -> list[TrustedFile]:
 
 
 def files_of_eval(path: Path, project: Project | None = None) -> list[TrustedFile]:
-    """Return an eval file and its ``.env``, as far as they need anything."""
-    env = EnvFile.beside(path.parent)
-    return _Opened.of(path, project or find_project(path.parent), None, env).files
+    """Return an eval file and its ``.env``, as far as they need anything by any command."""
+    project = project or find_project(path.parent)
+    rows = path.with_name("rows")  # a file for ``adjudge follow`` names none
+    env, writes = EnvFile.beside(path.parent), [traffic_folder(path)]
+    return _Opened.of(path, project, rows, env, writes=writes).files
 
 
 @light_dataclass(frozen=True)
