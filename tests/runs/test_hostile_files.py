@@ -137,7 +137,7 @@ def test_nothing_happens_before_the_question(
     assert not list(untrusting.iterdir())
     if case.expected == "refused":
         assert code == 1, said
-        assert "goes beyond what a folder may do that you have not trusted" in said
+        assert "does more than an untrusted folder may" in said
         assert "adjudge trust" in said
         assert witness.requests == []
         assert tree(folder.parent) == before
@@ -227,7 +227,7 @@ def test_a_run_folder_of_somebody_else_is_asked_about(
     """Also if what it keeps says that the user agrees."""
     (folder / "eval.yaml").write_text(PLAIN.replace("openai/gpt-4o-mini", f"'{EVIL}#m'"))
     with monkeypatch.context() as theirs:
-        theirs.setenv("ADJUDGE_CACHE", str(folder.with_name("cache")))
+        theirs.setenv("ADJUDGE_CACHE", str(folder.with_name("their-cache")))
         words = ("attack", "eval.yaml", "--trust", "--run", "run", "--max-calls", "2")
         assert adjudge(*words)[0] == 1
     record: Any = run_info(folder / "run").facts["resume"]
@@ -251,7 +251,7 @@ def test_prices_of_a_run_folder_that_came_along_do_not_lift_a_limit(
     (folder / "eval.yaml").write_text(spending)
     (folder / "free.yaml").write_text("openai/gpt-4o-mini: {input: 0, output: 0}\n")
     with monkeypatch.context() as theirs:
-        theirs.setenv("ADJUDGE_CACHE", str(folder.with_name("cache")))
+        theirs.setenv("ADJUDGE_CACHE", str(folder.with_name("their-cache")))
         adjudge("run", "eval.yaml", "--prices", "free.yaml", "--max-calls", "1", "-j", "1")
     witness.tokens = _DOLLARS
     code, said = adjudge("run", "eval.yaml", "--max-usd", "4", "-j", "1")

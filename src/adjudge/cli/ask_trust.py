@@ -36,7 +36,7 @@ def show_needs(files: Sequence[TrustedFile]) -> None:
     """Print the screen to standard error: every line is one line, whatever the files say."""
     language = output().language
     head = Message(
-        "{file} goes beyond what a folder may do that you have not trusted. It",
+        "{file} does more than an untrusted folder may:",
         file=from_here(files[0].path),
     )
     lines = [tuple(render(cell, language) for cell in line) for line in _lines(files)]

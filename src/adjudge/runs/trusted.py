@@ -121,7 +121,7 @@ def _refuse(files: Sequence[TrustedFile]) -> None:
         for need in file.needs
     ]
     raise SetupError(
-        "{file} goes beyond what a folder may do that you have not trusted: {needs}. Look at it, "
+        "{file} does more than an untrusted folder may: {needs}. Look at it, "
         "then run 'adjudge trust {file}', or set {variable}=1",
         file=from_here(files[0].path),
         needs=join("; ", lines),
