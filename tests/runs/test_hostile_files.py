@@ -5,6 +5,7 @@ is trusted, all of it works.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -13,9 +14,28 @@ from typing import Any
 
 import pytest
 
+import adjudge as adjudge_package
 from adjudge.cli.main import main
 from adjudge.ledger.file import FILE, connect, write_meta
+from adjudge.reading.types import keys_of
+from adjudge.runs.eval_file import (
+    AgentEntry,
+    AspectEntry,
+    CascadeEntry,
+    CheckEntry,
+    DataEntry,
+    DirectEntry,
+    EvalFile,
+    EvidenceEntry,
+    Gates,
+    JudgeEntry,
+    PairwiseEntry,
+    PythonEntry,
+    RagEntry,
+)
 from adjudge.runs.folder import run_info
+from adjudge.runs.project import ModelEntry, Project, StepEntry
+from adjudge.runs.target_entry import TargetEntry
 from support import commands
 from support.hostile_files import (
     ENVIRONMENT,
@@ -353,6 +373,119 @@ def test_the_same_path_elsewhere_is_another_folder(
     for name in ("eval.yaml", "rows.csv"):
         (copy / name).write_bytes((folder / name).read_bytes())
     assert adjudge("run", str(copy / "eval.yaml"))[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("adjudge.toml", f'base_url = "{EVIL}"\n'),
+        ("pyproject.toml", f'[tool.adjudge]\nbase_url = "{EVIL}"\n'),
+        (".env", "OTHER=1\n"),
+    ],
+)
+def test_the_command_that_a_refusal_names_is_enough(
+    name: str, text: str, folder: Path, adjudge: Adjudge
+) -> None:
+    (folder / "eval.yaml").write_text(PLAIN)
+    (folder / name).write_text(text)
+    code, said = adjudge("run", "eval.yaml")
+    assert code == 1
+    (command,) = set(re.findall("'adjudge (trust [^']+)'", said))
+    assert adjudge(*command.split(), "--yes")[0] == 0
+    assert adjudge("run", "eval.yaml")[0] == 0
+
+
+_PLAIN_KEYS = {
+    EvalFile: "language budget checks repeat on_bad_row gates data judges",
+    DataEntry: "as format columns responses id limit encoding sheet header_row",
+    Gates: "fail_under max max_failed confidence sequential margin cluster",
+    JudgeEntry: "name strictness temperature seed mode on_failure per after fail_under",
+    CascadeEntry: "otherwise",
+    AspectEntry: "early_stop min_valid weights",
+    DirectEntry: "early_stop check_positional_bias feedback persona",
+    PairwiseEntry: "order check_positional_bias contests tie_enabled",
+    RagEntry: "dimensions measures weights checks rewrite_questions early_stop evidence claims",
+    EvidenceEntry: "method claims text_field source_field",
+    AgentEntry: "measures order required forbidden before ignore arguments steps_tokens steps only "
+    "derive blame compare kinds",
+    CheckEntry: "threshold",
+    PythonEntry: "options compares",
+    ModelEntry: "temperature seed max_concurrency requests_per_minute tokens_per_minute timeout "
+    "window",
+    StepEntry: "strictness",
+    TargetEntry: "name method body answer contexts tool_calls temperature max_concurrency "
+    "requests_per_minute timeout max_retries",
+    Project: "language max_concurrency",
+}
+"""Keys that can neither read, run, send nor write."""
+_CHECKED_KEYS = {
+    EvalFile: "models run outputs target prompts",
+    DataEntry: "path",
+    Gates: "not_worse_than",
+    JudgeEntry: "kind models",
+    CascadeEntry: "cascade calibration",
+    AspectEntry: "criteria",
+    DirectEntry: "criteria",
+    PairwiseEntry: "criteria",
+    RagEntry: "config",
+    AgentEntry: "policy expect",
+    CheckEntry: "checks",
+    PythonEntry: "judge criteria",
+    ModelEntry: "model base_url api_key_env headers",
+    TargetEntry: "model command url function prompts base_url api_key_env headers",
+    Project: "model base_url api_key_env headers prices",
+}
+"""Keys that ``needs_of_eval`` and ``needs_of_project`` look at."""
+
+
+@pytest.mark.parametrize("kind", _PLAIN_KEYS, ids=lambda kind: kind.__name__)
+def test_somebody_has_thought_about_every_key(kind: type) -> None:
+    """A new key of a file is put into one of the two tables, and looked at if it is no plain
+    one.
+    """
+    known = [
+        key
+        for table in (_PLAIN_KEYS, _CHECKED_KEYS)
+        for one in kind.__mro__
+        for key in table.get(one, "").split()
+    ]
+    assert set(keys_of(kind)) == set(known)
+
+
+def test_nobody_opens_an_eval_file_or_a_project_by_another_way() -> None:
+    """All that runs a file goes through ``runs.trusted``; these read a file, or its language."""
+    source = Path(adjudge_package.__file__).parent
+    users = {
+        str(path.relative_to(source)): set(
+            re.findall(r"\b(load_eval|parse_eval|find_project|EnvFile)\(?", path.read_text())
+        )
+        for path in source.rglob("*.py")
+    }
+    assert {name for name, found in users.items() if found & {"load_eval", "parse_eval"}} == {
+        "runs/eval_file.py",
+        "runs/trusted.py",
+    }
+    assert {name for name, found in users.items() if "EnvFile" in found} == {
+        "cli/run.py",
+        "cli/trust.py",
+        "runs/restricted.py",
+        "runs/trusted.py",
+        "runs/variables.py",
+    }
+    assert {name for name, found in users.items() if "find_project" in found} == {
+        "cli/chosen.py",
+        "cli/doctor.py",
+        "cli/init.py",
+        "cli/on_change.py",
+        "cli/output.py",
+        "cli/trust.py",
+        "integrations/pytest_session.py",
+        "runs/partition.py",
+        "runs/project.py",
+        "runs/trusted.py",
+        "web/pages/start.py",
+        "web/site.py",
+    }
 
 
 def test_init_trusts_what_it_writes(folder: Path, adjudge: Adjudge) -> None:

@@ -193,6 +193,18 @@ HOSTILE = (
         sees=KEY,
     ),
     _model(
+        "this machine as a login",
+        "send rows",
+        "'http://localhost:80@evil.example/v1#m'",
+        starts=False,
+    ),
+    _model(
+        "name that begins like this machine's",
+        "send rows",
+        "'http://127.0.0.1.evil.example/v1#m'",
+        sees="evil.example",
+    ),
+    _model(
         "name that begins like a provider's",
         _SENT,
         "{model: openai/gpt-4o-mini, base_url: 'http://api.openai.com.evil.example/v1'}",
@@ -390,9 +402,7 @@ HOSTILE = (
     _eval(
         "traces behind a link",
         _READ,
-        "data: traces\n"
-        + OPENAI
-        + "judges: [{kind: agent, measures: [goal]}]\n",
+        "data: traces\n" + OPENAI + "judges: [{kind: agent, measures: [goal]}]\n",
         files={"traces/a.jsonl": json.dumps(TRACE)},
         links={"traces/b.jsonl": "@OUT@/trace.jsonl"},
         starts=False,
@@ -416,6 +426,13 @@ HOSTILE = (
         "prompt above",
         _READ,
         TARGETED + "prompts: ../outside/secret.txt\ntarget: {model: openai/gpt-4o-mini}\n",
+        sees=SECRET,
+    ),
+    _eval(
+        "prompt above, of a typed target",
+        _READ,
+        TARGETED + "prompts: ../outside/secret.txt\n",
+        words=("run", "eval.yaml", "--target", "openai/gpt-4o-mini"),
         sees=SECRET,
     ),
     _eval(
@@ -661,6 +678,17 @@ HOSTILE = (
         makes="canary",
     ),
     Hostile(
+        "project whose model is code elsewhere",
+        _RUN,
+        {
+            "adjudge.toml": 'model = "app.py:ask"\n',
+            "evals/app.py": ASK.replace("with_name('canary')", "parents[1].joinpath('canary')"),
+            "evals/eval.yaml": "data: ../rows.csv\n" + JUDGE,
+        },
+        ("run", "evals/eval.yaml", "--data", "rows.csv"),
+        makes="canary",
+    ),
+    Hostile(
         "project of an eval file",
         _SENT,
         {"adjudge.toml": 'base_url = "@EVIL@"\n', "eval.yaml": PLAIN},
@@ -751,9 +779,7 @@ HOSTILE = (
     _eval(
         "trace with variables",
         "send what they hold",
-        "data: t.jsonl\n"
-        + OPENAI
-        + "judges: [{kind: agent, measures: [errors]}]\n",
+        "data: t.jsonl\n" + OPENAI + "judges: [{kind: agent, measures: [errors]}]\n",
         files={"t.jsonl": json.dumps(TRACE) + "\n"},
         expected="harmless",
     ),

@@ -16,16 +16,19 @@ from adjudge.cli.output import echo, output
 from adjudge.errors import AdjudgeError, SetupError
 from adjudge.ledger.file import FILE as LEDGER
 from adjudge.messages import Message, plural, render
+from adjudge.reading.project_files import FILE, PYPROJECT
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.project import find_project
 from adjudge.runs.trusted import (
     TrustedFile,
+    files_of_env,
     files_of_eval,
     files_of_project,
     forget,
     remember,
     trusted_files,
 )
+from adjudge.runs.variables import ENV_FILE, EnvFile
 
 _ENDINGS = (".yaml", ".yml")
 _KEYS = ("judges:", "checks:")
@@ -84,7 +87,13 @@ def trust(path: Path, yes: bool, is_list: bool, is_forgotten: bool) -> int:
 def _files_at(path: Path) -> list[TrustedFile]:
     if not path.exists():
         raise SetupError("{path} does not exist", path=path)
-    found = files_of_project(find_project(path if path.is_dir() else path.parent))
+    folder = path if path.is_dir() else path.parent
+    # commands use the project of the working folder, wherever the eval file is
+    found = [*files_of_project(find_project(folder)), *files_of_project(find_project())]
+    if path.name in (FILE, PYPROJECT):
+        return found
+    if path.name == ENV_FILE:
+        return files_of_env(EnvFile.beside(folder))
     evals = [path] if path.is_file() else list(_eval_files(path))
     for file in evals:
         try:

@@ -134,7 +134,7 @@ class JudgingSession:
         file = open_eval(
             self.root / path,
             find_project(self.root),
-            typed=("run", "models") if self.models else ("run",),
+            typed=("run", "outputs"),
             is_limited=self.max_usd is not None,
             use_env=False,
         )

@@ -8,10 +8,10 @@ keys, models on this machine without a key, files below the folder. Whatever els
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterable, Iterator
 from ipaddress import ip_address
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from adjudge.checks.check import Expectation
 from adjudge.data.dataset import STDIN
@@ -28,10 +28,11 @@ from adjudge.gateway.registry import (
     key_variables,
     our_providers,
 )
+from adjudge.lazy import lazy_pattern
 from adjudge.local.weights.store import KNOWN
 from adjudge.messages import Message, term
 from adjudge.reading.objects import ObjectFile
-from adjudge.reading.user_code import is_there
+from adjudge.reading.user_code import is_reference, is_there
 from adjudge.runs.criteria_entry import CRITERIA_FILES
 from adjudge.runs.eval_file import (
     JUDGE_KINDS,
@@ -55,6 +56,9 @@ MOST_CALLS = 1000
 """Like ``MOST_USD``, but if the price of a model is not known."""
 _OUR_FOLDER = ".adjudge"
 """The only hidden folder that an eval file may name: runs and baselines are kept there."""
+_PLAIN_ADDRESS = lazy_pattern(
+    r"https?://(localhost|[0-9.]+|\[[0-9a-f:]+\])(?::\d+)?(?:/[^\s\\@?#]*)?", re.IGNORECASE
+)
 _MOST_LINKS = 10
 """Links of a data folder that are listed."""
 
@@ -98,15 +102,17 @@ def needs_of_eval(
         found.ask_models(file.models, "models")
     if "run" not in typed and file.run_folder is not None:
         found.write_run(file.run_folder)
-    for path in writes:
-        found.write(path, "")
+    for folder in writes:
+        found.write(folder, "")
     for number, judge in enumerate(file.judges, 1):
         found.use_judge(judge, f"judges[{number}]", ask_models="models" not in typed)
     if "target" not in typed:
         found.use_targets()
+    for path in file.prompts:  # those of a target that was typed, too
+        found.read(file.beside(path), "prompts")
     if "outputs" not in typed:
-        for number, path in enumerate(file.output_paths, 1):
-            found.write(path, f"outputs[{number}]")
+        for number, output in enumerate(file.output_paths, 1):
+            found.write(output, f"outputs[{number}]")
     if file.gates.not_worse_than:
         found.read(file.beside(file.gates.not_worse_than), "gates.not_worse_than")
     for name, field in variables:
@@ -147,7 +153,10 @@ def needs_of_project(project: Project) -> list[Need]:
     if project.prices:
         what = Message("{path}, the prices that limits in dollars count by", path=project.prices)
         needs.append(Need(READS, what, path, "prices"))
-    if project.model and not project.base_url:
+    if project.model and is_reference(project.model) and not is_known(project.model):
+        # it is looked for next to the eval file, wherever that is
+        needs.append(Need(RUNS, project.model, path, "model"))
+    elif project.model and not project.base_url:
         entry = ModelEntry(model=project.model)
         root = path.absolute().parent.resolve()
         needs += [
@@ -260,8 +269,6 @@ class _EvalNeeds:
                 self.ask_models([_as_model(target.model, target)], field)
             for path in target.prompts:
                 self._read_named(path, f"{field}.prompts")
-        for path in self.file.prompts:
-            self._read_named(path, "prompts")
 
     def _read_named(self, path: str | None, field: str) -> None:
         if path:
@@ -356,10 +363,13 @@ def _limits_text(budget: BudgetEntry) -> str:
 
 def _is_loopback(address: str) -> bool:
     """Return True if an address is this machine's, by its number or as ``localhost``; other names
-    may lead anywhere.
+    may lead anywhere. What two readers could understand differently, as a login, is not.
     """
+    match = _PLAIN_ADDRESS.fullmatch(address.strip())
+    if match is None:
+        return False
+    host = match[1].strip("[]").lower()
     try:
-        host = urlsplit(address.strip()).hostname or ""
         return host == "localhost" or ip_address(host).is_loopback
     except ValueError:
         return False

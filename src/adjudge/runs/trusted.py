@@ -23,12 +23,14 @@ from adjudge.domain.json_types import JsonDict, object_in
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.registry import is_known
 from adjudge.messages import Message, join
 from adjudge.reading.objects import ObjectFile
+from adjudge.reading.user_code import is_there
 from adjudge.reading.values import Place, load_yaml
 from adjudge.runs.code_in import TOO_MANY, program_files
 from adjudge.runs.eval_file import WITHOUT_VARIABLES, EvalFile, eval_text, parse_eval
-from adjudge.runs.project import Project, find_project
+from adjudge.runs.project import ModelEntry, Project, find_project
 from adjudge.runs.restricted import (
     Need,
     limits_of_restricted,
@@ -194,14 +196,14 @@ def open_eval(
     restricted folder.
 
     ``data``: as of ``load_eval``. ``typed``: keys that the command line replaces. ``writes``:
-    folders that the command makes up itself, next to the file. ``is_limited``:
-    whether the user set a limit; else a file that is not trusted gets one, counted by ``prices``.
-    ``use_env``: set the variables of ``.env`` next to the file, once that is trusted.
+    folders that the command chooses itself, next to the file. ``is_limited``: whether the user set
+    a limit; else a file that is not trusted gets one, counted by ``prices``. ``use_env``: set the
+    variables of ``.env`` next to the file, once that is trusted.
     """
     path, project = Path(path), project or Project()
     env = EnvFile.beside(path.parent) if use_env else EnvFile(path)
     opened = _Opened.of(path, project, data, env, typed, writes)
-    require_trust([*opened.files, *files_of_project(project)])
+    require_trust([opened.eval_file, *files_of_env(env), *files_of_project(project)])
     env.apply()
     if is_limited or not opened.spends or opened.eval_file.is_trusted:
         return opened.file
@@ -228,12 +230,19 @@ def files_of_project(project: Project) -> list[TrustedFile]:
     return [TrustedFile(path, tuple(needs), hashes)]
 
 
+def files_of_env(env: EnvFile) -> list[TrustedFile]:
+    """Return the ``.env`` file, if it sets anything."""
+    path, needs = _real(env.path), needs_of_env(env)
+    return [TrustedFile(path, tuple(needs), {str(path): text_hash(env.text)})] if needs else []
+
+
 def files_of_eval(path: Path, project: Project | None = None) -> list[TrustedFile]:
     """Return an eval file and its ``.env``, as far as they need anything by any command."""
     project = project or find_project(path.parent)
     rows = path.with_name("rows")  # a file for ``adjudge follow`` names none
     env, writes = EnvFile.beside(path.parent), [traffic_folder(path)]
-    return _Opened.of(path, project, rows, env, writes=writes).files
+    eval_file = _Opened.of(path, project, rows, env, writes=writes).eval_file
+    return [*([eval_file] if eval_file.needs else []), *files_of_env(env)]
 
 
 @light_dataclass(frozen=True)
@@ -242,7 +251,6 @@ class _Opened:
 
     file: EvalFile
     eval_file: TrustedFile
-    env_file: TrustedFile | None
 
     @classmethod
     def of(
@@ -258,29 +266,26 @@ class _Opened:
         environ = {**os.environ, **env.values}
         own = parse_eval(text, path, None, data, environ)
         file = parse_eval(text, path, project, data, environ) if project.given else own
+        own = _with_code_of_project(own, project)
         needs = [
             *needs_of_eval(own, _variables_of(text, environ), typed, writes),
             *needs_of_spending(file),
         ]
         hashes = {str(_real(path)): text_hash(text)}
         hashes |= program_files(own) if needs else {}
-        env_needs = needs_of_env(env)
-        env_file = TrustedFile(
-            _real(env.path), tuple(env_needs), {str(_real(env.path)): text_hash(env.text)}
-        )
-        return cls(
-            file, TrustedFile(_real(path), tuple(needs), hashes), env_file if env_needs else None
-        )
-
-    @property
-    def files(self) -> list[TrustedFile]:
-        """Those that need anything."""
-        own = [self.eval_file] if self.eval_file.needs else []
-        return [*own, self.env_file] if self.env_file else own
+        return cls(file, TrustedFile(_real(path), tuple(needs), hashes))
 
     @property
     def spends(self) -> bool:
         return any(not need.is_refused for need in self.eval_file.needs)
+
+
+def _with_code_of_project(own: EvalFile, project: Project) -> EvalFile:
+    """Return the file with the model of the project, if that is a function next to the file."""
+    model = project.model or ""
+    if own.models or is_known(model) or not is_there(model, own.path.parent):
+        return own
+    return replace(own, models=(ModelEntry(model=model),))
 
 
 def _variables_of(text: str, environ: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -339,11 +344,11 @@ def forget(path: Path) -> int:
 
 def trusted_files() -> list[tuple[Path, int]]:
     """Return every remembered file, with the number of its needs."""
-    return [
-        (Path(folder, name), len(entry.get("needs", ())))
-        for folder, files in sorted(_read().items())
-        for name, entry in sorted(files.items())
+    paths = [
+        Path(folder, name) for folder, files in sorted(_read().items()) for name in sorted(files)
     ]
+    entries = [(path, _agreed(path)) for path in paths]
+    return [(path, len(agreed.needs)) for path, agreed in entries if agreed]
 
 
 def _agreed(path: Path) -> _Agreed | None:
