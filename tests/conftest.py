@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -77,7 +78,21 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     (folder / "weights").symlink_to(weights)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ADJUDGE_CACHE", str(folder))
+        # nor does one trust a folder in the user's name. What most tests write is the user's own;
+        # those about files of others unset it: see ``untrusting``
+        patch.setenv("ADJUDGE_STATE", str(tmp_path_factory.mktemp("state")))
+        patch.setenv("ADJUDGE_TRUST", "1")
         yield
+
+
+@pytest.fixture
+def untrusting(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Files are trusted as a user who has trusted none trusts them; returns where that is kept."""
+    folder = tmp_path_factory.mktemp("state")
+    monkeypatch.delenv("ADJUDGE_TRUST", raising=False)
+    monkeypatch.setenv("ADJUDGE_STATE", str(folder))
+    monkeypatch.setattr("adjudge.runs.trusted._allowed", set())
+    return folder
 
 
 @pytest.fixture

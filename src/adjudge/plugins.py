@@ -141,6 +141,7 @@ OURS: Mapping[str, Mapping[str, str]] = {
             "agent": "agent:agent",
             "run": "run:run",
             "resume": "resume:resume",
+            "trust": "trust:trust",
             "runs": "runs:runs",
             "export": "runs:export_run",
             "report": "report:report",

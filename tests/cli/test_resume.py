@@ -100,7 +100,7 @@ def test_local_files_are_not_sent_to_somebodys_address_unseen(
         f"writes  {tmp_path / 'stolen.csv'}",
         "judges  aspect: is short",
         "spends  at most max_calls=0",
-        "--yes",
+        "--trust",
     ):
         assert shown in said
     assert "Traceback" not in said
@@ -286,7 +286,7 @@ def test_whatever_a_run_reads_writes_and_asks_is_shown(
     code, _, said = adjudge("resume", foreign(adjudge, tmp_path / "run", *words))
     assert code == 1
     assert shown.format(here=tmp_path) in said
-    assert "add --yes to resume it" in said
+    assert "add --trust to resume it" in said
 
 
 @pytest.mark.parametrize(

@@ -355,6 +355,7 @@ def test_the_schema_is_plain_json_and_describes_every_key() -> None:
         "rows",
         "given",
         "models_from",
+        "has_default_limit",
     }
     assert all(about["description"] for about in properties.values())
 

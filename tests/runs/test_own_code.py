@@ -10,9 +10,9 @@ import pytest
 
 from adjudge.errors import SetupError
 from adjudge.runs.build import judges
-from adjudge.runs.code_in import code_in
 from adjudge.runs.eval_file import load_eval, parse_eval
 from adjudge.runs.kept_eval import read_eval, write_eval
+from adjudge.runs.restricted import RUNS, needs_of_eval
 from support.commands import adjudge
 
 ROWS = (
@@ -58,19 +58,29 @@ def write(project: Path, text: str) -> None:
     (project / "eval.yaml").write_text("data: rows.csv\n" + text)
 
 
-def test_code_is_shown_and_confirmed_once(project: Path) -> None:
+def test_code_is_shown_and_trusted_once(project: Path, untrusting: Path) -> None:
     write(project, "checks: [{python: 'own.py:polite'}, {python: 'len(text) > 3'}]\n")
     refused = adjudge("run", "eval.yaml", cwd=project)
     assert refused.returncode == 1
     assert "own.py:polite" in refused.stderr
     assert "len(text) > 3" in refused.stderr
-    assert "add --yes" in refused.stderr
+    assert "adjudge trust eval.yaml" in refused.stderr
     assert not (project / "loaded").exists()
-    assert adjudge("run", "eval.yaml", "--yes", cwd=project).returncode == 0
+    assert adjudge("trust", "eval.yaml", "--yes", cwd=project).returncode == 0
+    assert not (project / "loaded").exists()
+    assert adjudge("run", "eval.yaml", cwd=project).returncode == 0
     assert (project / "loaded").exists()
-    assert adjudge("run", "eval.yaml", cwd=project).returncode == 0, "it was confirmed before"
     write(project, "checks: [{python: 'own.py:other'}, {python: 'len(text) > 3'}]\n")
-    assert "add --yes" in adjudge("run", "eval.yaml", cwd=project).stderr, "this is other code"
+    assert "+ runs" in adjudge("run", "eval.yaml", cwd=project).stderr, "this is other code"
+
+
+@pytest.mark.parametrize("flag", ["--trust", "--yes"])
+def test_a_flag_trusts_one_command_alone(project: Path, untrusting: Path, flag: str) -> None:
+    write(project, "checks: {python: 'own.py:polite'}\n")
+    assert adjudge("run", "eval.yaml", flag, cwd=project).returncode == 0
+    assert (project / "loaded").exists()
+    assert adjudge("run", "eval.yaml", cwd=project).returncode == 1
+    assert not list(untrusting.iterdir())
 
 
 def test_reading_a_file_runs_nothing(project: Path) -> None:
@@ -81,7 +91,9 @@ def test_reading_a_file_runs_nothing(project: Path) -> None:
     )
     file = load_eval(project / "eval.yaml")
     kept = read_eval(json.loads(json.dumps(write_eval(file))), "a folder")
-    assert code_in(file) == code_in(kept) == ["own.py:yes", "own.py:polite", "own:Long", "own:yes"]
+    for one in (file, kept):
+        code = [need.what for need in needs_of_eval(one) if need.verb == RUNS]
+        assert code == ["own:yes", "own.py:polite", "own:Long", "own.py:yes"]
     assert not (project / "loaded").exists()
 
 
@@ -245,11 +257,71 @@ def test_a_dollar_is_a_dollar() -> None:
     assert file.models[0].model == "scripted/$$PASS"
 
 
-def test_changed_code_is_confirmed_again(project: Path) -> None:
+@pytest.mark.parametrize(
+    ("changed", "imports"),
+    [
+        ("own.py", ""),
+        ("helper.py", "import helper"),
+        ("deep/inner.py", "from deep import inner"),
+        ("second.py", "import first"),
+        ("helper.py", "import importlib; importlib.import_module('hel' + 'per')"),
+        ("helper.py", "__import__('helper')"),
+    ],
+)
+def test_changed_code_is_asked_about_again(
+    project: Path, untrusting: Path, changed: str, imports: str
+) -> None:
     write(project, "checks: {python: 'own.py:polite'}\n")
-    assert adjudge("run", "eval.yaml", "--yes", cwd=project).returncode == 0
+    (project / "own.py").write_text(f"{imports}\n{OWN}")
+    (project / "deep").mkdir()
+    for name, text in {
+        "helper.py": "",
+        "first.py": "import second",
+        "second.py": "",
+        "deep/__init__.py": "",
+        "deep/inner.py": "",
+    }.items():
+        (project / name).write_text(text)
+    adjudge("trust", "eval.yaml", "--yes", cwd=project)
+    assert adjudge("run", "eval.yaml", cwd=project).returncode == 0
+    (project / "loaded").unlink()
+    (project / changed).write_text(f"{(project / changed).read_text()}\n# more\n")
+    refused = adjudge("run", "eval.yaml", cwd=project)
+    assert refused.returncode == 1
+    assert f"+ changed  {changed}" in refused.stderr
+    assert not (project / "loaded").exists()
+
+
+def test_code_of_others_beside_it_may_change(project: Path, untrusting: Path) -> None:
+    write(project, "checks: {python: 'own.py:polite'}\n")
+    (project / "unrelated.py").write_text("")
+    adjudge("trust", "eval.yaml", "--yes", cwd=project)
+    (project / "unrelated.py").write_text("1\n")
+    assert adjudge("run", "eval.yaml", cwd=project).returncode == 0
+
+
+@pytest.mark.parametrize("changed", ["app.sh", "lib.sh"])
+def test_every_program_of_a_command_counts(project: Path, untrusting: Path, changed: str) -> None:
+    write(project, "target: {command: [sh, app.sh]}\nchecks: {contains: a}\n")
+    (project / "app.sh").write_text(". ./lib.sh\n")
+    (project / "lib.sh").write_text("echo a\n")
+    adjudge("trust", "eval.yaml", "--yes", cwd=project)
+    assert adjudge("run", "eval.yaml", cwd=project).returncode == 0
+    (project / changed).write_text("touch loaded; echo a\n")
+    assert adjudge("run", "eval.yaml", cwd=project).returncode == 1
+    assert not (project / "loaded").exists()
+
+
+def test_a_resumed_run_asks_about_changed_code(project: Path) -> None:
+    write(project, "checks: {python: 'own.py:polite'}\n")
+    assert adjudge("run", "eval.yaml", cwd=project).returncode == 0
+    assert adjudge("resume", "runs/eval", cwd=project).returncode == 0
+    (project / "loaded").unlink()
     (project / "own.py").write_text(OWN + "\n# more\n")
-    assert "add --yes" in adjudge("run", "eval.yaml", cwd=project).stderr
+    refused = adjudge("resume", "runs/eval", cwd=project)
+    assert refused.returncode == 1
+    assert "runs    own.py:polite" in refused.stderr
+    assert not (project / "loaded").exists()
 
 
 @pytest.mark.parametrize(
@@ -259,12 +331,12 @@ def test_changed_code_is_confirmed_again(project: Path) -> None:
         (
             "target: {url: 'http://127.0.0.1:9/', headers: {X: $SECRET_OF_MINE}}\n"
             "checks: {contains: a}\n",
-            "http://127.0.0.1:9/ is sent $SECRET_OF_MINE",
+            "sends  the header X: $SECRET_OF_MINE to http://127.0.0.1:9/",
         ),
     ],
 )
 def test_a_target_that_is_code_or_is_sent_secrets_is_shown(
-    project: Path, text: str, shown: str
+    project: Path, untrusting: Path, text: str, shown: str
 ) -> None:
     (project / "p.txt").write_text("{question}")
     write(project, text)
@@ -383,9 +455,16 @@ def test_a_dry_run_counts_a_judgment_for_every_answer(project: Path) -> None:
             "headers: {Authorization: 'Bearer $SECRET'}}",
             "$SECRET",
         ),
-        ("{model: openai/gpt-4o, base_url: 'http://127.0.0.1:8000/v1'}", ""),
+        ("{model: openai/gpt-4o, base_url: 'http://127.0.0.1:8000/v1'}", "$OPENAI_API_KEY"),
+        ("{model: own, base_url: 'http://127.0.0.1:8000/v1'}", ""),
+        ("'http://localhost:8000/v1#m'", ""),
+        ("'http://me.localhost:8000/v1#m'", "rows to http://me.localhost:8000/v1"),
+        ("{model: openai/gpt-4o, base_url: 'https://api.openai.com/v1/'}", ""),
+        ("{model: openai/gpt-4o, api_key_env: OPENAI_API_KEY}", ""),
+        ("{model: openai/gpt-4o, api_key_env: MY_TOKEN}", "$MY_TOKEN"),
         ("openai/gpt-4o", ""),
-        ("'https://other.example/v1#m'", ""),
+        ("ollama/llama3.2:3b", ""),
+        ("'https://other.example/v1#m'", "rows to https://other.example/v1"),
     ],
 )
 def test_an_address_that_a_file_names_gets_no_key_unseen(
@@ -397,7 +476,7 @@ def test_an_address_that_a_file_names_gets_no_key_unseen(
         f"data: rows.csv\nmodels: [{model}]\njudges: [{{kind: aspect, criteria: politeness}}]\n",
         tmp_path / "eval.yaml",
     )
-    told = " ".join(map(str, code_in(file)))
+    told = " ".join(str(need.what) for need in needs_of_eval(file))
     assert (sent in told) if sent else not told
     assert "a secret value" not in told
 

@@ -149,14 +149,27 @@ def cache_folder() -> Path:
     """``$ADJUDGE_CACHE``, else ``$XDG_CACHE_HOME/adjudge``, else the place this system keeps caches
     in.
     """
-    if own := os.environ.get("ADJUDGE_CACHE"):
-        return Path(own).expanduser().absolute()
-    if shared := os.environ.get("XDG_CACHE_HOME"):
-        return Path(shared).absolute() / "adjudge"
     usual = {"darwin": "Library/Caches", "win32": "AppData/Local"}.get(sys.platform, ".cache")
+    return _user_folder("ADJUDGE_CACHE", "XDG_CACHE_HOME", usual)
+
+
+def state_folder() -> Path:
+    """``$ADJUDGE_STATE``, else ``$XDG_STATE_HOME/adjudge``, else the place this system keeps what a
+    user decided: which folders are trusted.
+    """
+    places = {"darwin": "Library/Application Support", "win32": "AppData/Roaming"}
+    usual = places.get(sys.platform, ".local/state")
+    return _user_folder("ADJUDGE_STATE", "XDG_STATE_HOME", usual)
+
+
+def _user_folder(variable: str, shared: str, usual: str) -> Path:
+    if own := os.environ.get(variable):
+        return Path(own).expanduser().absolute()
+    if parent := os.environ.get(shared):
+        return Path(parent).absolute() / "adjudge"
     try:
         return Path.home() / usual / "adjudge"
     except RuntimeError as error:
         raise SetupError(
-            "this user has no home folder to keep weights in: set ADJUDGE_CACHE to a folder"
+            "this user has no home folder: set {variable} to a folder", variable=variable
         ) from error

@@ -124,11 +124,11 @@ def attack(options: AttackOptions) -> int:
     and the gate holds, 1 could not run or stopped before the end, 2 usage, 3 some rows have no
     verdict, 4 a family moves more than --fail-over, 5 it may, and these rows cannot tell.
     """
-    prices = price_table(options.prices)
     for path in options.output:
         check_page(path)
     chosen = chosen_families(options.family)
     file = options.file(options.eval_file, options.rows)
+    prices = price_table(options.prices)
     folder = options.folder or Path("runs") / f"attack-{_name(options, file)}"
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(

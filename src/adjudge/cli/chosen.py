@@ -30,6 +30,20 @@ def current_project() -> Project:
     return found
 
 
+def trusted_project(project: Project | None = None) -> Project:
+    """Return the project's defaults once the user trusts them: for all that is used of them but the
+    language.
+    """
+    project = project or current_project()
+    if project.path is None:
+        return project
+    from adjudge.cli.ask_trust import ask_for_trust  # not loaded by those who have no project
+    from adjudge.runs import trusted
+
+    with trusted.asking(ask_for_trust):
+        return trusted.trusted_project(project)
+
+
 def choose_language(typed: str | None) -> str:
     """The language that was typed, else the project's; messages are printed in it from now on."""
     language = typed or current_project().language or "en"
@@ -39,7 +53,7 @@ def choose_language(typed: str | None) -> str:
 
 def price_table(path: Path | None = None) -> PriceTable:
     """The prices of this file, else of the project's."""
-    return PriceTable.load(path or current_project().prices_path)
+    return PriceTable.load(path or trusted_project().prices_path)
 
 
 def model_entries(
@@ -49,7 +63,7 @@ def model_entries(
     project: Project | None = None,
 ) -> tuple[ModelEntry, ...]:
     """The models, each with the server that was typed and the project's defaults."""
-    project = project or current_project()
+    project = trusted_project(project)
     named = tuple(ids) or ((project.model,) if project.model else ())
     if not named and (server.says_anything or project.base_url):
         raise UsageError(

@@ -116,7 +116,6 @@ def check(options: DriftOptions) -> int:
     is resumed by the same command. Exit codes: 0 no change shown, 1 could not run, 2 usage, 3 some
     anchors have no verdict, 4 the judge changed, 5 cannot tell.
     """
-    prices = price_table(options.prices)
     for path in options.output:
         check_page(path)
     known = read_anchors(options.anchors)
@@ -127,6 +126,7 @@ def check(options: DriftOptions) -> int:
         raise RunError("{folder} is whole: there is nothing to resume", folder=options.folder)
     check_resumed(folder, resume=options.resume)
     file = options.file(options.eval_file, options.anchors)
+    prices = price_table(options.prices)
     made = with_weights(
         lambda: EvalRun.of(file, cache=False, folder=folder, prices=prices, dry_run=options.dry_run)
     )

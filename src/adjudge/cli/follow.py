@@ -13,8 +13,8 @@ from pathlib import Path
 
 import click
 
-from adjudge.cli.chosen import current_project, price_table
-from adjudge.cli.confirm_code import confirm_code
+from adjudge.cli.chosen import price_table
+from adjudge.cli.eval_files import open_eval_file
 from adjudge.cli.kept import facts_to_keep
 from adjudge.cli.options import (
     FROM_ONE,
@@ -29,6 +29,8 @@ from adjudge.cli.options import (
     positional,
     prices,
     shared,
+    trust,
+    yes,
 )
 from adjudge.cli.output import echo, use_language
 from adjudge.data.sources.row import BadRow
@@ -39,9 +41,8 @@ from adjudge.exporters.json_version import SCHEMA
 from adjudge.gateway.layers.budget import Budget
 from adjudge.messages import Message
 from adjudge.results.exit_code import ExitCode
-from adjudge.runs.eval_file import load_eval
 from adjudge.runs.execute import Event
-from adjudge.runs.variables import use_env_file
+from adjudge.runs.traffic_rows import traffic_folder
 from adjudge.traffic.files import GrowingFiles
 from adjudge.traffic.follow import Follower, RoundDone
 from adjudge.traffic.intake import open_intake
@@ -159,11 +160,7 @@ class FollowOptions:
     run: Path | None = option(
         "--run", type=PATH, help="Where the days are kept; by default runs/NAME-traffic."
     )
-    yes: bool = option(
-        "--yes",
-        is_flag=True,
-        help="Run the commands and the code that the file names without asking, as in CI.",
-    )
+    yes: bool = shared(yes)
     prices: Path | None = shared(prices)
     no_cache: bool = shared(no_cache)
     as_json: bool = shared(as_json)
@@ -174,7 +171,7 @@ class FollowOptions:
     @property
     def folder(self) -> Path:
         """Where the days are kept."""
-        return self.run or self.file.parent / "runs" / f"{self.file.stem}-traffic"
+        return self.run or traffic_folder(self.file)
 
     def _write_back(self, source: TrafficSource) -> WriteBack | None:
         if not self.write_back:
@@ -223,12 +220,16 @@ class FollowOptions:
 
     def follower(self) -> Follower:
         """The eval file with its source, sample and budget."""
-        project = current_project()
-        prices = price_table(self.prices)
-        use_env_file(self.file.parent)
         folder = self.folder
-        file = load_eval(self.file, project, folder / ROWS)
-        confirm_code(file, yes=self.yes)
+        file = open_eval_file(
+            self.file,
+            folder / ROWS,
+            typed=("data", "run"),
+            writes=() if self.run else (folder,),
+            is_limited=self.max_usd_per_day is not None or self.max_calls_per_day is not None,
+            prices=self.prices,
+        )
+        prices = price_table(self.prices)
         if self.language is None:
             use_language(file.language)
         source = self._source()
@@ -249,6 +250,7 @@ class FollowOptions:
 
 @command("follow")
 @options(FollowOptions)
+@trust
 def follow(options: FollowOptions) -> int:
     """Judge a sample of production traffic as it comes, in a run for each UTC day.
 

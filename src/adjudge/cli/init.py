@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 import click
@@ -10,7 +11,7 @@ import click
 from adjudge.aio.files import from_here
 from adjudge.cli.options import PATH, argument, command
 from adjudge.cli.output import echo, language, typed_language
-from adjudge.errors import RunError
+from adjudge.errors import AdjudgeError, RunError
 from adjudge.messages import Message, reason_of
 from adjudge.reading.project_files import FILE
 from adjudge.runs.project import find_project
@@ -68,8 +69,12 @@ def init(kind: str, folder: Path, force: bool) -> int:
 
     They run at once on the embedded model; put your own rows and criteria in their place.
     """
+    written = []
     for path, content in starters(kind, language()):
-        echo(_write(folder / path, content, force=force))
+        target, message = _write(folder / path, content, force=force)
+        written += [target] if target else []
+        echo(message)
+    _trust(written)
     chosen = typed_language()  # LANG never decides in which language a model is asked
     if chosen and chosen != "en":
         echo(_keep_language(folder, chosen))
@@ -78,6 +83,17 @@ def init(kind: str, folder: Path, force: bool) -> int:
     for line in _NEXT[kind]:
         click.echo(f"  {line}")
     return 0
+
+
+def _trust(written: Sequence[Path]) -> None:
+    """Trust the eval files that were just written, if all that they use was written, too."""
+    from adjudge.runs.trusted import files_of_eval, remember
+
+    ours = {str(path.resolve()) for path in written}
+    for path in written:
+        with suppress(AdjudgeError):  # most are not eval files
+            files = files_of_eval(path) if path.suffix == ".yaml" else []
+            remember([file for file in files if file.hashes.keys() <= ours])
 
 
 def starters(kind: str, language: str = "en") -> Iterator[tuple[PurePosixPath, bytes]]:
@@ -111,7 +127,7 @@ def _keep_language(folder: Path, language: str) -> Message:
     project = find_project(folder)
     line = f'language = "{language}"'
     if project.path is None:
-        return _write(folder / FILE, (_STARTERS / language / FILE).read_bytes(), force=False)
+        return _write(folder / FILE, (_STARTERS / language / FILE).read_bytes(), force=False)[1]
     if project.language == language:
         return Message("kept {file}: it says {line}", file=from_here(project.path), line=line)
     return Message(
@@ -121,14 +137,16 @@ def _keep_language(folder: Path, language: str) -> Message:
     )
 
 
-def _write(target: Path, content: bytes, *, force: bool) -> Message:
+def _write(target: Path, content: bytes, *, force: bool) -> tuple[Path | None, Message]:
+    """Return the file that was written, or None, and a line about it."""
     if target.exists() or target.is_symlink():
         if not force:
-            return Message(
+            kept = Message(
                 "kept {file}: it is there already (--force writes {name}.new beside it)",
                 file=target,
                 name=target.name,
             )
+            return None, kept
         target = target.with_name(f"{target.name}.new")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -142,4 +160,4 @@ def _write(target: Path, content: bytes, *, force: bool) -> Message:
             else Message("{file} is a file, and a folder is needed there", file=way)
         )
         raise RunError("{target} cannot be written: {why}", target=target, why=why) from error
-    return Message("wrote {file}", file=target)
+    return target, Message("wrote {file}", file=target)

@@ -18,7 +18,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from adjudge.aio.files import cache_folder
+from adjudge.aio.files import cache_folder, sha256
 from adjudge.cli.chosen import current_project
 from adjudge.data.dataset import STDIN
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
@@ -30,9 +30,11 @@ from adjudge.reading.objects import ObjectFile
 from adjudge.reading.toml_text import with_lines
 from adjudge.reading.types import Record
 from adjudge.reading.values import Place
+from adjudge.runs.code_in import program_files
 from adjudge.runs.eval_file import BudgetEntry, EvalFile, Gates
 from adjudge.runs.kept_eval import read_eval, write_eval, written
 from adjudge.runs.project import Project
+from adjudge.runs.variables import ENV_FILE
 
 FACT = "resume"
 OTHER_COMMANDS = ("generate", "bench", "attack", "drift check", "criteria improve")
@@ -82,6 +84,8 @@ _OF_RUN = frozenset(
 file.
 """
 _NEVER = frozenset(("api_key", "dry_run", "folder", "resume", "run"))
+_ANSWERS = frozenset(("trust", "yes"))
+"""What a user says of one command is not said of the next."""
 _FILES = ("named", "not_worse_than", "output_schema", "store", "write")
 """Texts that may be paths."""
 _POSTGRES = re.compile(r"postgres(?:ql)?://", re.IGNORECASE)
@@ -119,7 +123,7 @@ def facts_to_keep(what: EvalFile | str, prices: PriceTable, *, but: Sequence[str
         "project": written(replace(project, prices=None)),
         **({"eval": _write_eval(what)} if isinstance(what, EvalFile) else {"command": what}),
     }
-    remember(record)
+    remember(record, what if isinstance(what, EvalFile) else None)
     return {FACT: record}
 
 
@@ -146,6 +150,7 @@ def read_kept(record: object, folder: Path) -> Kept:
                 "command itself, with --run {folder}",
                 folder=folder,
             )
+    options = {name: value for name, value in options.items() if name not in _ANSWERS}
     defaults = Record(Project).read(with_lines(project), Place(place))
     return Kept(what, options, defaults)
 
@@ -158,7 +163,7 @@ def _given_options(context: click.Context, *, as_run: bool) -> Iterator[tuple[st
     for one in context.command.params:
         name, value = str(one.name), context.params.get(str(one.name))
         is_given = context.get_parameter_source(name) is not ParameterSource.DEFAULT
-        is_kept = name in _OF_RUN if as_run else name not in _NEVER
+        is_kept = name in _OF_RUN if as_run else name not in _NEVER | _ANSWERS
         if is_given and is_kept and value is not None:
             typed = list(_typed(name, value))
             several = one.multiple or one.nargs != 1 or (as_run and name == "output")
@@ -201,26 +206,36 @@ def without_password(text: str) -> str:
     return without_secrets(text) if _ADDRESS.fullmatch(text) else text
 
 
-def is_known(record: object) -> bool:
-    """Whether this user has given just this here already."""
+def is_known(record: object, file: EvalFile | None = None) -> bool:
+    """Return True if this user has given just this here already, and, with ``file``, its code and
+    its ``.env`` are as they were then.
+    """
     try:
-        about = _mark(record).lstat()
+        about = _mark(record, file).lstat()
     except (OSError, SetupError):
         return False
     return stat.S_ISREG(about.st_mode) and (os.name != "posix" or about.st_uid == os.getuid())
 
 
-def remember(record: object) -> None:
+def remember(record: object, file: EvalFile | None = None) -> None:
     """That this user has given just this here. Where the user's cache folder cannot be written to,
     it is asked about the next time.
     """
     with suppress(OSError, SetupError):
-        mark = _mark(record)
-        mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+        for mark in {_mark(record), _mark(record, file)}:
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.touch()
 
 
-def _mark(record: object) -> Path:
+def _mark(record: object, file: EvalFile | None = None) -> Path:
     """The empty file in the user's cache folder that says so."""
     text = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    if file is not None and not file.typed:
+        used = {**program_files(file), **_env_hash(file)}
+        text += json.dumps(used, sort_keys=True) if used else ""
     return cache_folder() / "begun" / hashlib.sha256(text.encode()).hexdigest()
+
+
+def _env_hash(file: EvalFile) -> dict[str, str]:
+    path = file.beside(ENV_FILE)
+    return {str(path.absolute()): sha256(path)} if path.is_file() else {}

@@ -43,6 +43,7 @@ HELP = {
     "run": "Run an eval file: data, judges, budget, gates.",
     "follow": "Judge a sample of production traffic as it comes.",
     "resume": "Resume a run that was stopped or killed.",
+    "trust": "Trust a folder's files, or forget that.",
     "runs": "Look at run folders: list, show, diff, recover, gc.",
     "export": "Write a run to CSV, JSONL, Parquet, Markdown, HTML.",
     "report": "Report on a run for CI and reviewers: JUnit, GitHub.",

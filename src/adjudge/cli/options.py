@@ -220,6 +220,26 @@ def _beside(
     return texts_beside(user_input, reference, context or None)
 
 
+def use_trust(context: click.Context, _parameter: click.Parameter, is_typed: bool) -> bool:
+    """Trust every file until the command ends."""
+    if is_typed:
+        from adjudge.runs.trusted import trusting  # not loaded by those who do not
+
+        context.with_resource(trusting())
+    return is_typed
+
+
+trust = click.option(
+    "--trust",
+    is_flag=True,
+    expose_value=False,
+    callback=use_trust,
+    help="Trust the folder's files for this one command, as in CI; see 'adjudge trust'.",
+)
+yes = click.option("--yes", is_flag=True, callback=use_trust, help="The same as --trust.")
+"""As commands that take eval files have called it before."""
+
+
 def _server(
     base_url: str | None, api_key_env: str | None, header: tuple[tuple[str, str], ...]
 ) -> ServerEntry:
@@ -255,7 +275,7 @@ header = click.option(
     help="Send this header too; $VARIABLE in its value is that environment variable. Repeatable.",
 )
 server = given_as(
-    "at", _server, ("base_url", "api_key_env", "header"), base_url, api_key_env, header
+    "at", _server, ("base_url", "api_key_env", "header"), base_url, api_key_env, header, trust
 )
 """Gives the command ``at``: where the models are asked."""
 rows = click.option(

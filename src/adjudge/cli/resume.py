@@ -13,7 +13,7 @@ import click
 from adjudge.cli.batch import ORPHANS
 from adjudge.cli.kept import FACT, Kept, is_known, read_kept
 from adjudge.cli.main import COMMANDS
-from adjudge.cli.options import LANGUAGE, PATH, argument, command
+from adjudge.cli.options import LANGUAGE, PATH, argument, command, use_trust
 from adjudge.cli.output import output, use_language
 from adjudge.data.dataset import STDIN
 from adjudge.domain.criteria import Criteria
@@ -23,18 +23,16 @@ from adjudge.errors import RunError
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, render, term
 from adjudge.reading.objects import ObjectFile
-from adjudge.runs.code_in import code_in
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
 from adjudge.runs.eval_file import CascadeEntry, EvalFile, JudgeEntry, RagEntry
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ModelEntry, ServerEntry
+from adjudge.runs.restricted import READS, RUNS, SENDS, SPENDS, WRITES, needs_of_eval
 from adjudge.runs.variables import ENV_FILE
 from adjudge.view.clean_text import clean
 
 _MODELS = ("model", "judge", "writer")
-_READS, _WRITES = term("resume", "reads"), term("resume", "writes")
-_ASKS, _SENDS = term("resume", "asks"), term("resume", "sends")
-_RUNS, _JUDGES, _SPENDS = term("resume", "runs"), term("resume", "judges"), term("resume", "spends")
+_ASKS, _JUDGES = term("resume", "asks"), term("resume", "judges")
 _LIMITS = ("max_usd", "max_calls", "max_tokens")
 
 
@@ -42,8 +40,11 @@ _LIMITS = ("max_usd", "max_calls", "max_tokens")
 @argument("folder", "A run folder.", type=PATH)
 @argument("more", "Options to add, behind --.", nargs=-1)
 @click.option(
+    "--trust",
     "--yes",
+    "yes",
     is_flag=True,
+    callback=use_trust,
     help="Resume also a run that was not made by you on this machine, without asking.",
 )
 @click.option(
@@ -78,7 +79,7 @@ def resume(
     The folder keeps the eval file, or what the options of 'check', 'judge', 'compare' or 'rag' came
     to, as the run was begun with it; 'generate', 'bench', 'attack', 'drift check' and 'criteria
     improve' are resumed with their options. A run that was not made by you on this machine is
-    resumed when you have seen what it does and said yes, or with --yes. Options of 'adjudge run'
+    resumed when you have seen what it does and said yes, or with --trust. Options of 'adjudge run'
     may follow behind --, such as: adjudge resume RUN -- --max-usd 10. Of a run with --batch, what
     was answered is collected, and the next batches are sent; with --detach nobody waits for those
     unless --wait says so.
@@ -97,7 +98,7 @@ def resume(
         obj=kept.project,
         default_map=options,
     ) as inner:
-        if not is_known(record):
+        if not is_known(record, kept.what if isinstance(kept.what, EvalFile) else None):
             _confirm(folder, kept, inner.params, yes=yes)
         if isinstance(kept.what, EvalFile):
             inner.params["file"] = kept.what
@@ -171,7 +172,7 @@ def _confirm(folder: Path, kept: Kept, given: JsonObject, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         raise RunError(
             "{folder} was not made by you on this machine: look at what it does, above, and add "
-            "--yes to resume it",
+            "--trust to resume it",
             folder=folder,
         )
     if not click.confirm(render(Message("Resume it?"), language), err=True):
@@ -184,7 +185,7 @@ def _what_it_does(kept: Kept, given: JsonObject) -> Iterator[tuple[Message, str]
         yield from _what_file_does(kept.what)
         yield from _what_it_sends(kept.project if given["model"] else ServerEntry())
     else:
-        yield _RUNS, f"adjudge {kept.what}"
+        yield RUNS, f"adjudge {kept.what}"
         yield from _what_it_sends(kept.project)
         if kept.project.model and not given["model"]:
             yield _ASKS, kept.project.model
@@ -192,7 +193,7 @@ def _what_it_does(kept: Kept, given: JsonObject) -> Iterator[tuple[Message, str]
         for one in filter(None, value if isinstance(value, list | tuple) else [value]):
             yield from _what_option_does(name, one)
     if kept.what == "generate":
-        yield _RUNS, Message("code that the models write, in a sandbox")
+        yield RUNS, Message("code that the models write, in a sandbox")
     limits = [f"{name}={given[name]}" for name in _LIMITS if given.get(name) is not None]
     if isinstance(kept.what, EvalFile) and not limits:
         budget = kept.what.budget
@@ -200,55 +201,55 @@ def _what_it_does(kept: Kept, given: JsonObject) -> Iterator[tuple[Message, str]
             f"{name}={each}" for name in _LIMITS if (each := getattr(budget, name)) is not None
         ]
     most = Message("at most {limits}", limits=", ".join(limits))
-    yield _SPENDS, most if limits else Message("without a limit")
+    yield SPENDS, most if limits else Message("without a limit")
 
 
 def _what_option_does(name: str, value: object) -> Iterator[tuple[Message, str]]:
     if name in ("run", "folder"):
         return
     if isinstance(value, Path):
-        yield _WRITES if name == "output" else _READS, _place(value)
+        yield WRITES if name == "output" else READS, _place(value)
     elif name == "write":
-        yield _WRITES, _place(Path(str(value)))
+        yield WRITES, _place(Path(str(value)))
     elif name in ("named", "output_schema") and Path(str(value)).suffix:
-        yield _READS, _place(Path(str(value)))
+        yield READS, _place(Path(str(value)))
     elif name == "not_worse_than":
-        yield _READS, str(value)
+        yield READS, str(value)
     elif name in _MODELS or "url" in name:
         yield _ASKS, str(value)
     elif name == "api_key_env":
-        yield _SENDS, f"${value}"
+        yield SENDS, f"${value}"
     elif name == "command":
-        yield _RUNS, str(value)
+        yield RUNS, str(value)
     elif name in ("on", "store"):
-        yield _SENDS, Message("rows and answers to {place}", place=value)
+        yield SENDS, Message("rows and answers to {place}", place=value)
     elif name == "header" and isinstance(value, tuple):
-        yield _SENDS, ": ".join(value)
+        yield SENDS, ": ".join(value)
 
 
 def _what_file_does(file: EvalFile) -> Iterator[tuple[Message, str]]:
-    for code in code_in(file):
-        yield _RUNS, code
+    for need in needs_of_eval(file):
+        yield need.verb, need.what
     for target in file.target:
         if target.url or target.model:
             yield _ASKS, target.url or target.model or ""
         yield from _what_it_sends(target)
         for prompt in target.prompts or file.prompts:
-            yield _READS, _place(file.beside(prompt))
+            yield READS, _place(file.beside(prompt))
     if file.beside(ENV_FILE).is_file():
-        yield _READS, _place(file.beside(ENV_FILE))
+        yield READS, _place(file.beside(ENV_FILE))
     if file.data.path:
-        yield _READS, _place(file.source)
+        yield READS, _place(file.source)
     for path in file.output_paths:
-        yield _WRITES, _place(path)
+        yield WRITES, _place(path)
     for judge in file.judges:
         if isinstance(judge, CascadeEntry) and judge.calibration:
-            yield _READS, _place(file.beside(judge.calibration))
+            yield READS, _place(file.beside(judge.calibration))
         if isinstance(judge, RagEntry) and judge.config:
-            yield _READS, _place(file.beside(judge.config))
+            yield READS, _place(file.beside(judge.config))
         yield from _what_criteria_say(file, judge)
     if file.gates.not_worse_than:
-        yield _READS, _place(file.beside(file.gates.not_worse_than))
+        yield READS, _place(file.beside(file.gates.not_worse_than))
     cascades = [one for one in file.judges if isinstance(one, CascadeEntry)]
     steps = (step for one in cascades for step in one.cascade)
     for entry in (
@@ -265,7 +266,7 @@ def _what_criteria_say(file: EvalFile, judge: JudgeEntry) -> Iterator[tuple[Mess
     for said in getattr(judge, "criteria", ()):
         match said.what:
             case str(text) if Path(text).suffix in CRITERIA_FILES:
-                yield _READS, _place(file.beside(text))
+                yield READS, _place(file.beside(text))
             case str(text):
                 yield _JUDGES, f"{judge.kind}: {text}"
             case Criteria() | Aspect() as found:
@@ -276,9 +277,9 @@ def _what_criteria_say(file: EvalFile, judge: JudgeEntry) -> Iterator[tuple[Mess
 
 def _what_it_sends(server: ServerEntry) -> Iterator[tuple[Message, str]]:
     if server.api_key_env:
-        yield _SENDS, f"${server.api_key_env}"
+        yield SENDS, f"${server.api_key_env}"
     for header in server.headers:
-        yield _SENDS, ": ".join(header)
+        yield SENDS, ": ".join(header)
 
 
 def _place(path: Path | ObjectFile) -> str:

@@ -13,11 +13,12 @@ from typing import Any
 import click
 from click import UsageError
 
+from adjudge.aio.files import from_here
 from adjudge.cli.batch import BatchFlags, batch_options, say_open
 from adjudge.cli.chosen import current_project, model_entries, price_table
 from adjudge.cli.cluster import check_alone
-from adjudge.cli.confirm_code import confirm_code
 from adjudge.cli.estimates import estimated, show_estimate
+from adjudge.cli.eval_files import open_eval_file
 from adjudge.cli.execute import (
     RunDisplay,
     check_resumed,
@@ -28,7 +29,7 @@ from adjudge.cli.execute import (
     with_weights,
 )
 from adjudge.cli.inputs import as_usage_error
-from adjudge.cli.kept import facts_to_keep
+from adjudge.cli.kept import FACT, facts_to_keep, is_known
 from adjudge.cli.options import (
     FROM_ONE,
     LANGUAGE,
@@ -41,6 +42,7 @@ from adjudge.cli.options import (
     option,
     options,
     shared,
+    yes,
 )
 from adjudge.cli.output import echo, use_language
 from adjudge.cli.overwriting import refuse_overwriting
@@ -51,7 +53,7 @@ from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.engine.backends.batch.settings import BatchSettings
 from adjudge.engine.backends.ray.place import PARTITIONS, Cluster
-from adjudge.errors import BatchesOpen, OtherConfiguration, RunStopped, SetupError
+from adjudge.errors import BatchesOpen, BudgetSpent, OtherConfiguration, RunStopped, SetupError
 from adjudge.exporters.export import check_export, export, export_format
 from adjudge.ledger.file import holds_run, read_meta
 from adjudge.messages import Message, reason_of
@@ -59,12 +61,12 @@ from adjudge.reading.objects import ObjectFile
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.continued import EARLIER, ContinuedRun, data_fact, find_place
-from adjudge.runs.eval_file import EvalFile, JudgeEntry, M, load_eval, schema, with_models
+from adjudge.runs.eval_file import EvalFile, JudgeEntry, M, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import kept_prices, prices_of, reading
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.rows_again import may_be_reused
-from adjudge.runs.variables import use_env_file
+from adjudge.runs.variables import EnvFile
 
 EXAMPLE = """\
 data: answers.csv                      # with the columns question and answer
@@ -119,11 +121,7 @@ class RunOptions(RowFlags):
         type=int,
         help="For every judge, whatever the file says; sample i is asked with seed + i.",
     )
-    yes: bool = option(
-        "--yes",
-        is_flag=True,
-        help="Run the commands and the code that the file names without asking, as in CI.",
-    )
+    yes: bool = shared(yes)
     stop_at_bad_row: bool | None = option(
         "--stop-at-bad-row/--skip-bad-rows",
         default=None,
@@ -193,12 +191,17 @@ class RunOptions(RowFlags):
         """
         project = current_project()
         if isinstance(source, EvalFile):
-            use_env_file(source.path.parent)
+            if not source.typed:
+                EnvFile.beside(source.path.parent).apply()
             file = source
         else:
-            use_env_file(source.parent)
-            file = load_eval(source, project, self.data)
-            confirm_code(replace(file, target=()) if self.target else file, yes=self.yes)
+            file = open_eval_file(
+                source,
+                self.data,
+                typed=self._replaced(),
+                is_limited=self.budget() is not None,
+                prices=self.prices,
+            )
         if self.target:
             from adjudge.runs.target_entry import targets_typed
 
@@ -212,6 +215,16 @@ class RunOptions(RowFlags):
         file = self._at_once(file) if self.max_concurrency else file
         file = replace(file, judges=tuple(map(self._sampled, file.judges)))
         return self._gated(self._reading(file))
+
+    def _replaced(self) -> list[str]:
+        """Return the keys of the eval file that the command line says otherwise."""
+        said = {
+            "data": self.data,
+            "models": self.model,
+            "run": self.folder,
+            "target": self.target,
+        }
+        return [name for name, value in said.items() if value]
 
     def _at_once(self, file: EvalFile) -> EvalFile:
         def change(entry: M) -> M:
@@ -367,6 +380,7 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
         return ExitCode.UNSCORED
     except RunStopped as halt:
         note_halt(halt, outcome)
+        _explain_default_limit(file, halt)
         _tell(outcome, place, (), as_json=wanted.as_json)
         raise
     for path, to in written.items():
@@ -375,6 +389,19 @@ def _carry_out(file: EvalFile, wanted: RunOptions, batch: BatchSettings | None) 
     if not wanted.as_json:
         _compare(wanted.data, kept)
     return outcome.exit_code()
+
+
+def _explain_default_limit(file: EvalFile, halt: RunStopped) -> None:
+    """Say where a limit comes from that nobody set, and how to go on."""
+    if file.has_default_limit and isinstance(halt.__cause__, BudgetSpent):
+        echo(
+            Message(
+                "This is the limit of a folder that you have not trusted. Set your own with "
+                "--max-usd or --max-calls, or lift it: adjudge trust {file}",
+                file=from_here(file.path.absolute()),
+            ),
+            err=True,
+        )
 
 
 def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
@@ -396,9 +423,11 @@ def _made(file: EvalFile, wanted: RunOptions) -> tuple[EvalRun, ContinuedRun]:
     if prices.path is None and holds_run(place.folder):
         with reading(place.folder) as ledger:
             kept = read_meta(ledger)
-        prices = prices_of(kept)
-        made = make(prices=prices) if prices.path else made
-        if prices.path is None and (gone := kept_prices(kept)):
+        is_own = is_known(kept.get(FACT))
+        if is_own:  # prices that came with the folder would decide what a limit in dollars means
+            prices = prices_of(kept)
+            made = make(prices=prices) if prices.path else made
+        if is_own and prices.path is None and (gone := kept_prices(kept)):
             echo(
                 Message(
                     "The prices of {folder} came from {file}, which cannot be read. Those of "

@@ -12,7 +12,7 @@ import click
 from click import UsageError
 
 from adjudge.cli.chosen import choose_language, price_table
-from adjudge.cli.options import PATH, command, option, options, positional
+from adjudge.cli.options import PATH, command, option, options, positional, trust
 from adjudge.cli.output import echo, language, typed_language
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
@@ -73,6 +73,7 @@ class ViewOptions:
 
 @command("view")
 @options(ViewOptions)
+@trust
 def view(options: ViewOptions) -> int:
     """Look at runs in a browser: every row with its votes, labelling, comparison of two runs, how
     far to trust them.
@@ -151,7 +152,8 @@ def _serve(options: ViewOptions) -> int:
         language=language(),
         max_usd=options.max_usd,
         models=options.model,
-        prices=price_table(),
+        # a page that judges nothing needs nothing of the project
+        prices=None if options.read_only else price_table(),
     )
     with suppress(KeyboardInterrupt):  # that is how it ends
         if options.no_open:

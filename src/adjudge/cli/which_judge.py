@@ -11,7 +11,7 @@ from click import UsageError
 
 from adjudge.bench.judges import criteria_to_try, kinds_of
 from adjudge.cli.chosen import choose_language, current_project, model_entries
-from adjudge.cli.confirm_code import confirm_code
+from adjudge.cli.eval_files import open_eval_file
 from adjudge.cli.inputs import columns_from
 from adjudge.cli.options import (
     FROM_ONE,
@@ -27,6 +27,7 @@ from adjudge.cli.options import (
     server,
     shared,
     temperature,
+    yes,
 )
 from adjudge.cli.output import use_language
 from adjudge.domain.light import light_dataclass
@@ -43,11 +44,9 @@ from adjudge.runs.eval_file import (
     Gates,
     JudgeEntry,
     PairwiseEntry,
-    load_eval,
 )
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.project import ServerEntry
-from adjudge.runs.variables import use_env_file
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -77,11 +76,7 @@ class NamedJudge(SpendingOptions):
         type=LANGUAGE,
         help="Language of prompts, ready-made criteria, texts and reports: en (default) or ru.",
     )
-    yes: bool = option(
-        "--yes",
-        is_flag=True,
-        help="Run the commands and the code that the file names without asking, as in CI.",
-    )
+    yes: bool = shared(yes)
     quiet: bool = shared(quiet)
 
     def file(self, path: Path | None, rows: Path | None) -> EvalFile:
@@ -108,9 +103,15 @@ class NamedJudge(SpendingOptions):
                 Message("give an eval file, or criteria with -c, --criterion or --aspect, not both")
             )
         project = current_project()
-        use_env_file(path.parent)
-        file = load_eval(path, project, rows)
-        confirm_code(file, yes=self.yes)
+        said = {"data": rows, "models": self.model}
+        file = open_eval_file(
+            path,
+            rows,
+            # nothing is written where the file says: outputs are dropped, runs kept elsewhere
+            typed=["run", *(name for name, value in said.items() if value)],
+            is_limited=self.budget() is not None,
+            prices=self.prices,
+        )
         if rows is not None:
             file = replace(file, data=replace(file.data, path=str(rows.absolute())))
         file = replace(file, language=self.language or file.language)

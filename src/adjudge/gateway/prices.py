@@ -26,8 +26,6 @@ TARGET = "target/"
 """How the names begin of applications that are asked like models."""
 _FREE = ("local/", "scripted", "replay/", "ollama/", TARGET)
 """What runs on the user's own machine, or not at all."""
-_OWN_HOSTS = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
-"""How the names end of hosts that nobody else can reach."""
 VARIABLE = "ADJUDGE_PRICES"
 _NUMBERED = lazy_pattern(r" \d+$")
 """How a panel tells models of one name apart."""
@@ -133,16 +131,6 @@ def dollars(usd: float) -> str:
     if 0 < usd < 0.00005:
         return Message("<${least:.4f}", least=0.0001)
     return Message("${usd:.4f}", usd=usd) if usd else "$0"
-
-
-def is_own_server(name: str) -> bool:
-    """Whether a model is named by the address of a server on this machine or in a private
-    network.
-    """
-    host = _host(name)
-    if isinstance(host, str):
-        return host.endswith(_OWN_HOSTS)
-    return host.is_private or host.is_loopback or host.is_link_local
 
 
 def is_on_this_machine(name: str) -> bool:

@@ -45,12 +45,12 @@ from adjudge.runs.eval_file import (
     EvalFile,
     Gates,
     JudgeEntry,
-    load_eval,
 )
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Stopping
 from adjudge.runs.folder import run_info
 from adjudge.runs.goldens import Goldens, Tried, accepted
 from adjudge.runs.project import ModelEntry, find_project
+from adjudge.runs.trusted import open_eval, trusted_project
 from adjudge.view.clean_text import clean
 
 if TYPE_CHECKING:
@@ -131,7 +131,13 @@ class JudgingSession:
 
     def run_file(self, path: Path, undecided: Undecided) -> JudgedRun:
         """Run an eval file, in this session's folder."""
-        file = load_eval(self.root / path, find_project(self.root))
+        file = open_eval(
+            self.root / path,
+            find_project(self.root),
+            typed=("run", "outputs"),
+            is_limited=self.max_usd is not None,
+            use_env=False,
+        )
         name = f"{path.stem}-{content_hash(str(path))[:8]}"
         names_models = file.models or all(
             one.models or (isinstance(one, CascadeEntry) and one.cascade) for one in file.judges
@@ -300,7 +306,7 @@ class JudgingSession:
 
     @cached_property
     def _entries(self) -> tuple[ModelEntry, ...]:
-        project = find_project(self.root)
+        project = trusted_project(find_project(self.root))
         named = self.models or ((project.model,) if project.model else ())
         if not named:
             named = ("replay",) if self.replay else (default_model(),)

@@ -1,33 +1,43 @@
-"""What an eval file would run on this machine: commands and code of whoever wrote it."""
+"""The code that an eval file runs on this machine, and the files that it stands in."""
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from adjudge.aio.files import sha256
 from adjudge.domain.frozen import text_hash
-from adjudge.gateway.prices import is_own_server
-from adjudge.gateway.registry import find, is_known, key_variables
-from adjudge.messages import Message
+from adjudge.gateway.registry import is_known
+from adjudge.ledger.file import FILE as LEDGER
 from adjudge.reading.user_code import beside, is_reference, is_there
 from adjudge.runs.eval_file import CascadeEntry, CheckEntry, EvalFile, PythonEntry
-from adjudge.runs.project import ModelEntry, find_project
 
 _LONGEST_NAME = 500
-
-
-def code_in(file: EvalFile) -> list[str]:
-    """Each once, as the file says it, and the files elsewhere that it would overwrite; nothing is
-    run to find out.
-    """
-    return list(dict.fromkeys((*_code(file), *_of_outputs(file))))
+_DYNAMIC = frozenset(
+    ("importlib", "runpy", "pkgutil", "__import__", "exec", "eval", "compile", "sys.path")
+)
+"""Names by which code may load what its imports do not show."""
+_PROGRAMS = frozenset(
+    f".{name}"
+    for name in (
+        *("py", "pyd", "pth", "so", "dll", "dylib", "sh", "bash", "zsh", "js", "mjs", "cjs"),
+        *("ts", "rb", "pl", "php", "lua", "jar", "ps1", "bat", "cmd", "exe"),
+    )
+)
+"""How the names of programs end; files that may be executed count, too."""
+_NOT_ENTERED = frozenset(("node_modules", "__pycache__"))
+_MOST_PROGRAMS = 5000
+TOO_MANY = "too many programs"
+"""In the place of a file: nobody can say whether they changed, so that nothing is remembered."""
 
 
 def _code(file: EvalFile) -> Iterator[str]:
+    """Yield each command, reference and expression, as the file says it."""
     yield from _of_targets(file)
     yield from _of_judges(file)
     yield from _of_models(file)
@@ -35,15 +45,7 @@ def _code(file: EvalFile) -> Iterator[str]:
 
 def code_files(file: EvalFile) -> dict[str, str]:
     """The files beside the eval file that its code stands in, each with a hash of what it says."""
-    folder = file.path.parent
-    found: dict[str, str] = {}
-    for code in _code(file):
-        if is_reference(code):
-            named = [Path(beside(code, folder).rpartition(":")[0])]
-        else:
-            named = [file.beside(word) for word in code.split() if len(word) < _LONGEST_NAME]
-        found |= {str(path): sha256(path) for path in named if path.is_file()}
-    return found
+    return {str(path): sha256(path) for path in _named_files(file) if path.is_file()}
 
 
 def code_version(file: EvalFile, **alone: object) -> str:
@@ -55,13 +57,133 @@ def code_version(file: EvalFile, **alone: object) -> str:
     return text_hash(" ".join(hashes)) if hashes else ""
 
 
-def _of_outputs(file: EvalFile) -> Iterator[str]:
-    """What it writes outside of its folder, where anything may lie already."""
-    folder = file.path.absolute().parent.resolve()
-    for path in file.output_paths:
-        whole = path.resolve() if isinstance(path, Path) else path
-        if not isinstance(whole, Path) or not whole.is_relative_to(folder):
-            yield Message("{path} is overwritten", path=whole)
+def program_files(file: EvalFile) -> dict[str, str]:
+    """Like ``code_files``, but with everything local that the code may load: the modules that a
+    Python file imports, and theirs. A command, or code that loads more than its imports show, may
+    use every program below the eval file's folder.
+    """
+    folder, code = file.path.absolute().parent.resolve(), list(_code(file))
+    if not code:
+        return {}
+    named = [path.resolve() for path in _named_files(file) if path.is_file()]
+    found = {*named, *_installed_elsewhere(filter(is_reference, code), folder)}
+    imported = _imported_files([path for path in named if path.suffix == ".py"], folder)
+    has_commands = any(target.command for target in file.target)
+    expressions = [text for text in code if not is_reference(text)]
+    if imported is None or has_commands or any(map(_is_dynamic, expressions)):
+        found |= set(_programs_below(folder))
+    else:
+        found |= imported
+    if len(found) > _MOST_PROGRAMS:
+        return {TOO_MANY: text_hash(os.urandom(16).hex())}
+    return {str(path): sha256(path) for path in sorted(found)}
+
+
+def _named_files(file: EvalFile) -> Iterator[Path]:
+    """Yield the paths that code names, whether or not they are there."""
+    for code in _code(file):
+        if is_reference(code):
+            yield Path(beside(code, file.path.parent).rpartition(":")[0])
+        else:
+            yield from (file.beside(word) for word in code.split() if len(word) < _LONGEST_NAME)
+
+
+def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Path]:
+    """Yield the programs of modules that are imported by name, unless they are installed: with
+    ``python -m adjudge`` those of the working folder can be.
+    """
+    for reference in references:
+        place = beside(reference, folder).rpartition(":")[0]
+        if place.endswith(".py"):
+            continue
+        try:
+            spec = importlib.util.find_spec(place.partition(".")[0])
+        except (ImportError, ValueError):
+            continue
+        if spec is None or not spec.origin or not Path(spec.origin).is_file():
+            continue
+        origin = Path(spec.origin).resolve()
+        if "site-packages" in origin.parts or origin.is_relative_to(Path(os.__file__).parent):
+            continue
+        yield from _programs_below(origin.parent) if spec.submodule_search_locations else [origin]
+
+
+def _imported_files(files: Iterable[Path], folder: Path) -> set[Path] | None:
+    """Return the local modules that Python files import, and theirs; None if an import cannot be
+    told from the text.
+    """
+    seen: set[Path] = set()
+    waiting = list(files)
+    while waiting:
+        path = waiting.pop()
+        if path in seen or not path.is_file():
+            continue
+        seen.add(path)
+        if path.suffix != ".py":
+            continue
+        try:
+            tree = ast.parse(path.read_bytes())
+        except (OSError, SyntaxError, ValueError, RecursionError):
+            return None
+        names = _names_in(tree)
+        if names & _DYNAMIC:
+            return None
+        for place in {path.parent, folder}:
+            waiting += _modules_called(names, place)
+    return seen
+
+
+def _is_dynamic(expression: str) -> bool:
+    """Return True if an expression may load other code."""
+    try:
+        return bool(_names_in(ast.parse(expression)) & _DYNAMIC)
+    except (SyntaxError, ValueError, RecursionError):
+        return True
+
+
+def _names_in(tree: ast.AST) -> set[str]:
+    """Return the names of imported modules, their first part, and those of ``_DYNAMIC``."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {(node.module or "").partition(".")[0], *(one.name for one in node.names)}
+        elif isinstance(node, ast.Name) and node.id in _DYNAMIC:
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            found |= {f"{node.value.id}.{node.attr}"} & _DYNAMIC
+    return found
+
+
+def _modules_called(names: set[str], folder: Path) -> Iterator[Path]:
+    """Yield the files of a folder that Python would load for one of these names."""
+    try:
+        entries = list(folder.iterdir())
+    except OSError:
+        return
+    for path in entries:
+        if path.name.partition(".")[0] not in names:
+            continue
+        if path.is_dir():
+            yield from _programs_below(path.resolve())
+        elif path.suffix in _PROGRAMS:
+            yield path.resolve()
+
+
+def _programs_below(folder: Path) -> Iterator[Path]:
+    """Yield the programs of a folder, those of run folders, hidden ones and environments left
+    out.
+    """
+    for parent, folders, files in os.walk(folder):
+        if LEDGER in files or "pyvenv.cfg" in files:
+            folders.clear()
+            continue
+        folders[:] = [one for one in folders if one[0] != "." and one not in _NOT_ENTERED]
+        for name in files:
+            path = Path(parent, name)
+            if path.is_file() and (path.suffix.lower() in _PROGRAMS or os.access(path, os.X_OK)):
+                yield path
 
 
 def _of_targets(file: EvalFile) -> Iterator[str]:
@@ -72,9 +194,6 @@ def _of_targets(file: EvalFile) -> Iterator[str]:
             yield one.function
         elif one.model and is_there(one.model, file.path.parent) and not is_known(one.model):
             yield one.model
-        held = [value for _, value in one.headers if "$" in value]
-        if one.url and held:
-            yield Message("{url} is sent {names}", url=one.url, names=", ".join(held))
 
 
 def _of_judges(file: EvalFile) -> Iterator[str]:
@@ -95,21 +214,3 @@ def _of_models(file: EvalFile) -> Iterator[str]:
     for entry in entries:
         if is_there(entry.model, file.path.parent) and not is_known(entry.model):
             yield entry.model
-        if (url := _foreign_address(entry)) and (keys := _keys_sent(entry)):
-            yield Message("{url} is sent {names}", url=url, names=", ".join(keys))
-
-
-def _foreign_address(entry: ModelEntry) -> str:
-    """The address that the file names, unless it is this user's own server or the project's."""
-    url = entry.base_url or ""
-    is_own = not url or is_own_server(url) or url == find_project().base_url
-    return "" if is_own else url
-
-
-def _keys_sent(entry: ModelEntry) -> list[str]:
-    """What an address that the file names would get of this user's: keys, by their variables."""
-    held = [value for _, value in entry.headers if "$" in value]
-    if entry.api_key_env:
-        return [f"${entry.api_key_env}", *held]
-    own = key_variables(find(entry.model)[0]) if is_known(entry.model) else ()
-    return [*(f"${name}" for name in own if os.environ.get(name)), *held]

@@ -53,6 +53,8 @@ if TYPE_CHECKING:
 
 OUTPUTS = (".csv", ".jsonl", ".parquet", ".md", ".html")
 _MOST_VALUES = 100_000
+WITHOUT_VARIABLES = ("headers",)
+"""Keys whose variables are filled in when they are sent, and not before."""
 _COUNT = WholeNumber(least=1)
 _ABOVE_ZERO = Number(above=0)
 _SHARE = Number(least=0, most=1)
@@ -549,6 +551,8 @@ class EvalFile:
     """Fields for every row that lacks its own."""
     models_from: Place | None = None
     """What names the models, where the file itself does not."""
+    has_default_limit: bool = False
+    """True if the budget is the default of a folder that is not trusted."""
 
     @cached_property
     def source(self) -> Path | ObjectFile:
@@ -591,9 +595,15 @@ def load_eval(
     """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been
     meant.
 
-    ``project``: the defaults for what the file leaves open. ``data``: the rows to judge where it
-    names none.
+    Whoever runs the file opens it with ``runs.trusted.open_eval`` instead, which asks the user
+    about a file of somebody else. ``project``: the defaults for what the file leaves open.
+    ``data``: the rows to judge where it names none.
     """
+    return parse_eval(eval_text(path), path, project, data)
+
+
+def eval_text(path: str | Path) -> str:
+    """Return the text of the eval file at ``path``; a SetupError if it is missing or holds rows."""
     path = Path(path)
     if not path.exists():
         raise SetupError(
@@ -601,7 +611,7 @@ def load_eval(
         )
     if path.is_file() and path.suffix.lower() in ROW_FILES and path.suffix.lower() != ".json":
         raise _holds_rows(Place(str(path)))
-    return parse_eval(text_in(path), path, project, data)
+    return text_in(path)
 
 
 def parse_eval(
@@ -609,9 +619,10 @@ def parse_eval(
     path: str | Path = "eval.yaml",
     project: Project | None = None,
     data: Path | ObjectFile | None = None,
+    environ: Mapping[str, str] | None = None,
 ) -> EvalFile:
     """The eval file whose text is ``content``; ``path`` is what errors call it, and what its paths
-    are relative to.
+    are relative to. ``environ``: what its variables hold, by default those of this process.
     """
     try:
         place = load_yaml(content, Place(str(path)))
@@ -625,7 +636,8 @@ def parse_eval(
         ):  # without anchors nothing unfolds
             raise place.wrong("its aliases unfold to more than {most:,} values", most=_MOST_VALUES)
         if "$" in content:
-            place = replace(place, value=with_variables(place.value, place, but=("headers",)))
+            filled = with_variables(place.value, place, WITHOUT_VARIABLES, environ)
+            place = replace(place, value=filled)
         found: EvalFile = Record(EvalFile).read(_with_data(place.value, data), place)
     except RecursionError as error:
         raise SetupError("{path}: is nested too deep", path=path) from error

@@ -11,8 +11,9 @@ import os
 import platform
 import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TypeVar
@@ -39,10 +40,11 @@ from adjudge.ledger.stores.store import RowRange, Store
 from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.runs.build import instances
-from adjudge.runs.eval_file import BudgetEntry, EvalFile, load_eval, with_models
-from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Listen, VoteCast
+from adjudge.runs.eval_file import BudgetEntry, EvalFile, with_models
+from adjudge.runs.execute import EvalRun, Event, JudgmentDone, Listen, VoteCast, limits_of_run
 from adjudge.runs.project import ModelEntry, find_project
 from adjudge.runs.ready_judge import ReadyJudge
+from adjudge.runs.trusted import open_eval, trusting
 
 _ROWS_AT_ONCE = 1000
 """Rows that are held in memory, and judged by one judge after the other."""
@@ -90,6 +92,7 @@ def judge_partition(
     writer: str | None = None,
     buffer: Buffer | None = None,
     cache: bool = True,
+    trust: bool = False,
 ) -> Partition:
     """Judge some rows by all judges of an eval file. All that was answered is in ``store`` when
     this returns, or raises.
@@ -101,9 +104,11 @@ def judge_partition(
     store has no answer. ``budget`` limits this partition alone. ``share``: how many partitions are
     judged at once; each keeps to its part of the file's rate limits. ``writer`` names the worker.
     ``buffer``: how many answers may wait to be written, and are asked again when the process is
-    killed.
+    killed. ``trust``: whether the eval file may do more than one of a folder that is not trusted.
     """
-    wanted = WorkerSettings(budget=budget, share=share, writer=writer, buffer=buffer, cache=cache)
+    wanted = WorkerSettings(
+        budget=budget, share=share, writer=writer, buffer=buffer, cache=cache, trust=trust
+    )
     worker = PartitionJudge(eval_file, store, wanted)
     return event_loop.run(worker.judge(rows))
 
@@ -127,20 +132,31 @@ def partitions(
     rows: int = 1000,
     limit: int | None = None,
     tell: Callable[[OddRows], None] | None = None,
+    *,
+    trust: bool = False,
 ) -> Iterator[list[tuple[int, Instance]]]:
     """The rows of an eval file's own data, numbered, so many at a time: for those whose engine
     brings no rows of its own.
 
     ``tell`` is called with rows that cannot be judged, or are odd; without it a warning is logged.
     """
-    numbered = enumerate(instances(eval_file_of(eval_file), tell or _log, limit))
+    file = eval_file_of(eval_file, trust=trust, typed=("run", "outputs"))
+    numbered = enumerate(instances(file, tell or _log, limit))
     while chunk := list(islice(numbered, rows)):
         yield chunk
 
 
-def eval_file_of(file: str | Path | EvalFile) -> EvalFile:
-    """The eval file, with the defaults of the project it lies in."""
-    return file if isinstance(file, EvalFile) else load_eval(file, find_project())
+def eval_file_of(
+    file: str | Path | EvalFile, *, trust: bool, typed: Sequence[str] = (), is_limited: bool = True
+) -> EvalFile:
+    """The eval file, with the defaults of the project it lies in. ``trust``: whether the caller
+    trusts it; else what goes beyond a restricted folder is refused, unless ``adjudge trust`` or
+    ADJUDGE_TRUST says otherwise.
+    """
+    if isinstance(file, EvalFile):
+        return file
+    with trusting() if trust else nullcontext():
+        return open_eval(file, find_project(), typed=typed, is_limited=is_limited, use_env=False)
 
 
 STORES: Parts[Callable[[str], Store]] = Parts("stores")
@@ -171,6 +187,7 @@ class WorkerSettings:
     buffer: Buffer | None = None
     cache: bool = True
     limits: SharedLimits | None = None
+    trust: bool = False
     prices: PriceTable | None = None
 
 
@@ -187,7 +204,10 @@ class PartitionJudge:
                 "share is how many partitions are judged at once, one at least, not {share}",
                 share=settings.share,
             )
-        file = _shared(eval_file_of(eval_file), settings.share)
+        opened = partial(
+            eval_file_of, eval_file, trust=settings.trust, typed=("data", "run", "outputs")
+        )
+        file = _shared(opened(), settings.share)
         if settings.budget is None and file.budget != BudgetEntry():
             raise SetupError(
                 "{path} limits what the whole run may spend, and one partition does not "
@@ -195,6 +215,8 @@ class PartitionJudge:
                 "budget=Budget(max_calls=100), or use --on ray, which shares one budget",
                 path=file.path,
             )
+        if settings.budget is None and (limited := opened(is_limited=False)).has_default_limit:
+            settings = replace(settings, budget=limits_of_run(None, limited.budget))
         self.made = EvalRun.of(
             replace(file, budget=BudgetEntry()), cache=settings.cache, prices=settings.prices
         )

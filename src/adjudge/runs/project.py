@@ -10,6 +10,7 @@ from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from adjudge.domain.frozen import text_hash
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import SetupError
 from adjudge.gateway.headers import check_variable, check_written, is_credential
@@ -20,7 +21,17 @@ from adjudge.messages import Message
 from adjudge.prompts.render import LANGUAGES
 from adjudge.reading.project_files import PYPROJECT, project_files
 from adjudge.reading.toml_text import load_toml
-from adjudge.reading.types import Names, Number, Record, Schema, Text, WholeNumber, Word, key
+from adjudge.reading.types import (
+    Names,
+    Number,
+    Record,
+    Schema,
+    Text,
+    WholeNumber,
+    Word,
+    key,
+    keys_of,
+)
 from adjudge.reading.values import Place, WrongValue, text_in
 
 E = TypeVar("E", bound="ServerEntry")
@@ -196,6 +207,8 @@ class Project(ServerEntry):
     prices: str | None = key(Text(), "A file of your own prices, relative to this one.", None)
     path: Path | None = field(default=None)
     """The file it was read from; None where there is none."""
+    digest: str = ""
+    """Of the text that was read."""
 
     @property
     def prices_path(self) -> Path | None:
@@ -209,7 +222,7 @@ class Project(ServerEntry):
     @property
     def given(self) -> list[str]:
         """The keys that the file has."""
-        return [one.name for one in fields(self) if one.name != "path" and getattr(self, one.name)]
+        return [name for name in keys_of(Project) if getattr(self, name)]
 
     def with_defaults(self, entry: M) -> M:
         """``entry`` with what it leaves open.
@@ -235,7 +248,8 @@ def find_project(folder: Path | None = None) -> Project:
 
 
 def _read(path: Path) -> Project | None:
-    found = load_toml(text_in(path), Place(str(path)), _TABLE if path.name == PYPROJECT else ())
+    text = text_in(path)
+    found = load_toml(text, Place(str(path)), _TABLE if path.name == PYPROJECT else ())
     if found is None:
         return None
     _check_owner(path)
@@ -249,7 +263,7 @@ def _read(path: Path) -> Project | None:
         raise found.at("api_key_env" if project.api_key_env else "headers").wrong(
             "belongs to a server: say which, with base_url or model"
         )
-    return replace(project, path=path)
+    return replace(project, path=path, digest=text_hash(text))
 
 
 def _check_owner(path: Path) -> None:

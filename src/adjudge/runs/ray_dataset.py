@@ -55,6 +55,7 @@ def judge_dataset(
     progress: Callable[[Progress], None] | None = None,
     limit: int | None = None,
     cache: bool = True,
+    trust: bool = False,
 ) -> RunInfo:
     """Judge the rows of a ``ray.data.Dataset`` by all judges of an eval file, on a Ray cluster: the
     run at a glance.
@@ -65,7 +66,8 @@ def judge_dataset(
     workers; by default the one that the program is connected to, else that of RAY_ADDRESS, else
     workers on this machine. ``budget``: for all workers together; by default the file's.
     ``progress`` is called again and again with how far they are. ``limit``: judge only the first
-    rows. The rows pass through this process, in their order; the file's own data is not read.
+    rows. ``trust``: as of ``judge_partition``. The rows pass through this process, in their order;
+    the file's own data is not read.
     """
     if not isinstance(dataset, RowSet):
         raise SetupError(
@@ -73,7 +75,9 @@ def judge_dataset(
             name=type(dataset).__name__,
         )
     made = EvalRun.of(
-        eval_file_of(eval_file),
+        eval_file_of(
+            eval_file, trust=trust, typed=("data", "run", "outputs"), is_limited=budget is not None
+        ),
         cache=cache,
         folder=Path(run) if run is not None else None,
         limit=limit,

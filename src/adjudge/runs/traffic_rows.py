@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from adjudge.domain.json_types import JsonObject, object_in
 from adjudge.domain.record import JudgmentRecord
 
 COLUMN = "traffic"
 """What a row says of how it was chosen, beside its own columns."""
+
+
+def traffic_folder(eval_file: Path) -> Path:
+    """Return the folder of the days that ``adjudge follow`` keeps, unless another is named."""
+    return eval_file.parent / "runs" / f"{eval_file.stem}-traffic"
 
 
 def about_traffic(one: JudgmentRecord) -> JsonObject:

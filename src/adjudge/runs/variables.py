@@ -6,13 +6,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import partial
 from pathlib import Path
 
 from adjudge.domain.json_types import JsonValue
+from adjudge.domain.light import light_dataclass
 from adjudge.gateway.redact import looks_like_a_key
 from adjudge.lazy import lazy_pattern
 from adjudge.reading.values import Items, Place, Scalar, YamlMapping, text_in
@@ -31,39 +32,64 @@ _NOT_OURS = lazy_pattern(
 """What decides how programs run and whom they trust: not for a file that came with others."""
 
 
-def with_variables(value: JsonValue, place: Place, but: Collection[str] = ()) -> JsonValue:
+def with_variables(
+    value: JsonValue,
+    place: Place,
+    but: Collection[str] = (),
+    environ: Mapping[str, str] | None = None,
+) -> JsonValue:
     """``value`` with its variables filled in, wherever they stand; ``but``: keys below which they
-    are left.
+    are left. ``environ``: their values, by default those of this process.
     """
     if isinstance(value, YamlMapping):
         made = YamlMapping()
         made.lines, made.key_lines = value.lines, value.key_lines
         for name, each in value.items():
-            made[name] = each if name in but else with_variables(each, place.at(name), but)
+            made[name] = each if name in but else with_variables(each, place.at(name), but, environ)
         return made
     if isinstance(value, Items):
         items = Items(
-            with_variables(each, place.item(number), but) for number, each in enumerate(value, 1)
+            with_variables(each, place.item(number), but, environ)
+            for number, each in enumerate(value, 1)
         )
         items.lines = value.lines
         return items
     if isinstance(value, Scalar) and "$" in value:
-        return _filled(value, place)
+        return _filled(value, place, os.environ if environ is None else environ)
     return value
 
 
-def _filled(value: Scalar, place: Place) -> Scalar:
+def variables_in(
+    value: JsonValue, field: str = "", but: Collection[str] = ()
+) -> Iterator[tuple[str, str]]:
+    """Yield the name and the field of every variable that ``with_variables`` would fill in."""
+    if isinstance(value, YamlMapping):
+        for name, each in value.items():
+            if name not in but:
+                yield from variables_in(each, f"{field}.{name}" if field else name, but)
+    elif isinstance(value, Items):
+        for number, each in enumerate(value, 1):
+            yield from variables_in(each, f"{field}[{number}]", but)
+    elif isinstance(value, Scalar) and "$" in value:
+        alone = _ALONE.fullmatch(value.strip())
+        for match in [alone] if alone else _INSIDE.finditer(value):
+            if not match[1]:
+                yield match[2], field
+
+
+def _filled(value: Scalar, place: Place, environ: Mapping[str, str]) -> Scalar:
     alone = _ALONE.fullmatch(value.strip())
-    said = _found(alone, place) if alone else _INSIDE.sub(partial(_found, place=place), value)
+    fill = partial(_found, place=place, environ=environ)
+    said = fill(alone) if alone else _INSIDE.sub(fill, value)
     return value if said == value else Scalar(said, _meant(said))
 
 
-def _found(match: re.Match[str], place: Place) -> str:
+def _found(match: re.Match[str], place: Place, environ: Mapping[str, str]) -> str:
     """What a variable holds. Keys are for those who send them: a file is kept and shown."""
     escaped, name = match[1], match[2]
     if escaped:
         return match[0][1:]
-    held = os.environ.get(name, "") or (match[3] if match.lastindex == 3 else None)
+    held = environ.get(name, "") or (match[3] if match.lastindex == 3 else None)
     if held is None:
         raise place.wrong(
             "the environment variable {name} is not set: set it, or put it into {file} beside "
@@ -90,22 +116,42 @@ def _meant(said: str) -> object:
     return said
 
 
-def use_env_file(folder: Path) -> None:
-    """Set what ``.env`` in ``folder`` says and the environment does not."""
-    path = folder / ENV_FILE
-    if not path.is_file():
-        return
-    for name, value in read_env(path).items():
-        if not _NOT_OURS.fullmatch(name):
-            os.environ.setdefault(name, value)
+@light_dataclass(frozen=True)
+class EnvFile:
+    """``.env`` next to an eval file: its text, and the variables that it would set here."""
+
+    path: Path
+    text: str = ""
+    names: tuple[str, ...] = ()
+    """All that it may set, also those that are set here already."""
+    values: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def beside(cls, folder: Path) -> EnvFile:
+        """Read the file in ``folder``. What this process has set already stays as it is."""
+        path = folder / ENV_FILE
+        if not path.is_file():
+            return cls(path)
+        text = text_in(path)
+        found = {
+            name: value
+            for name, value in _parse_env(text, path).items()
+            if not _NOT_OURS.fullmatch(name)
+        }
+        values = {name: value for name, value in found.items() if name not in os.environ}
+        return cls(path, text, tuple(sorted(found)), values)
+
+    def apply(self) -> None:
+        """Set the variables in this process."""
+        os.environ.update(self.values)
 
 
-def read_env(path: Path) -> Mapping[str, str]:
-    """``NAME=value`` a line; quotes and ``export`` may be there. What is wrong is said without its
+def _parse_env(text: str, path: Path) -> Mapping[str, str]:
+    """Read ``NAME=value`` per line; quotes and ``export`` are allowed. Errors do not repeat the
     value.
     """
     found: dict[str, str] = {}
-    for number, line in enumerate(text_in(path).splitlines(), 1):
+    for number, line in enumerate(text.splitlines(), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         said = _LINE.fullmatch(line)

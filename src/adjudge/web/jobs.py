@@ -26,7 +26,9 @@ from adjudge.results.exit_code import ExitCode
 from adjudge.runs.folder import spent_in
 from adjudge.web.spending import Share, Spending
 
-_WORKER = (sys.executable, "-m", "adjudge.web.worker")
+_PYTHON = (sys.executable, "-P", "-m")
+"""Without the working folder among the places that modules are imported from."""
+_WORKER = (*_PYTHON, "adjudge.web.worker")
 _LOCALES = {"en": "en_US.UTF-8", "ru": "ru_RU.UTF-8"}
 _MOST_AT_ONCE = 4
 _MOST_KEPT = 100
@@ -195,7 +197,7 @@ class Jobs:
 
     def answer_of(self, words: Sequence[str], too_long: str) -> bytes:
         """What a command that asks nobody prints."""
-        with self._asking([sys.executable, "-m", "adjudge", *words]) as process:
+        with self._asking([*_PYTHON, "adjudge", *words]) as process:
             try:
                 told, said = process.communicate(timeout=_PATIENCE)
             except subprocess.TimeoutExpired as error:

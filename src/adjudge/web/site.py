@@ -28,6 +28,7 @@ from adjudge.messages import Message, plural, render, term
 from adjudge.results.counts import count_labels, count_rows, grouped
 from adjudge.results.numbers import figure, percent
 from adjudge.runs.project import Project, find_project
+from adjudge.runs.trusted import trusted_project
 from adjudge.view.benchmark import PricedJudge, cost_plot
 from adjudge.view.evidence import evidence_html, evidence_style
 from adjudge.view.pages import measures_html
@@ -134,8 +135,8 @@ class Site:
 
     @cached_property
     def project(self) -> Project:
-        """The defaults that hold where the page was started."""
-        return find_project(self.home)
+        """The defaults that hold where the page was started, if the user trusts them."""
+        return trusted_project(find_project(self.home))
 
     def known_models(self) -> list[str]:
         """Who may be asked from the page: those named when it was started, the project's own, and

@@ -20,6 +20,8 @@ from adjudge.errors import SetupError
 from adjudge.gateway.open import default_model
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, term
+from adjudge.runs.project import find_project
+from adjudge.runs.trusted import trusted_project
 from adjudge.web.forms import whole, with_form
 from adjudge.web.home import chosen, data_files, preview
 from adjudge.web.jobs import Job
@@ -80,7 +82,7 @@ def begin(request: Request, asked: QueryParams) -> Response:
     name = asked.get("name", "").strip() or suggested_name(plan.data.name)
     with new_folder(site.library.root, name) as folder:
         (folder / EVAL_FILE).write_text(plan.to_eval(), encoding="utf-8")
-        words = ["run", str(folder / EVAL_FILE), "--run", str(folder), "--quiet"]
+        words = [*_run_own(site, folder / EVAL_FILE), "--run", str(folder), "--quiet"]
         total, language = whole(asked.get("total", "")), site.language_of(request)
         job = site.jobs.start(words, folder, usd, total, language=language)
     return lead_to_job(request, job)
@@ -181,11 +183,19 @@ def _asked(asked: QueryParams) -> JsonDict:
     return {**dict(asked), "criteria": asked.getlist("criteria"), "model": asked.getlist("model")}
 
 
+def _run_own(site: Site, file: Path) -> list[str]:
+    """Return the command that runs an eval file which this page has just written. It names files
+    that were chosen here, by their whole paths, so it is trusted; the project must be, too.
+    """
+    trusted_project(find_project(site.home))
+    return ["run", str(file), "--trust"]
+
+
 def _estimate(site: Site, plan: JobPlan) -> JsonDict:
     with TemporaryDirectory() as folder:
         draft = Path(folder) / EVAL_FILE
         draft.write_text(plan.to_eval(), encoding="utf-8")
-        found = site.jobs.estimate(["run", str(draft)])
+        found = site.jobs.estimate(_run_own(site, draft))
     cost, left = found["cost_usd"], site.spending.left
     high = float(cost["upper"] or 0.0) if isinstance(cost, dict) else 0.0
     return {
