@@ -228,9 +228,11 @@ class Timed(Layer):
         except asyncio.CancelledError:
             if not attempt.expired or attempt.cancelled_by_others:
                 raise
-            raise Unavailable(
+            late = Unavailable(
                 "no reply within {timeout:g} s", model=self.name, timeout=self.timeout
-            ) from None
+            )
+            late.may_have_cost = True
+            raise late from None
         finally:
             self._attempts.pop(attempt, None)
             if attempt.expired:
