@@ -23,6 +23,7 @@ from adjudge.domain.light import light_dataclass
 
 _MOST_IDS = 4096
 """Ids that are remembered per server. A copy comes within seconds of the reply."""
+_CONNECT_SECONDS = 30
 _ID_HEADERS = ("x-request-id", "request-id")
 _may_carry_another: WeakKeyDictionary[ResponseHandler, bool] = WeakKeyDictionary()
 """Connections that have carried a request."""
@@ -136,7 +137,8 @@ def open_session(*, reuses: bool) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, force_close=not reuses),
         cookie_jar=aiohttp.DummyCookieJar(),
-        timeout=aiohttp.ClientTimeout(total=None),
+        # A request that timed out here was not sent, so that it does not count as paid.
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT_SECONDS),
         request_class=Request if reuses else aiohttp.ClientRequest,
         response_class=Response if reuses else aiohttp.ClientResponse,
     )

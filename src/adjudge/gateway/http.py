@@ -346,7 +346,7 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
             hint=Message("check the user and password of the proxy in the environment"),
         )
     message = Message("the connection failed: {words}", words=words)
-    if isinstance(trouble, aiohttp.ClientConnectorError):
+    if isinstance(trouble, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
         return endpoint.error(Unreachable, message)
     if isinstance(trouble, aiohttp.ClientHttpProxyError):  # no tunnel, so nothing went through it
         return endpoint.error(Unavailable, message)

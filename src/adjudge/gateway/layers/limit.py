@@ -285,9 +285,12 @@ class Guarded:
                 raise
             raise ModelError("it was cancelled from within", model=self.name) from None
         except Exception as error:
-            raise ModelError(
+            failure = ModelError(
                 "it raised {name}: {error}", model=self.name, name=type(error).__name__, error=error
-            ) from error
+            )
+            # Only the model's author knows if something was paid before that.
+            failure.may_have_cost = True
+            raise failure from error
         if not isinstance(reply, Reply):
             raise ModelError(
                 "it returned {name}, not a Reply", model=self.name, name=type(reply).__name__
