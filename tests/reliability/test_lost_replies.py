@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -11,10 +14,11 @@ import pytest
 from adjudge import AspectCritic, open_model
 from adjudge.domain.message import Usage
 from adjudge.errors import BudgetSpent
+from adjudge.gateway.layers.account import Account
 from adjudge.gateway.prices import PriceTable
 from adjudge.runs import Budget
-from adjudge.runs.folder import spent_in
-from support.asking import marked
+from adjudge.runs.folder import run_info, spent_in
+from support.asking import marked, wait_until
 from support.wire import (
     ANSWER_TOKENS,
     PROMPT_TOKENS,
@@ -110,3 +114,70 @@ def test_a_limit_holds_if_replies_are_lost(
     assert bill.usd <= limit + connections * LARGEST
     assert bill.usd >= limit / 2, "the limit is not far from being used"
     assert spent_in(tmp_path).calls == server.replies
+
+
+CHILD = f"""
+import sys
+from adjudge import AspectCritic, open_model
+from adjudge.runs import Budget
+url, folder, limit = sys.argv[1:]
+texts = [f"REC-{{number:05}}-Y" for number in range(100)]
+model = open_model({MODEL!r}, base_url=url, api_key="k", max_concurrency=4)
+critic = AspectCritic("The mark must end in Y.", model)
+critic.evaluate(texts, run=folder, budget=Budget(max_usd=float(limit)))
+"""
+
+
+def test_what_was_lost_before_a_kill_counts_when_the_run_is_resumed(tmp_path: Path) -> None:
+    limit, bill = 60 * LARGEST, Bill()
+    with WireServer(lose(2, reset), bill.body, latency=0.01) as server:
+        command = [sys.executable, "-c", CHILD, server.url, str(tmp_path / "run"), str(limit)]
+        for kills in range(3):
+            before = server.replies
+            child = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+            if kills < 2:
+                wait_until(lambda: server.replies > before + 8)  # noqa: B023 - it ends in the loop
+                child.kill()
+            child.wait(120)
+    assert bill.usd <= limit + 4 * LARGEST
+    assert bill.usd >= limit / 2
+
+
+def judge_with_losses(folder: Path, *options: str) -> tuple[str, str]:
+    """What ``adjudge judge`` prints if the first reply to each row is lost."""
+    rows = folder / "rows.csv"
+    rows.write_text("\n".join(["response", *marked(6)]))
+    with WireServer(lose(1, reset)) as server:
+        environment = {**os.environ, "OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "k"}
+        command = [
+            sys.executable,
+            "-m",
+            "adjudge",
+            "judge",
+            "--file",
+            str(rows),
+            "-m",
+            MODEL,
+            *options,
+        ]
+        done = subprocess.run(
+            [*command, "--criterion", "Does the mark end in Y?"],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_a_report_says_what_is_counted_for_lost_replies(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    told = "may be charged for replies that did not"
+    assert told in "".join(judge_with_losses(tmp_path))
+    assert told in "".join(judge_with_losses(tmp_path, "--run", str(run), "--no-cache"))
+    show = [sys.executable, "-m", "adjudge", "runs", "show", str(run)]
+    shown = subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    assert told in shown
+    lost = Account.of(run_info(run).facts["spending"]).lost
+    assert lost.usd == pytest.approx(6 * price_of(ANSWER_TOKENS), rel=0.01)
