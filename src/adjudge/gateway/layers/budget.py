@@ -234,8 +234,8 @@ class OpenBudget(Haltable):
 
     # -- batches: set aside when they are planned, counted when they are collected ------
 
-    def set_aside(self, model: str, request: Request) -> Spent | None:
-        """What a request in a batch may take; None where that does not fit any more.
+    def set_aside(self, model: str, request: Request) -> Spent:
+        """What a request in a batch may take. Raises BudgetSpent if that does not fit any more.
 
         At most, until the model's answers show how long its largest are; the first one only has to
         be likely to fit.
@@ -244,8 +244,9 @@ class OpenBudget(Haltable):
         wanted = likely if self.sizes.known(model) else most
         alone = self._in_batches.calls == 0
         before = self.spent + self._reserved + self._in_batches
-        if self._limited and self.budget.passed(before + (likely if alone else wanted)):
-            return None
+        limit = self.budget.passed(before + (likely if alone else wanted), self._whole)
+        if self._limited and limit:
+            raise BudgetSpent("the budget is spent: {limit}", limit=limit)
         self._in_batches += wanted
         return wanted
 
