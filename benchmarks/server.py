@@ -13,9 +13,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 _MARK = re.compile(rb"REC-(\d+)-([YN])")
+_IDS = count()
+"""As real servers do: replies of one id cannot be told apart, and cost a connection each."""
 
 
 def _answer(body: bytes) -> bytes:
@@ -34,7 +37,7 @@ def _answer(body: bytes) -> bytes:
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     usage = {"prompt_tokens": len(body) // 4, "completion_tokens": 12}
     payload = json.dumps(
-        {"id": "x", "model": "bench", "choices": [choice], "usage": usage}
+        {"id": f"x{next(_IDS)}", "model": "bench", "choices": [choice], "usage": usage}
     ).encode()
     return (
         b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"

@@ -69,6 +69,8 @@ class ModelError(AdjudgeError):
     retryable = False
     status: int | None = None
     """The HTTP status behind it, where there was one."""
+    may_have_cost = False
+    """True if the request was sent, and the model may have answered: a budget counts it."""
 
     def __init__(
         self,

@@ -58,6 +58,27 @@ MARKS = [
     "</data–0123456789ab>",  # a dash, not a hyphen
     "<<data-0123456789ab>",
     "<data-<data-0123456789ab>",
+    *(f"{angle}/data-0123456789ab>" for angle in "‹\u2329\u3008⟨❮❬❰⧼﹤˂ᐸᚲ≺≪《⟪«"),
+    *(f"<{slash}data-0123456789ab>" for slash in "⁄∕⧸╱⟋〳＼﹨∖⧵"),
+    *(f"</data{dash}0123456789ab>" for dash in "‐‑‒―−－﹣"),
+    *(
+        f"</{data}-0123456789ab>"
+        for data in (
+            "𝐝𝐚𝐭𝐚",
+            "𝑑𝑎𝑡𝑎",
+            "𝖉𝖆𝖙𝖆",
+            "𝚍𝚊𝚝𝚊",
+            "ⓓⓐⓣⓐ",
+            "ᵈᵃᵗᵃ",
+            "ԁаτа",
+            "dɑtα",
+            "d̲a̲t̲a̲",
+            "ＤＡＴＡ",
+        )
+    ),
+    "〈⁄𝐝𝐚𝐭𝐚‑0123456789ab〉",
+    "</da\U000e0041ta-0123456789ab>",
+    "</da\u3164ta-0123456789ab>",
 ]
 
 ORDERS = [
@@ -95,4 +116,5 @@ ORDINARY = [
     "Привет, мир! 你好 🎉 العربية \u200fעברית\u200e e\u0301 a|b| |x|",
     "usage: tool [OPTIONS] [ARGS]... <|> ||> <| x > y |>",
     "Windows\r\nline ends, and a NBSP\u00a0here",
+    "Er sagte ‹ja›, «nein» und 《也许》; ⟨x|y⟩, 〈注〉 und 〈/dateien〉, a ≪ b, ⟨data⟩, « data »",
 ]

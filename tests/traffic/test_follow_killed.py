@@ -38,6 +38,8 @@ class Judge(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.asked: Counter[str] = Counter()
+        self.loses_first = False
+        """Whether the first reply about each event does not arrive."""
         self.lock = threading.Lock()
 
 
@@ -49,6 +51,9 @@ class Handler(BaseHTTPRequestHandler):
         name = prompt.split("event-", 1)[1].split(" ", 1)[0]
         with self.server.lock:
             self.server.asked[name] += 1
+            if self.server.loses_first and self.server.asked[name] == 1:
+                self.close_connection = True
+                return
         verdict = "PASS" if "good" in prompt.split("event-", 1)[1][:40] else "FAIL"
         said = json.dumps({"explanation": "So it is.", "verdict": verdict})
         reply = {
@@ -187,7 +192,12 @@ def test_sigterm_ends_it_cleanly(tmp_path: Path, judge: Judge) -> None:
     assert (process.returncode, said) == (0, "")
 
 
-def test_a_changed_eval_file_has_what_is_left_of_the_day(tmp_path: Path, judge: Judge) -> None:
+@pytest.mark.parametrize("loses_first", [False, True])
+def test_a_changed_eval_file_has_what_is_left_of_the_day(
+    tmp_path: Path, judge: Judge, loses_first: bool
+) -> None:
+    """One budget holds for both folders of the day, requests without a reply included."""
+    judge.loses_first = loses_first
     write_eval(tmp_path, judge)
     (tmp_path / "log.jsonl").write_text("\n".join(lines(random.Random(8))) + "\n", encoding="utf-8")
     environment = {**os.environ, "OPENAI_API_KEY": "a key"}

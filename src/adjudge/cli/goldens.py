@@ -29,6 +29,7 @@ from adjudge.cli.options import (
 from adjudge.cli.output import echo, language
 from adjudge.domain.results import Result
 from adjudge.engine.session import Call
+from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.messages import Message, join, plural
@@ -147,6 +148,11 @@ class _Allowance:
         if self._left is not None and call.reply is not None:
             self._left -= self.prices.cost(call.model, call.reply.usage) or 0.0
 
+    def pay_lost(self, lost: Spent) -> None:
+        """Take off what replies may have cost that did not arrive."""
+        if self._left is not None:
+            self._left -= lost.usd
+
 
 def _tried(
     goldens: Goldens,
@@ -165,14 +171,17 @@ def _tried(
         rows=goldens.rows,
     )
     found: dict[int, Result] = {}
+    lost = Spent()
 
     run = with_weights(lambda: EvalRun.of(file, cache=cache, prices=allowed.prices))
     with run.execute(budget=allowed.left, calls=True) as events:
         for event in events:
             if isinstance(event, JudgmentDone):
                 found[event.row] = event.result
+                lost = event.lost
             elif isinstance(event, Called):
                 allowed.pay(event.call)
+    allowed.pay_lost(lost)
     return goldens.tried([found[row] for row in sorted(found)])
 
 

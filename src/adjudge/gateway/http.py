@@ -38,11 +38,15 @@ if TYPE_CHECKING:
 
     import aiohttp
 
+    from adjudge.gateway.connections import Origin, Peer
+
     Content = str | BinaryIO | aiohttp.FormData
     """What is sent; of a file or a form, piece by piece."""
 
 _GOOD = (200, 201, 202)
 _RETRYABLE = frozenset({408, 409})
+_AFTER_THE_MODEL = frozenset({408, 502, 504, 520, 524})
+"""A gateway gave up on a server that it had passed the request to: the model may have answered."""
 _HINTS = {
     401: Message("check the API key"),
     402: Message("the account has no credit"),
@@ -164,6 +168,12 @@ class Endpoint:
         """An error that names this provider and model."""
         return kind(message, provider=self.provider, model=self.model, hint=hint)
 
+    def lost_reply(self, kind: type[ModelError], message: str) -> ModelError:
+        """An error for a reply that the model may have produced, and that cannot be used."""
+        error = self.error(kind, message)
+        error.may_have_cost = True
+        return error
+
 
 Exchange = Coroutine[object, object, JsonDict]
 
@@ -172,9 +182,13 @@ class _Unread(Exception):
     """An answer that came and is not read; its text says why."""
 
 
-def post_json(endpoint: Endpoint, body: JsonObject) -> Exchange:
-    """The JSON object that answers ``body``; a ModelError when there is none."""
-    return _exchange("POST", endpoint, lambda: encoded_body(body))
+def post_json(endpoint: Endpoint, body: JsonObject, *, reuses: bool = False) -> Exchange:
+    """The JSON object that answers ``body``; a ModelError when there is none.
+
+    ``reuses``: the connection may carry several such requests, as long as the server gives every
+    reply an id of its own.
+    """
+    return _exchange("POST", endpoint, lambda: encoded_body(body), reuses=reuses)
 
 
 def get_json(endpoint: Endpoint, *, of_error: bool = False) -> Exchange:
@@ -193,14 +207,20 @@ def post_form(endpoint: Endpoint, form: Callable[[], Content]) -> Exchange:
 
 
 async def _exchange(
-    method: str, endpoint: Endpoint, body: Callable[[], Content] | None, *, of_error: bool = False
+    method: str,
+    endpoint: Endpoint,
+    body: Callable[[], Content] | None,
+    *,
+    of_error: bool = False,
+    reuses: bool = False,
 ) -> JsonDict:
     held: list[asyncio.Semaphore] = []  # until the answer is read and understood
+    peer = http_client().peers[endpoint.host] if reuses else None
     try:
         try:
-            status, wait, raw = await _answer(method, endpoint, body, held)
+            status, wait, raw, origin = await _answer(method, endpoint, body, held, peer)
         except _Unread as reason:
-            failure: AdjudgeError | None = endpoint.error(ModelError, str(reason))
+            failure: AdjudgeError | None = endpoint.lost_reply(ModelError, str(reason))
         except no_answer() as trouble:
             failure = failure_for(endpoint, trouble)
         else:
@@ -209,7 +229,17 @@ async def _exchange(
             # Raised here and not below: the client's exceptions and the frames they come from hold
             # headers, and so the key.
             raise failure
-        return _object(endpoint, raw, of_error=of_error)
+        try:
+            data = _object(endpoint, raw, of_error=of_error)
+        except ModelError as error:
+            if peer and error.may_have_cost:  # the pieces of two replies, perhaps
+                peer.is_reused = False
+            raise
+        if peer and origin and not peer.is_answer(origin, data):
+            raise endpoint.lost_reply(
+                Unavailable, Message("the server sent an earlier reply a second time")
+            )
+        return data
     finally:
         for turn in held:
             turn.release()
@@ -227,30 +257,49 @@ async def _answer(
     endpoint: Endpoint,
     body: Callable[[], Content] | None,
     held: list[asyncio.Semaphore],
-) -> tuple[int, float | None, bytes]:
-    """The status, the wait that the server asks for, and the body without secrets; of the other
-    headers nothing is kept.
+    peer: Peer | None,
+) -> tuple[int, float | None, bytes, Origin | None]:
+    """The status, the wait that the server asks for, the body without secrets, and the connection
+    if it may carry more requests.
+
+    Of the other headers nothing is kept.
     """
+    import aiohttp
+    from aiohttp.http_exceptions import HttpProcessingError
+
+    from adjudge.gateway.connections import StaleConnection, UnsolicitedReply, origin_of
+
     client, proxy, content = http_client(), proxy_for(endpoint.url), body and body()
     data = content.encode() if isinstance(content, str) else content
-    # Redirects are not followed: a key goes to the host it was meant for.
-    async with client.session.request(
-        method,
-        endpoint.url,
-        data=data,
-        headers=endpoint.headers,
-        proxy=proxy,
-        allow_redirects=False,
-    ) as response:
-        raw = await _body(response, client.large[endpoint.host], held)
-        if date := response.headers.get("Date"):
-            client.dates[endpoint.host] = date, time.time()
-        if account := " ".join(filter(None, map(response.headers.get, _ACCOUNT_HEADERS))):
-            client.accounts[endpoint.host, endpoint.secret.reveal()] = account
-        secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
-        status = response.status
-        wait = None if status in _GOOD else retry_after(response.headers.get("Retry-After"))
-        return status, wait, redact.struck_out(raw, secrets)
+    while True:
+        session = client.session if peer and peer.is_reused else client.single_use
+        try:
+            # Redirects are not followed: a key goes to the host it was meant for.
+            async with session.request(
+                method,
+                endpoint.url,
+                data=data,
+                headers=endpoint.headers,
+                proxy=proxy,
+                allow_redirects=False,
+            ) as response:
+                raw = await _body(response, client.large[endpoint.host], held)
+                break
+        except StaleConnection as stale:  # that one is closed now, and the request was not sent
+            if peer and isinstance(stale, UnsolicitedReply):
+                peer.is_reused = False
+        except (aiohttp.ClientResponseError, HttpProcessingError):
+            if peer:  # the end of a copy, perhaps, whose beginning came before the request
+                peer.is_reused = False
+            raise
+    if date := response.headers.get("Date"):
+        client.dates[endpoint.host] = date, time.time()
+    if account := " ".join(filter(None, map(response.headers.get, _ACCOUNT_HEADERS))):
+        client.accounts[endpoint.host, endpoint.secret.reveal()] = account
+    secrets = endpoint.secrets | set(redact.secrets_in(proxy)) if proxy else endpoint.secrets
+    status = response.status
+    wait = None if status in _GOOD else retry_after(response.headers.get("Retry-After"))
+    return status, wait, redact.struck_out(raw, secrets), origin_of(response)
 
 
 async def _body(
@@ -296,8 +345,12 @@ def failure_for(endpoint: Endpoint, trouble: BaseException) -> AdjudgeError:
             words,
             hint=Message("check the user and password of the proxy in the environment"),
         )
-    kind = Unreachable if isinstance(trouble, aiohttp.ClientConnectorError) else Unavailable
-    return endpoint.error(kind, Message("the connection failed: {words}", words=words))
+    message = Message("the connection failed: {words}", words=words)
+    if isinstance(trouble, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+        return endpoint.error(Unreachable, message)
+    if isinstance(trouble, aiohttp.ClientHttpProxyError):  # no tunnel, so nothing went through it
+        return endpoint.error(Unavailable, message)
+    return endpoint.lost_reply(Unavailable, message)
 
 
 def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> JsonDict:
@@ -306,7 +359,7 @@ def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> JsonDict:
     try:
         data = json.loads(raw)
     except (ValueError, RecursionError):
-        raise endpoint.error(
+        raise endpoint.lost_reply(
             Unavailable,
             Message(
                 "the server answered with something that is not JSON: {said}", said=_brief(raw)
@@ -315,7 +368,7 @@ def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> JsonDict:
     if not isinstance(data, dict) and endpoint.any_json:
         data = {"messages" if isinstance(data, list) else "response": data}
     if not isinstance(data, dict):
-        raise endpoint.error(
+        raise endpoint.lost_reply(
             Unavailable, Message("the server answered with JSON that is not an object")
         )
     if data.get("error") and not of_error:
@@ -332,7 +385,7 @@ def _object(endpoint: Endpoint, raw: bytes, *, of_error: bool) -> JsonDict:
 def _check_large(endpoint: Endpoint, raw: bytes) -> None:
     """No reply that grows beyond measure when it is understood."""
     if sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES:
-        raise endpoint.error(
+        raise endpoint.lost_reply(
             ModelError,
             Message(
                 "the reply has more than {most:,} values: it was not looked into",
@@ -341,7 +394,7 @@ def _check_large(endpoint: Endpoint, raw: bytes) -> None:
         )
     if len(raw) > MAX_REPLY // 2 and _WIDE.search(raw):
         most = MAX_REPLY // 2_000_000
-        raise endpoint.error(
+        raise endpoint.lost_reply(
             ModelError,
             Message(
                 "the reply is longer than {most} MB and has characters that take four bytes each",
@@ -356,6 +409,7 @@ def error_for(endpoint: Endpoint, status: int, wait: float | None, raw: bytes) -
     meant = 402 if status in (400, 429) and _NO_CREDIT.search(raw) else status
     error = _meaning(endpoint, meant, wait, raw, message)
     error.status = meant
+    error.may_have_cost = status in _AFTER_THE_MODEL
     return error
 
 
@@ -430,6 +484,9 @@ class _Client:
     """What belongs to one event loop."""
 
     session: aiohttp.ClientSession
+    single_use: aiohttp.ClientSession
+    """For requests whose replies cannot be told apart: each gets a connection of its own."""
+    peers: defaultdict[str, Peer]
     large: defaultdict[str, asyncio.Semaphore] = field(
         default_factory=lambda: defaultdict(lambda: asyncio.Semaphore(_LARGE_AT_ONCE))
     )
@@ -461,15 +518,11 @@ def http_client() -> _Client:
     loop = asyncio.get_running_loop()
     client = _clients.get(loop)
     if client is None or client.session.closed:
-        import aiohttp
+        from adjudge.gateway.connections import Peer, open_session
 
-        connector = aiohttp.TCPConnector(limit=0, loop=loop)
-        session = aiohttp.ClientSession(
-            connector=connector,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            timeout=aiohttp.ClientTimeout(total=None),
+        client = _clients[loop] = _Client(
+            open_session(reuses=True), open_session(reuses=False), defaultdict(Peer)
         )
-        client = _clients[loop] = _Client(session)
     return client
 
 
@@ -478,6 +531,7 @@ async def close_session() -> None:
     client = _clients.pop(asyncio.get_running_loop(), None)
     if client is not None:
         await client.session.close()
+        await client.single_use.close()
 
 
 before_leaving(close_session)

@@ -39,6 +39,7 @@ _WORDS: tuple[tuple[type[BaseException], str], ...] = (
     ),
     (aiohttp.ClientConnectorDNSError, Message("the host {host} is unknown")),
     (aiohttp.ClientConnectorError, Message("Cannot connect to host {host} ({reason})")),
+    (aiohttp.ConnectionTimeoutError, Message("Cannot connect to host {host} in time")),
     (aiohttp.ServerDisconnectedError, Message("the server closed it without an answer")),
     (ContentEncodingError, Message("the server's answer cannot be decompressed")),
     (TransferEncodingError, _NO_HTTP),

@@ -100,7 +100,7 @@ async def _append(endpoint: Endpoint, file: BinaryIO, part: Path) -> ModelError 
     again = _from(start, part) if start else b""
     whole = {**endpoint.headers, "Accept-Encoding": "identity"}  # or bytes would count others
     headers = {**whole, "Range": f"bytes={start}-"} if start else whole
-    asked = http_client().session.get(
+    asked = http_client().single_use.get(
         endpoint.url, headers=headers, proxy=proxy_for(endpoint.url), allow_redirects=False
     )
     async with asked as response:

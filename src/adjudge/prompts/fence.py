@@ -10,20 +10,24 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cache
+from unicodedata import normalize
 
 from adjudge.domain.instance import GivenFields
 from adjudge.lazy import lazy_pattern
 
 _UNSEEN = (
-    r"\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufe00-\ufe0f\ufeff\ufffd"
+    r"\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\u2800"
+    r"\u3164\ufe00-\ufe0f\ufeff\uffa0\ufffd\U000e0000-\U000e01ef"
 )
-_DATA = rf"[{_UNSEEN}]*".join(("[dｄ]", "[aаａ]", "[tｔ]", "[aаａ]"))
-_MARK = (
-    # </data…, however spaced; "< /data/in.csv" stays
-    rf"[<＜](?=[\s{_UNSEEN}]*[/\\／][\s{_UNSEEN}/\\／]*{_DATA}(?![\w/.])"
-    # <data-abc…; "i < data-1" stays
-    rf"|[\s{_UNSEEN}]*{_DATA}[{_UNSEEN}]*[-‐‑–—－][\w{_UNSEEN}]{{3}})"
-)
+_ANGLES = "<＜‹\u2329\u3008⟨❮❬❰⧼﹤˂ᐸᚲ≺≪⋖⪡《⟪«"
+_SLASHES = r"/\\／⁄∕⧸╱⟋᜵⼃〳ノ丿Ⳇ＼﹨∖⧵⧹⟍"
+_DASHES = "-‐‑‒–—―−－﹣⁃➖ー"
+_LOOK_ALIKES = {"d": "ԁⅾᏧᑯꓒđ", "a": "аɑα⍺", "t": "тτ†ŧ"}
+"""Letters that Unicode does not take for forms of the Latin ones."""
+_FORMS = (range(0x1D2C, 0x1D6B), range(0x24B6, 0x24EA), range(0xFF21, 0xFF5B))
+_MATHEMATICAL = range(0x1D400, 0x1D6A4)
+_OVER = r"\u0300-\u036f\u20d0-\u20f0"
+"""Strokes and accents that are written over a letter."""
 _CHAT_MARK = (
     r"[<＜\[](?:(?<=[<＜])(?=[|｜][^<>\n]{0,64}[|｜][>＞])"  # <|im_start|>, <｜User｜>
     r"|(?<=<)(?=/?(?:(?-i:s)|bos|eos|pad|unk|think|tool_call|tool_response|end_of_utterance"
@@ -42,6 +46,8 @@ _STEP_MARK = (
 )
 _NO_CHARACTER = lazy_pattern("[\0\ud800-\udfff]")
 _HARMLESS = {"<": "‹", "＜": "‹", "[": "⁅"}
+_NO_ANGLE = "⦗"
+"""What stands in a mark for whatever looks like an angle bracket; it does not."""
 
 
 def fence(fields: GivenFields) -> list[str]:
@@ -105,11 +111,33 @@ def neutral(text: str) -> str:
     """
     if "\0" in text or not text.isascii():
         text = _NO_CHARACTER.sub("\ufffd", text)
-    if "<" in text or "＜" in text:
-        text = _pattern(_MARK).sub(_harmless, text)
-    elif "[" not in text:
+    if "<" in text or not text.isascii():
+        text = _mark().sub(_NO_ANGLE, text)
+    if "<" not in text and "[" not in text and "＜" not in text:
         return text
     return _pattern(_CHAT_MARK).sub(_harmless, text)
+
+
+@cache
+def _mark() -> re.Pattern[str]:
+    """A mark, in whatever characters look like those of ours."""
+    gap = rf"[{_UNSEEN}{_OVER}]*"
+    data = gap.join(map(_looks_like, "data")) + gap
+    space = rf"[\s{_UNSEEN}]*"
+    return re.compile(
+        # </data…, however spaced; "< /data/in.csv" stays
+        rf"[{_ANGLES}](?={space}[{_SLASHES}][\s{_UNSEEN}{_SLASHES}]*{data}(?![\w/.])"
+        # <data-abc…; "i < data-1" stays
+        rf"|{space}{data}[{_DASHES}][\w{_UNSEEN}]{{3}})",
+        re.IGNORECASE,
+    )
+
+
+def _looks_like(letter: str) -> str:
+    """Return a class of the characters that look like ``letter``."""
+    forms = [chr(code) for codes in (*_FORMS, _MATHEMATICAL) for code in codes]
+    same = [form for form in forms if normalize("NFKC", form).lower() == letter]
+    return f"[{letter}{_LOOK_ALIKES[letter]}{''.join(same)}]"
 
 
 @cache

@@ -3,9 +3,45 @@ until its input ends. It may be killed at any time.
 """
 
 import json
+import os
 import re
+import resource
+import signal
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
+
+_GLANCE = 0.5
+"""Seconds between looks at the parent."""
+_PARENT = os.getppid()
+
+
+def _end_without_parent(*_: object) -> None:
+    if os.getppid() != _PARENT:
+        os._exit(1)
+
+
+@contextmanager
+def ending_with_parent(seconds: float) -> Iterator[None]:
+    """Inside, end the process soon after its parent was killed and cannot stop it any more.
+
+    The parent stops it after ``seconds``, so more CPU time than that ends it as well. The kernel's
+    own parent-death signal will not do: Linux sends it as soon as the thread ends that started the
+    process, and then a match that another thread waits for would break off.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    allowed = int(time.process_time() + seconds) + 2
+    if most == resource.RLIM_INFINITY or allowed < most:
+        resource.setrlimit(resource.RLIMIT_CPU, (allowed, most))
+    signal.signal(signal.SIGALRM, _end_without_parent)
+    signal.siginterrupt(signal.SIGALRM, False)
+    signal.setitimer(signal.ITIMER_REAL, _GLANCE, _GLANCE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def match(
@@ -28,11 +64,16 @@ def answer(line: str) -> list[list[tuple[int, int]]] | dict[str, str | int]:
 
 
 def main() -> None:
-    """Say that it is there, then answer each line by a line."""
+    """Say that it is there, then answer each line by a line. The argument says how many seconds
+    the parent waits for that.
+    """
+    seconds = float(sys.argv[1])
     sys.stdout.write("ready\n")
     sys.stdout.flush()
     for line in sys.stdin:
-        sys.stdout.write(json.dumps(answer(line)) + "\n")
+        with ending_with_parent(seconds):
+            found = answer(line)
+        sys.stdout.write(json.dumps(found) + "\n")
         sys.stdout.flush()
 
 

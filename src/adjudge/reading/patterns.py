@@ -39,7 +39,8 @@ class WrongPattern(CannotMatch):
 
 
 def _matcher() -> SideProcess:
-    return SideProcess(lambda: [sys.executable, "-I", "-S", str(_PROGRAM)], shows_errors=False)
+    command = [sys.executable, "-I", "-S", str(_PROGRAM), str(SECONDS)]
+    return SideProcess(lambda: command, shows_errors=False)
 
 
 _IDLE: LifoQueue[SideProcess] = LifoQueue()

@@ -15,7 +15,7 @@ from adjudge.reading.sentences import Sentence, sentences
 from adjudge.reading.words import content_words
 
 _MARKS: Final = frozenset("\"'`“”„‟«»‘’‚‛‹›″′＂＇")
-_SHOWN_AS: Final = {"‹": "<", "⁅": "["}
+_SHOWN_AS: Final = {"‹": "<", "⦗": "<", "⁅": "["}
 """What stands in prompts for characters that could pass for marks of ours."""
 _LEAST: Final = 3
 """Letters and digits that a quote must have, and a word that means something: "a" and "the" stand

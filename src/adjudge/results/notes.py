@@ -13,9 +13,12 @@ from adjudge.catalog.criteria import ready_made_name
 from adjudge.catalog.polarity import find_bad_word
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.json_types import JsonObject
+from adjudge.gateway.layers.account import Spent
+from adjudge.gateway.prices import dollars
 from adjudge.lazy import lazy_pattern
 from adjudge.ledger.file import READERS
 from adjudge.messages import Message
+from adjudge.results.counts import count_tokens
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect, CriteriaEntry
 from adjudge.runs.eval_file import AspectEntry, DirectEntry, EvalFile
 
@@ -92,6 +95,28 @@ def payment_notes(batches: Iterable[Batch]) -> tuple[Message, ...]:
         for provider, requests in twice.items()
         if requests
     )
+
+
+def lost_reply_notes(lost: Spent) -> tuple[Message, ...]:
+    """Return a sentence if limits count requests whose replies did not arrive."""
+    if not lost.tokens:
+        return ()
+    return (
+        Message(
+            "About {cost} more ({tokens}) may be charged for replies that did not arrive. Limits "
+            "count this estimate; the cost of the run does not include it",
+            cost=dollars(lost.usd),
+            tokens=count_tokens(lost.tokens),
+        ),
+    )
+
+
+def lost_in(facts: JsonObject) -> Spent:
+    """Return what a run's account holds for replies that did not arrive."""
+    match facts.get("spending"):
+        case {"lost": [int(calls), int(tokens), int() | float() as usd, int(unpriced)]}:
+            return Spent(calls, tokens, usd, unpriced)
+    return Spent()
 
 
 def polarity_notes(file: EvalFile) -> Iterator[Message]:

@@ -12,10 +12,11 @@ from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunStopped, SetupError
+from adjudge.gateway.layers.account import Spent
 from adjudge.ledger.file import READERS, holds_labels, holds_run, read_meta, used_in
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import Bar, GateResult, exit_code, worst
-from adjudge.results.notes import payment_notes, reader_notes
+from adjudge.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.results.paired_gate import compared_with_baseline, paired_gates, refuse_itself
 from adjudge.results.report import ENTRIES, Report, ReportTally
 from adjudge.results.run_gates import RunGates, cluster_column, is_sequential, other_run
@@ -52,6 +53,8 @@ class RunOutcome:
     """The run before the eval file was changed, once this one is reported."""
     gates: RunGates = field(init=False, repr=False)
     _tally: ReportTally = field(init=False, repr=False)
+    _lost: Spent = field(init=False, repr=False, default=Spent())
+    """Estimate for replies that did not arrive."""
     _made: Report | None = field(init=False, repr=False, default=None)
     _compared: tuple[GateResult, ...] | None = field(init=False, repr=False, default=None)
     _beside: tuple[RunComparison, ...] | None = field(init=False, repr=False, default=None)
@@ -101,7 +104,7 @@ class RunOutcome:
             self._made = self._compared = self._beside = None
         match event:
             case JudgmentDone():
-                self._tally.failed_calls = event.failed_calls
+                self._tally.failed_calls, self._lost = event.failed_calls, event.lost
                 self._tally.add(
                     event.result.record(self._labels[event.judge], event.number, votes=True)
                 )
@@ -146,7 +149,8 @@ class RunOutcome:
             labelled = calibrations_of(folder) if holds_labels(folder) else ()
             with reading(folder) as ledger:
                 used, paid = used_in(ledger), payment_notes(batches_in(ledger))
-                facts = read_meta(ledger, *ORIGINS, READERS)
+                facts = read_meta(ledger, *ORIGINS, READERS, "spending")
+                self._lost = lost_in(facts)
                 self.earlier = earlier_run(folder, facts)
             made = replace(
                 made,
@@ -156,6 +160,7 @@ class RunOutcome:
                 notes=(*made.notes, *paid, *reader_notes(facts)),
                 used=used,
             )
+        made = replace(made, notes=(*made.notes, *lost_reply_notes(self._lost)))
         return (
             replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_failed_calls, count_judgments, count_retries, count_votes
-from adjudge.results.notes import payment_notes, reader_notes
+from adjudge.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
 from adjudge.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.results.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.results.setup import KEPT, Baseline, Setup
@@ -45,7 +45,12 @@ def report_of_run(
     made, calibrations = tally.report(), calibrations_of(run, by)
     made = replace(
         made,
-        notes=(*made.notes, *payment_notes(info.batches), *reader_notes(info.facts)),
+        notes=(
+            *made.notes,
+            *payment_notes(info.batches),
+            *lost_reply_notes(lost_in(info.facts)),
+            *reader_notes(info.facts),
+        ),
         gates=(*made.gates, *paired_gates(setup, Path(run))),
         compared=compared_with_baseline(setup, Path(run), by),
         used=info.usage,

@@ -26,7 +26,7 @@ from adjudge.engine.run import Run, open_run
 from adjudge.engine.schedule import DeferredItems
 from adjudge.engine.session import Call, OpenedSession, OpenRun, session
 from adjudge.errors import RunError, SetupError
-from adjudge.gateway.layers.account import Spent
+from adjudge.gateway.layers.account import Account, Spent
 from adjudge.gateway.layers.budget import Budget, caller
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
@@ -66,6 +66,8 @@ class JudgmentDone:
     """By the whole run so far; None where none is kept."""
     failed_calls: int = 0
     """Requests so far that brought no reply, tries that were repeated included."""
+    lost: Spent = Spent()
+    """Estimate of what requests so far took whose replies did not arrive."""
 
 
 @light_dataclass(frozen=True)
@@ -404,7 +406,7 @@ class EvalRun:
         open_budget = run.open_budget if run else caller().budget
 
         def on_result(number: int, result: Result) -> None:
-            failed = open_budget.account.failed if open_budget else 0
+            account = open_budget.account if open_budget else Account()
             listen(
                 JudgmentDone(
                     ready.name,
@@ -412,7 +414,8 @@ class EvalRun:
                     result,
                     under_way.pop(number),
                     run.open_budget.spent if run else None,
-                    failed,
+                    account.failed,
+                    account.lost,
                 )
             )
 

@@ -11,17 +11,17 @@ from adjudge.domain.frozen import some_of
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.domain.results import Status
 from adjudge.errors import BudgetSpent, OtherConfiguration
+from adjudge.gateway.layers.account import Spent
 from adjudge.gateway.layers.budget import Budget
 from adjudge.gateway.prices import PriceTable
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, plural
-from adjudge.results.cost import cost_of
 from adjudge.results.gate import Bar
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.build import reads_traces
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun, Event, JudgmentDone
-from adjudge.runs.folder import run_info
+from adjudge.runs.folder import run_info, spent_in
 from adjudge.traffic.intake import Intake, Taken, today
 from adjudge.traffic.rates import ROWS, Alarm, AlarmState, TrafficRate, rates_of, uniform_scores
 from adjudge.traffic.sampling import Sampling
@@ -220,12 +220,12 @@ class Follower:
     def _left_for(self, folder: Path, day: str) -> Budget:
         """What the other runs of a day have left of its budget."""
         others = [run for run in self._runs_of(day) if run != folder and holds_run(run)]
-        used = [run_info(run).usage for run in others]
-        usd = sum(cost_of(one, self.prices).cost_usd or 0.0 for one in used)
-        calls = sum(each.calls for one in used for each in one.values())
+        # By their accounts: votes alone know nothing of requests that failed or got lost.
+        spent = sum((spent_in(run) for run in others), Spent())
+        usd, calls = self.per_day.max_usd, self.per_day.max_calls
         return Budget(
-            None if self.per_day.max_usd is None else max(0.0, self.per_day.max_usd - usd),
-            None if self.per_day.max_calls is None else max(0, self.per_day.max_calls - calls),
+            None if usd is None else max(0.0, usd - spent.usd),
+            None if calls is None else max(0, calls - spent.calls),
         )
 
     def _judge(self, intake: Intake, day: str, listen: Listen, *, is_over: bool) -> DayDone:

@@ -64,9 +64,13 @@ class RequestSizes:
 
     def likely(self, model: str, request: Request) -> Usage:
         """What a request will take."""
-        prompt, answer = expected_tokens(request)
+        return self.scaled(model, Usage(1, *expected_tokens(request)))
+
+    def scaled(self, model: str, expected: Usage) -> Usage:
+        """Expected sizes, as long as the model's largest turned out so far."""
         longer, wordier = self._larger.get(model, (1.0, 1.0))
-        return Usage(1, round(prompt * longer), round(answer * wordier))
+        prompt, answer = expected.prompt_tokens, expected.completion_tokens
+        return Usage(expected.calls, round(prompt * longer), round(answer * wordier))
 
     def most(self, model: str, request: Request) -> Usage:
         """What a request takes at most; no less than is likely."""
@@ -198,7 +202,8 @@ class Account:
     """Requests that brought no reply."""
     lost: Spent = Spent()
     """Requests that may have been under way when the process was killed, or were given up; what
-    they took is estimated.
+    they took is estimated. So is what failed requests took whose replies did not arrive: those
+    are in ``failed`` and not in the calls here.
     """
     leased: int = 0
     """Requests that may have been sent, as the disk knows or is about to know."""

@@ -7,17 +7,18 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cached_property
 
 from adjudge.domain.json_types import JsonDict
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Reply, Request, Usage
-from adjudge.errors import BudgetSpent, SetupError
+from adjudge.errors import BudgetSpent, ModelError, SetupError
 from adjudge.gateway.layers.account import Account, RequestSizes, Spent, measured
 from adjudge.gateway.layers.halt import Halt, Haltable
 from adjudge.gateway.layers.lease import CallLease, Keep
 from adjudge.gateway.model import Replying
-from adjudge.gateway.prices import PriceTable
+from adjudge.gateway.prices import TARGET, PriceTable
 
 _LEASE = 256
 """Requests that are written into the ledger at once, before they are sent."""
@@ -132,6 +133,8 @@ class OpenBudget(Haltable):
         yet.
         """
         self.sizes = RequestSizes()
+        self._guessed: dict[str, Usage] = {}
+        """Model → lost requests before its first answer, as long as they were expected to be."""
         self._asking: Counter[str] = Counter()
         """Model → its requests under way."""
         self.more: More | None = None
@@ -185,10 +188,7 @@ class OpenBudget(Haltable):
         self._reserved += most
         self._asking[model] += 1
         try:
-            reply = await self._counted(model, request, ask)
-            if self.budget.by_size:
-                self.sizes.learn(model, request, reply.usage)
-            return reply
+            return await self._counted(model, request, ask)
         finally:
             self._reserved -= most
             self._asking[model] -= 1
@@ -203,18 +203,39 @@ class OpenBudget(Haltable):
         try:
             reply = measured(model, request, await ask())
         except asyncio.CancelledError:  # nobody waits for it any more, and it may be paid for
-            self.account.lose(self.cost(model, self.sizes.likely(model, request)))
+            self._lose(model, request, calls=1)
             raise
-        except BaseException:
+        except BaseException as error:
             self.account.fail()
+            if isinstance(error, ModelError) and error.may_have_cost:
+                self._lose(model, request, calls=0)  # the call itself is among the failed ones
             raise
         self.account.add(model, reply.usage)
+        self.sizes.learn(model, request, reply.usage)
+        if model in self._guessed:
+            self._correct_guess(model)
         return reply
+
+    def _lose(self, model: str, request: Request, *, calls: int) -> None:
+        """Count what a request takes whose reply did not arrive: the model may have answered."""
+        if model.startswith(TARGET):  # what an application takes is not known in any case
+            self.account.lose(Spent(calls))
+            return
+        likely = self.sizes.likely(model, request)
+        if self.sizes.known(model) is None:
+            self._guessed[model] = self._guessed.get(model, Usage()) + likely
+        self.account.lose(replace(self.cost(model, likely), calls=calls))
+
+    def _correct_guess(self, model: str) -> None:
+        """Count lost requests by how long the model's first reply turned out."""
+        guess = self._guessed.pop(model)
+        change = self.cost(model, self.sizes.scaled(model, guess)) - self.cost(model, guess)
+        self.account.lose(change)
 
     # -- batches: set aside when they are planned, counted when they are collected ------
 
-    def set_aside(self, model: str, request: Request) -> Spent | None:
-        """What a request in a batch may take; None where that does not fit any more.
+    def set_aside(self, model: str, request: Request) -> Spent:
+        """What a request in a batch may take. Raises BudgetSpent if that does not fit any more.
 
         At most, until the model's answers show how long its largest are; the first one only has to
         be likely to fit.
@@ -223,8 +244,9 @@ class OpenBudget(Haltable):
         wanted = likely if self.sizes.known(model) else most
         alone = self._in_batches.calls == 0
         before = self.spent + self._reserved + self._in_batches
-        if self._limited and self.budget.passed(before + (likely if alone else wanted)):
-            return None
+        limit = self.budget.passed(before + (likely if alone else wanted), self._whole)
+        if self._limited and limit:
+            raise BudgetSpent("the budget is spent: {limit}", limit=limit)
         self._in_batches += wanted
         return wanted
 

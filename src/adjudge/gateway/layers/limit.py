@@ -228,9 +228,11 @@ class Timed(Layer):
         except asyncio.CancelledError:
             if not attempt.expired or attempt.cancelled_by_others:
                 raise
-            raise Unavailable(
+            late = Unavailable(
                 "no reply within {timeout:g} s", model=self.name, timeout=self.timeout
-            ) from None
+            )
+            late.may_have_cost = True
+            raise late from None
         finally:
             self._attempts.pop(attempt, None)
             if attempt.expired:
@@ -283,9 +285,12 @@ class Guarded:
                 raise
             raise ModelError("it was cancelled from within", model=self.name) from None
         except Exception as error:
-            raise ModelError(
+            failure = ModelError(
                 "it raised {name}: {error}", model=self.name, name=type(error).__name__, error=error
-            ) from error
+            )
+            # Only the model's author knows if something was paid before that.
+            failure.may_have_cost = True
+            raise failure from error
         if not isinstance(reply, Reply):
             raise ModelError(
                 "it returned {name}, not a Reply", model=self.name, name=type(reply).__name__

@@ -118,7 +118,7 @@ class HttpProvider(ABC):
                 kind=type(error).__name__,
                 error=error,
             )
-            raise self._endpoint("").error(Unavailable, message) from None
+            raise self._endpoint("").lost_reply(Unavailable, message) from None
 
     def encoded(self, request: Request) -> str:
         """The request in this protocol's JSON, without what the server is known not to take."""
@@ -210,7 +210,7 @@ class HttpProvider(ABC):
         """One request, without what the server is known not to take."""
         endpoint, trimmed = await self._authorised(self._path()), self._parts.trim(request)
         try:
-            return await post_json(endpoint, self._body(trimmed))
+            return await post_json(endpoint, self._body(trimmed), reuses=True)
         except ModelError as error:
             if not self.learns_from(trimmed, error):
                 raise

@@ -97,9 +97,14 @@ class LitellmModel:
             | kinds.InternalServerError
             | kinds.BadGatewayError,
         ):
-            return self._error(Unavailable, message)
+            found = self._error(Unavailable, message)
+            found.may_have_cost = isinstance(error, kinds.Timeout | kinds.BadGatewayError)
+            return found
         if isinstance(error, kinds.APIConnectionError):
-            return self._error(Unreachable, message)
+            found = self._error(Unreachable, message)
+            # litellm says so of replies that broke off, too; only this name is sure
+            found.may_have_cost = type(error.__cause__).__name__ != "ConnectError"
+            return found
         found = self._error(ModelError, message)
         found.status = _status(error)
         return found

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from adjudge.domain.json_types import JsonDict, JsonObject, objects_at
 from adjudge.domain.message import Request
-from adjudge.errors import SetupError, Unavailable
+from adjudge.errors import ModelError, SetupError, Unavailable
 from adjudge.gateway.http import Endpoint, Secret, post_form
 from adjudge.gateway.providers.base import Connection
 from adjudge.gateway.providers.openai_compatible import OpenAICompatible
@@ -69,7 +69,11 @@ class Watsonx(OpenAICompatible):
                 "Accept": "application/json",
             }
             service = Endpoint(own.provider, own.model, self._iam_url, headers, own.key)
-            data = await post_form(service, self._grant)
+            try:
+                data = await post_form(service, self._grant)
+            except ModelError as error:
+                error.may_have_cost = False  # the model itself was not asked
+                raise
             token, seconds = data.get("access_token"), data.get("expires_in", 3600)
             if not token or not isinstance(token, str) or not isinstance(seconds, int | float):
                 raise service.error(Unavailable, Message("the token service sent no access_token"))

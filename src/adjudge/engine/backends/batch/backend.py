@@ -166,11 +166,10 @@ class Batches:
         """Write the request down, once; what does not fit the budget waits."""
         if key in self._planned:
             return
-        reserved = self._budget.set_aside(model.name, request)
-        if reserved is None:
-            self._no_room = self._no_room or BudgetSpent(
-                "the budget is spent: not one more request fits"
-            )
+        try:
+            reserved = self._budget.set_aside(model.name, request)
+        except BudgetSpent as spent:
+            self._no_room = self._no_room or spent
             return
         self._planned.add(key)
         _, api = self._models[model.identity]

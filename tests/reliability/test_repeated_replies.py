@@ -1,0 +1,180 @@
+"""A server that sends replies twice: no row gets the reply to another one, and nothing is asked
+forever.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from adjudge import AspectCritic, open_model
+from adjudge.gateway.http import close_session
+from adjudge.gateway.targets.answer import AnswerPaths
+from adjudge.gateway.targets.targets import HttpCall, HttpTarget
+from adjudge.runs.folder import spent_in
+from support.asking import a_request, marked, truth
+from support.wire import Body, Exchange, Sender, WireServer, chat_completion, chunked, plain
+
+ROWS = 60
+
+
+async def copy_later(exchange: Exchange) -> None:
+    await exchange.send(exchange.reply)
+    exchange.send_later(exchange.reply, 0.03)
+
+
+async def copy_in_one_packet(exchange: Exchange) -> None:
+    await exchange.send(exchange.reply * 2)
+
+
+async def copy_every_third(exchange: Exchange) -> None:
+    await exchange.send(exchange.reply)
+    if exchange.number % 3 == 0:
+        exchange.send_later(exchange.reply, 0.03)
+
+
+async def copy_in_pieces(exchange: Exchange) -> None:
+    await exchange.send(exchange.reply)
+    for place, start in enumerate(range(0, len(exchange.reply), 50)):
+        exchange.send_later(exchange.reply[start : start + 50], 0.01 + 0.002 * place)
+
+
+async def copy_half_in_one_packet(exchange: Exchange) -> None:
+    await exchange.send(exchange.reply + exchange.reply[:30])
+    exchange.send_later(exchange.reply[30:], 0.02)
+
+
+async def copy_after_next_request(exchange: Exchange) -> None:
+    """The client cannot tell it by its time: it comes when an answer is due."""
+    await exchange.send(exchange.reply)
+    exchange.late.append(exchange.reply)
+
+
+def without_id(number: int, text: str) -> dict[str, object]:
+    return {name: value for name, value in chat_completion(number, text).items() if name != "id"}
+
+
+def same_id(number: int, text: str) -> dict[str, object]:
+    return chat_completion(123, text)
+
+
+def with_few_ids(number: int, text: str) -> dict[str, object]:
+    """As a server does that draws its ids at random from a thousand."""
+    return chat_completion(number * 7 % 5, text)
+
+
+def with_request_id(body: bytes) -> bytes:
+    """A reply whose id is in its headers, as those of embeddings have it."""
+    return plain(body, f"x-request-id: {hash(body)}\r\n")
+
+
+SENDERS = (
+    copy_later,
+    copy_in_one_packet,
+    copy_every_third,
+    copy_in_pieces,
+    copy_half_in_one_packet,
+    copy_after_next_request,
+)
+
+
+@pytest.mark.usefixtures("fast_retries")
+@pytest.mark.parametrize("connections", [1, 4])
+@pytest.mark.parametrize(
+    ("body", "frame"),
+    [
+        (chat_completion, plain),
+        (chat_completion, chunked),
+        (without_id, plain),
+        (without_id, with_request_id),
+        (same_id, chunked),
+        (with_few_ids, plain),
+    ],
+)
+@pytest.mark.parametrize("sender", SENDERS)
+def test_no_row_gets_the_reply_to_another(
+    tmp_path: Path,
+    sender: Sender,
+    body: Body,
+    frame: Callable[[bytes], bytes],
+    connections: int,
+) -> None:
+    texts = marked(ROWS)
+    with WireServer(sender, body, frame, latency=0.002) as server:
+        model = open_model(f"{server.url}#m", max_concurrency=connections, max_retries=3)
+        results = AspectCritic("The mark must end in Y.", model).evaluate(texts, run=tmp_path)
+    wrong = [
+        text
+        for text, result in zip(texts, results, strict=True)
+        if result.verdict != truth(text) or text[:9] not in str(result.explanation)
+    ]
+    assert not wrong
+    assert spent_in(tmp_path).calls == server.replies, "a request that is repeated counts, too"
+    assert server.replies <= ROWS + connections, "it is asked again only until the server is known"
+
+
+@pytest.mark.parametrize("connections", [1, 4])
+def test_the_connections_of_a_good_server_are_used_again(connections: int) -> None:
+    with WireServer(latency=0.002) as server:
+        model = open_model(f"{server.url}#m", max_concurrency=connections)
+        AspectCritic("The mark must end in Y.", model).evaluate(marked(ROWS))
+    assert server.replies == ROWS
+    assert server.connections <= 3 * connections  # the first replies show that ids differ
+
+
+@pytest.mark.usefixtures("fast_retries")
+def test_a_proxy_that_repeats_replies_to_equal_requests_is_believed(tmp_path: Path) -> None:
+    """A caching proxy gives an answer with its old id. It is asked a second time at most once."""
+    kept: dict[str, int] = {}
+
+    def cached(number: int, text: str) -> dict[str, object]:
+        return chat_completion(kept.setdefault(text, number), text)
+
+    texts = marked(10) * 3
+    with WireServer(body=cached) as server:
+        model = open_model(f"{server.url}#m", max_concurrency=1, max_retries=3)
+        results = AspectCritic("The mark must end in Y.", model).evaluate(texts, run=tmp_path)
+    assert [result.verdict for result in results] == [truth(text) for text in texts]
+    assert server.replies <= len(texts) + 1
+    assert spent_in(tmp_path).calls == server.replies
+
+
+def test_a_server_that_always_sends_the_same_bytes_is_asked_once_per_row() -> None:
+    """Mock servers do so, and nothing tells their replies apart."""
+
+    def constant(number: int, text: str) -> dict[str, object]:
+        return same_id(number, '{"explanation": "so", "selected_option": "PASS"}')
+
+    with WireServer(body=constant) as server:
+        model = open_model(f"{server.url}#m", max_concurrency=2, max_retries=0)
+        results = AspectCritic("The mark must end in Y.", model).evaluate(marked(ROWS))
+    assert {result.verdict for result in results} == {"PASS"}
+    assert server.replies == ROWS
+
+
+def test_no_row_gets_the_answer_of_an_application_to_another() -> None:
+    """An application's ids may be anything, so that each request gets a connection of its own."""
+
+    def answer(number: int, text: str) -> dict[str, object]:
+        return {"id": number, "answer": text}
+
+    texts = marked(20)
+    with WireServer(copy_after_next_request, answer) as server:
+        target = HttpTarget(
+            HttpCall(url=f"{server.url}/app", headers={}), name="app", paths=AnswerPaths()
+        )
+
+        async def ask_in_turn() -> list[str]:
+            rows = [json.dumps({"text": text}) for text in texts]
+            requests = [a_request(row, system=None) for row in rows]
+            answers = [(await target.complete(request)).text for request in requests]
+            await close_session()
+            return answers
+
+        answers = asyncio.run(ask_in_turn())
+    assert all(text[:9] in answer for text, answer in zip(texts, answers, strict=True))
+    assert server.replies == len(texts)
