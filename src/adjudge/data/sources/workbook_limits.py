@@ -91,10 +91,10 @@ class _PartCheck:
 
     def _check_size(self) -> None:
         if self._parser.CurrentByteIndex - self._began > LARGEST_ROW:
-            raise self._too_large("a row or a text has more than {most:,} bytes", LARGEST_ROW)
-
-    def _too_large(self, template: str, most: int) -> WrongData:
-        return _refusal(self._name, Message(template, most=most))
+            raise _refusal(
+                self._name,
+                Message("a row or a text has more than {most:,} bytes", most=LARGEST_ROW),
+            )
 
     def _refuse_doctype(self, *_: object) -> None:
         raise _refusal(
@@ -112,24 +112,30 @@ class _PartCheck:
             if local == _ROW:
                 self._add_row(attributes.get("r", ""))
         if self._elements > MOST_ELEMENTS:
-            raise self._too_large("a row has more than {most:,} XML elements", MOST_ELEMENTS)
+            raise _refusal(
+                self._name, Message("a row has more than {most:,} XML elements", most=MOST_ELEMENTS)
+            )
 
     def _add_row(self, number: str) -> None:
         self._row = int(number) if number.isdecimal() and len(number) < 10 else self._row + 1
         self._column = self._width = 0
         if self._row > MOST_ROWS or len(number) >= 10:
-            raise self._too_large("it has more than {most:,} rows", MOST_ROWS)
+            raise _refusal(self._name, Message("it has more than {most:,} rows", most=MOST_ROWS))
 
     def _add_cell(self, reference: str) -> None:
         letters = _COLUMN.match(reference)
         self._column = _column_number(letters[0]) if letters else self._column + 1
         if self._column > MOST_COLUMNS:
-            raise self._too_large("it has more than {most:,} columns", MOST_COLUMNS)
+            raise _refusal(
+                self._name, Message("it has more than {most:,} columns", most=MOST_COLUMNS)
+            )
         # A row is as wide as its last cell, whatever it skips.
         self._cells += max(1, self._column - self._width)
         self._width = max(self._width, self._column)
         if self._cells > MOST_CELLS:
-            raise self._too_large("a sheet has more than {most:,} cells", MOST_CELLS)
+            raise _refusal(
+                self._name, Message("a sheet has more than {most:,} cells", most=MOST_CELLS)
+            )
 
 
 def _column_number(letters: str) -> int:
