@@ -6,7 +6,7 @@ PIP := $(BIN)/pip --disable-pip-version-check --quiet
 # Hundreds of processes start during the tests: what Python has compiled is kept for the next, wherever the caller has switched that off.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo example-reports test check bench bench-page bench-intervals bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
+.PHONY: help demo example-reports test check bench bench-page bench-intervals bench-large bench-rows bench-rag bench-coverage bench-embedded bench-runtime test-browser \
 	test-import test-docker test-embedded test-engines test-neighbours test-oracles test-parquet test-properties test-reliability test-sandbox test-scale test-tokenizer test-traffic test-width test-unitxt \
 	test-first-steps test-work fuzz \
 	lock dist docs gallery messages pictures priors release clean
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-coverage  how often corrected rates, differences, gates and cascades are right (some minutes)"
 	@echo "make test-oracles    figures (on ten thousand random tables each), rules over trajectories and sentences against other implementations"
 	@echo "make test-width      that no interval of ten thousand random tables of each kind has width zero (some minutes)"
+	@echo "make bench-large     CPU seconds and peak memory of the commands that read whole runs, at 10,000 and 100,000 rows (LARGE_ROWS='…')"
 	@echo "make bench-rows      memory and throughput over 200,000 and two million rows (half an hour)"
 	@echo "make test-reliability  kills, damaged ledgers, failing servers, late lists of batches, rotated keys, budgets, echoed keys, reply bombs, at length"
 	@echo "make bench-page      how fast 'adjudge view' answers over a run of a million rows, in how much memory (some minutes)"
@@ -108,6 +109,11 @@ bench-intervals: $(VENV)/ready
 
 bench-coverage: $(VENV)/ready
 	$(BIN)/python benchmarks/coverage.py
+
+LARGE_ROWS ?= 10000 100000
+
+bench-large: $(VENV)/ready
+	$(BIN)/python benchmarks/large_runs.py --rows $(LARGE_ROWS)
 
 bench-rows: $(VENV)/ready
 	$(BIN)/python benchmarks/rows.py

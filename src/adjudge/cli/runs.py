@@ -126,7 +126,7 @@ def show_run(folder: Path, config: bool, as_json: bool) -> int:
     screen.show("")
     imported = info.state == "imported"
     ending = RunEnding(
-        report=report_of_run(folder),
+        report=report_of_run(folder, info=info),
         folder=folder,
         unfinished=info.state != "complete" and not imported,
         imported=imported,

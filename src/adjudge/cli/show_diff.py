@@ -15,7 +15,7 @@ from adjudge.messages import Message
 from adjudge.results.compared import comparison_lines
 from adjudge.results.counts import grouped
 from adjudge.runs.diff import Change, JudgedRow, run_diff
-from adjudge.runs.folder import run_info
+from adjudge.runs.folder import run_facts
 from adjudge.trust.comparison import ComparisonSettings, RunComparison, compare_runs
 from adjudge.view.differences import alone_line, change_line, difference_line
 
@@ -45,7 +45,7 @@ def show_diff(one: Path, two: Path, flags: DiffFlags) -> None:
     """
     most = None if flags.everything else MOST_SHOWN
     for folder in (one, two):
-        if not run_info(folder).has_ended:
+        if not run_facts(folder).has_ended:
             echo(
                 Message(
                     "{run} is not finished: the rows that it lacks may change what follows",

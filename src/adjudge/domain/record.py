@@ -13,7 +13,7 @@ from itertools import compress
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, cast, get_args
 
 from adjudge.domain.frozen import NOTHING
-from adjudge.domain.instance import GivenFields, Instance
+from adjudge.domain.instance import GivenFields, identity_of
 from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -451,7 +451,7 @@ class JudgmentRecord:
     @property
     def identity(self) -> str:
         """Of what was judged: rows with the same content share it."""
-        return Instance(self.fields).identity
+        return identity_of(self.fields)
 
     @property
     def name(self) -> str:

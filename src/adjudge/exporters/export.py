@@ -26,10 +26,9 @@ from adjudge.ledger.rows import LABELS
 from adjudge.messages import Message
 from adjudge.plugins import Parts
 from adjudge.reading.objects import ObjectFile, location_of
-from adjudge.reading.reiterable import Reiterable
 from adjudge.results.run_report import report_of_run
 from adjudge.results.setup import Setup
-from adjudge.runs.folder import reading, records_of, run_info
+from adjudge.runs.folder import reading, records_of, run_facts
 
 IDENTITY = "judge_identity"
 """The column that says which judge it was, whatever it was called: one hash over everything that
@@ -92,14 +91,14 @@ def check_export(target: Path | ObjectFile, to: str | None) -> str:
 
 def to_csv(run: Path, target: Path) -> int:
     """Write the judgments as CSV."""
-    setup = Setup.of_run(run_info(run))
+    setup = Setup.of_run(run_facts(run))
     with reading(run) as ledger, text_file(target, "utf-8-sig") as file:
-        return write_csv(file, Reiterable(lambda: _flat(records(ledger), setup)))
+        return write_csv(file, _flat(records(ledger), setup))
 
 
 def to_jsonl(run: Path, target: Path) -> int:
     """Write the judgments as JSONL, with votes and labels."""
-    count, setup = 0, Setup.of_run(run_info(run))
+    count, setup = 0, Setup.of_run(run_facts(run))
     with text_file(target) as file:
         for one, labels in _with_labels(records_of(run, votes=True), LabelStore(run).history()):
             row = exported_judgment(one, one.judge_identity or setup.identities.get(one.judge))
@@ -133,7 +132,7 @@ def to_parquet(run: Path, target: Path) -> int:
     import pyarrow as pa  # type: ignore[import-not-found,unused-ignore]
     from pyarrow import parquet
 
-    count, setup = 0, Setup.of_run(run_info(run))
+    count, setup = 0, Setup.of_run(run_facts(run))
     with reading(run) as ledger:
         types = column_types(_flat(records(ledger), setup))
         schema = pa.schema(
@@ -192,7 +191,7 @@ FORMATS: Parts[Callable[[Path, Path], int]] = Parts("exporters")
 
 def flat_rows(run: str | Path) -> Iterator[JsonDict]:
     """Every judgment of a run folder as a row of its tables."""
-    return _flat(records_of(run), Setup.of_run(run_info(run)))
+    return _flat(records_of(run), Setup.of_run(run_facts(run)))
 
 
 def _flat(found: Iterable[JudgmentRecord], setup: Setup) -> Iterator[JsonDict]:

@@ -21,7 +21,7 @@ from adjudge.results.gate import GateResult
 from adjudge.results.paired_gate import against_baseline, paired_gates
 from adjudge.results.report import Report
 from adjudge.results.run_report import report_of_run
-from adjudge.runs.folder import run_info
+from adjudge.runs.folder import run_facts
 from adjudge.view.decision import decision
 from adjudge.view.reasons import falling_short, reason_of
 from adjudge.view.template import environment
@@ -179,7 +179,7 @@ class GithubReport:
     @cached_property
     def _eval_file(self) -> tuple[str, list[str]]:
         """The file that the run was begun with, where it is below this folder."""
-        match run_info(self.run).facts.get("resume"):
+        match run_facts(self.run).facts.get("resume"):
             case {"eval": {"path": str(name), "typed": False}}:
                 path = Path(name)
                 if path.suffix in (".yaml", ".yml") and path.is_file():

@@ -7,6 +7,7 @@ from __future__ import annotations
 import csv
 import json
 import os
+import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -18,7 +19,6 @@ from adjudge.errors import SetupError
 from adjudge.exporters.files import STDOUT, text_file
 from adjudge.messages import reason_of
 from adjudge.reading.objects import ObjectFile
-from adjudge.reading.reiterable import Reiterable
 from adjudge.results.rag_row import explanation_of, rag_detail, score_of
 
 if TYPE_CHECKING:
@@ -56,15 +56,9 @@ def check_writable(path: Path | ObjectFile | None) -> None:
 def write_judgments(
     path: Path, judgments: Iterable[JudgmentRecord], dimensions: Mapping[str, Sequence[Dimension]]
 ) -> None:
-    """A .csv file, or JSONL under any other name. ``dimensions``: of the judges of RAG answers.
-
-    For a .csv file the judgments are gone through twice.
-    """
+    """A .csv file, or JSONL under any other name. ``dimensions``: of the judges of RAG answers."""
     if path.suffix.lower() == ".csv":
-        write_rows(
-            path,
-            Reiterable(lambda: (flat(one, dimensions.get(one.judge, ())) for one in judgments)),
-        )
+        write_rows(path, (flat(one, dimensions.get(one.judge, ())) for one in judgments))
     else:
         write_rows(path, (one.to_dict() for one in judgments))
 
@@ -150,7 +144,7 @@ def _stands_in(value: object, row: JsonObject) -> bool:
 def write_rows(path: Path, rows: Iterable[JsonObject]) -> None:
     """A .csv file, or JSONL under any other name.
 
-    Rows pass one by one; for a .csv file twice, since all of them have columns.
+    Rows pass one by one.
     """
     if path.suffix.lower() != ".csv":
         with text_file(path) as file:
@@ -163,14 +157,24 @@ def write_rows(path: Path, rows: Iterable[JsonObject]) -> None:
 def write_csv(
     file: TextIO, rows: Iterable[JsonObject], delimiter: str = ",", line_end: str = "\r\n"
 ) -> int:
-    """All rows with the columns of all of them: they are gone through twice. Says how many there
-    are.
+    """Write all rows with the columns of all of them, and return how many there are.
+
+    Cells wait in a temporary file until every row was seen: reading a run again would take far
+    longer.
     """
-    columns = list(dict.fromkeys(name for row in rows for name in row))
-    writer = csv.writer(file, delimiter=delimiter, lineterminator=line_end)
-    writer.writerow([cell(name) for name in columns])
+    columns: dict[str, None] = {}
     count = 0
-    for row in rows:
-        writer.writerow([cell(row.get(name)) for name in columns])
-        count += 1
+    writer = csv.writer(file, delimiter=delimiter, lineterminator=line_end)
+    with tempfile.TemporaryFile("w+", encoding="ascii") as waiting:
+        for row in rows:
+            if not row.keys() <= columns.keys():
+                columns |= dict.fromkeys(row)
+            waiting.write(json.dumps([cell(row.get(name)) for name in columns]) + "\n")
+            count += 1
+        waiting.seek(0)
+        writer.writerow([cell(name) for name in columns])
+        for line in waiting:
+            cells = json.loads(line)
+            # A column that came later is empty in the rows before it.
+            writer.writerow(cells + [cell(None)] * (len(columns) - len(cells)))
     return count

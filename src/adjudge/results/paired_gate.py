@@ -59,7 +59,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
     if not setup.against or not holds_run(folder):
         return
     from adjudge.runs.diff import run_diff
-    from adjudge.runs.folder import run_info
+    from adjudge.runs.folder import run_facts
     from adjudge.trust.comparison import ComparisonSettings, compare_runs, upper_limits
 
     check_against(setup.against)
@@ -72,7 +72,7 @@ def paired_gates(setup: Setup, folder: Path) -> Iterator[GateResult]:
             ComparisonSettings(level=level, sequential=setup.sequential, noise=False),
         )
         gone, added = found.gone(), found.added()
-    is_cut = not run_info(setup.against).has_ended
+    is_cut = not run_facts(setup.against).has_ended
     limits = (
         [one.shown.upper for one in compared]
         if setup.sequential

@@ -27,14 +27,16 @@ def report_of_run(
     baseline: Path | None = None,
     by: str | None = None,
     language: str | None = None,
+    info: RunInfo | None = None,
 ) -> Report:
     """The report of a run folder, as far as it has come; the rows that it lists have their votes.
 
     ``baseline``: a run to compare with, instead of the one that it was compared with when it was
     made. ``by``: the column that corrected numbers and comparisons are told apart by. ``language``:
-    by default the judges'.
+    by default the judges'. ``info``: what ``run_info`` read, which goes through all rows, if the
+    caller has it.
     """
-    info = run_info(run)
+    info = info or run_info(run)
     setup = Setup.of_run(info)
     setup = replace(setup, baseline=baseline_of(baseline)) if baseline else setup
     tally = ReportTally(setup, shown)

@@ -25,7 +25,7 @@ from adjudge.results.gate import Bar
 if TYPE_CHECKING:
     from adjudge.rag.dimensions import Dimension
     from adjudge.rag.measures import RagMeasure
-    from adjudge.runs.folder import RunInfo
+    from adjudge.runs.folder import RunFacts
 
 
 class NamedFigure(NamedTuple):
@@ -216,7 +216,7 @@ class Setup:
         return replace(cls.of({name: judge}, {}), data=source, language=language)
 
     @classmethod
-    def of_run(cls, info: RunInfo) -> Setup:
+    def of_run(cls, info: RunFacts) -> Setup:
         """Of a run folder, whoever made it."""
         judges = info.judge_configurations
         known = object_in(info.facts.get(KEPT))

@@ -29,7 +29,7 @@ from adjudge.domain.slices import value_in
 from adjudge.errors import SetupError
 from adjudge.ledger.changes import change_lines, differences, renamed_judges
 from adjudge.messages import Message
-from adjudge.runs.folder import records_of, run_info
+from adjudge.runs.folder import records_of, run_facts
 
 Side = Literal[0, 1]
 SKIPPED: StatusName = "skipped"
@@ -311,7 +311,7 @@ def run_diff(
     column that names the rows, where the runs do not name it. ``by``: the column that rows are
     told apart by.
     """
-    infos = [run_info(folder) for folder in (one, two)]
+    infos = [run_facts(folder) for folder in (one, two)]
     before, now = (info.configuration for info in infos)
     settings = list(change_lines(differences(before, now), before, now))
     systems = _Systems(info.judge_configurations for info in infos)
@@ -437,7 +437,11 @@ def _values(
 
 def _digest(said: object) -> bytes | None:
     """What is the same for the same texts; None of no text."""
-    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).digest()[:16] if said else None
+    return hashlib.sha256(_sorted_json(said).encode()).digest()[:16] if said else None
+
+
+_sorted_json = json.JSONEncoder(sort_keys=True).encode
+"""One encoder for all rows: ``json.dumps`` makes one for each value."""
 
 
 def _name(row: JudgmentRecord, column: str | None) -> tuple[str, int]:
@@ -599,5 +603,5 @@ def _judged(
         row,
         name or None,
         JudgmentSummary(status, score, json.loads(chosen)),
-        tuple(json.loads(systems)),
+        () if systems == "[]" else tuple(json.loads(systems)),
     )

@@ -80,9 +80,45 @@ class CriteriaInfo(JudgeCriterion):
     """Mean score of its rows, where some have one."""
 
 
-@dataclass(frozen=True)
-class RunInfo(HtmlRepr):
+@dataclass(frozen=True, kw_only=True)
+class RunFacts:
+    """How a run was set up and how it ended: what can be read without its rows."""
+
     folder: Path
+    configuration: JsonObject
+    facts: JsonObject
+    """When it was started, how it ended, the command that made it, what it was forked from."""
+
+    @cached_property
+    def prices(self) -> PriceTable:
+        """Those that held for the run."""
+        return prices_of(self.facts)
+
+    @cached_property
+    def judge_configurations(self) -> dict[str, JudgeConfiguration]:
+        """Judge → how it was set up, in the order of the run."""
+        return judges_of(self.configuration)
+
+    @property
+    def identities(self) -> dict[str, str]:
+        """Judge → its identity: one hash over everything that decides its verdicts."""
+        return {name: judge_identity(one) for name, one in self.judge_configurations.items()}
+
+    @property
+    def state(self) -> str:
+        """ "complete", why it stopped, or "not finished": under way, or killed."""
+        return state_of(self.facts)
+
+    @property
+    def has_ended(self) -> bool:
+        """Return True if no row is left to be judged; so it is with an imported run."""
+        return self.facts.get("ended") in _ENDED
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunInfo(RunFacts, HtmlRepr):
+    """A run at a glance, its rows counted."""
+
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""
     means: dict[str, float]
@@ -104,16 +140,8 @@ class RunInfo(HtmlRepr):
     """Judge → model of its panel that did not count → on how many rows."""
     usage: dict[str, Usage]
     """Model → what its replies took."""
-    configuration: JsonObject
-    facts: JsonObject
-    """When it was started, how it ended, the command that made it, what it was forked from."""
     batches: tuple[Batch, ...] = ()
     """What was sent through providers' batch APIs, the oldest first."""
-
-    @cached_property
-    def prices(self) -> PriceTable:
-        """Those that held for the run."""
-        return prices_of(self.facts)
 
     def to_dict(self) -> JsonDict:
         """This run at a glance, as a JSON-ready dict."""
@@ -134,26 +162,6 @@ class RunInfo(HtmlRepr):
     @property
     def rows(self) -> int:
         return sum(count for statuses in self.judges.values() for count in statuses.values())
-
-    @cached_property
-    def judge_configurations(self) -> dict[str, JudgeConfiguration]:
-        """Judge → how it was set up, in the order of the run."""
-        return judges_of(self.configuration)
-
-    @property
-    def identities(self) -> dict[str, str]:
-        """Judge → its identity: one hash over everything that decides its verdicts."""
-        return {name: judge_identity(one) for name, one in self.judge_configurations.items()}
-
-    @property
-    def state(self) -> str:
-        """ "complete", why it stopped, or "not finished": under way, or killed."""
-        return state_of(self.facts)
-
-    @property
-    def has_ended(self) -> bool:
-        """Return True if no row is left to be judged; so it is with an imported run."""
-        return self.facts.get("ended") in _ENDED
 
 
 def state_of(facts: JsonObject) -> str:
@@ -198,6 +206,16 @@ def reading(folder: str | Path) -> Iterator[sqlite3.Connection]:
         ) from error
 
 
+def run_facts(folder: str | Path) -> RunFacts:
+    """Read how a run was set up and how it ended. Rows are not looked at, so it takes as long for a
+    million of them; whoever reads them checks them.
+    """
+    with reading(folder) as connection:
+        facts = read_meta(connection)
+    configuration = object_in(facts.pop("configuration", None))
+    return RunFacts(folder=Path(folder), configuration=configuration, facts=facts)
+
+
 def run_info(folder: str | Path) -> RunInfo:
     """What a run folder holds."""
     with reading(folder) as connection:
@@ -211,23 +229,24 @@ def run_info(folder: str | Path) -> RunInfo:
         for judge, status, count, _ in rows:
             judges.setdefault(judge, {})[status] = count
         votes, failed = _count_votes(connection, forked="forked_from" in facts)
+        by_criteria = _by_criteria(connection)
         return RunInfo(
-            Path(folder),
-            {name: statuses for name, statuses in judges.items() if statuses},
-            {
+            folder=Path(folder),
+            judges={name: statuses for name, statuses in judges.items() if statuses},
+            means={
                 judge: mean
                 for judge, status, _, mean in rows
                 if status == "scored" and mean is not None
             },
-            tuple(sorted(_by_criteria(connection), key=lambda one: list(judges).index(one.judge))),
-            votes,
-            failed,
-            _failed_calls(facts, failed),
-            _excluded(connection, configurations),
-            used_in(connection),
-            object_in(facts.pop("configuration", None)),
-            facts,
-            tuple(batches_in(connection)),
+            criteria=tuple(sorted(by_criteria, key=lambda one: list(judges).index(one.judge))),
+            votes=votes,
+            failed_votes=failed,
+            failed_calls=_failed_calls(facts, failed),
+            excluded=_excluded(connection, configurations),
+            usage=used_in(connection),
+            configuration=object_in(facts.pop("configuration", None)),
+            facts=facts,
+            batches=tuple(batches_in(connection)),
         )
 
 

@@ -16,7 +16,7 @@ from adjudge.ledger.batches import asked_in
 from adjudge.ledger.file import FILE, connect, ledger_error
 from adjudge.ledger.ledger import BloomFilter
 from adjudge.ledger.rows import checked_key, wordings_in
-from adjudge.runs.folder import reading, run_info
+from adjudge.runs.folder import reading, run_facts
 
 _ANSWERED = (
     "SELECT ballot, outcome, option, more FROM votes WHERE ballot IN ({}) AND outcome <> "
@@ -53,7 +53,7 @@ class KnownVotes(Known):
         return set() if self._ledger is None else asked_in(self._ledger, keys)
 
     def _open(self, folder: Path) -> None:
-        self.wordings = wordings_in(run_info(folder).configuration)
+        self.wordings = wordings_in(run_facts(folder).configuration)
         with reading(folder) as connection:
             for (key,) in connection.execute(
                 "SELECT ballot FROM votes WHERE outcome <> 'model_error'"

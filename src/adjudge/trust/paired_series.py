@@ -17,7 +17,7 @@ from adjudge.errors import RunError
 from adjudge.labels.scales import label_scales
 from adjudge.labels.store import LabelStore
 from adjudge.runs.diff import JudgmentSummary, LoneRow, Pair
-from adjudge.runs.folder import run_info
+from adjudge.runs.folder import run_facts
 from adjudge.stats.difference import PairedScores
 from adjudge.trust.labelled_judges import found_changed
 from adjudge.trust.labels_used import LabelsUsed, labels_used
@@ -38,7 +38,7 @@ class ComparedRun:
 
     @classmethod
     def of(cls, folder: str | Path) -> ComparedRun:
-        info = run_info(folder)
+        info = run_facts(folder)
         started = info.facts.get("started")
         try:
             scales = label_scales(folder)

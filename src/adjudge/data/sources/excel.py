@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Sequence
-from io import BytesIO
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from xml.parsers.expat import ExpatError
 from zipfile import BadZipFile
 
 from adjudge.data.sources.row import Origin, OtherSheets, Row, Rows, is_blank, numbered
+from adjudge.data.sources.workbook_limits import SharedTexts, check_workbook
 from adjudge.errors import SetupError, WrongData
 from adjudge.messages import Message, reason_of
 from adjudge.reading.objects import ObjectFile
@@ -20,65 +23,112 @@ def open_workbook(
     """The sheet that was named, or the first that is shown, and its rows by the names in the
     header, read as they are asked for.
     """
-    book = _load(path)
+    book, opened = _load(path)
     shown = [one.title for one in book.worksheets if one.sheet_state == "visible"]
     if not shown and sheet is None:
-        book.close()
+        opened.close()
         return Origin(str(path), path.name), iter(())
-    title = shown[0] if sheet is None else _find_sheet(path, book, sheet)
+    title = shown[0] if sheet is None else _find_sheet(book, sheet)
+    if title is None:
+        opened.close()
+        raise WrongData(
+            "{path} has no sheet {sheet!r}; it has: {sheets}",
+            path=path,
+            sheet=sheet,
+            sheets=", ".join(str(one.title) for one in book.worksheets),
+        )
     others = tuple(name for name in shown if name != title)
     name = str(path)
     if others or sheet is not None:
         name = Message("{path}, sheet {sheet!r}", path=path, sheet=title)
     unsaid = OtherSheets(str(path), title, others) if others and sheet is None else None
-    return Origin(name, path.name, other_sheets=unsaid), _read(book, title, header_row)
+    return Origin(name, path.name, other_sheets=unsaid), _read(
+        path, book[title], header_row, opened
+    )
 
 
-def _load(path: Path | ObjectFile) -> Any:
+_DAMAGED = (
+    *(BadZipFile, zlib.error, EOFError, ExpatError),
+    *(ArithmeticError, AttributeError, LookupError, RuntimeError, SyntaxError, TypeError),
+    ValueError,
+)
+"""Errors that openpyxl, its XML parser and ZIP archives raise about a file that is not a whole
+workbook.
+"""
+
+
+def _load(path: Path | ObjectFile) -> tuple[Any, ExitStack]:
+    """The workbook, and what to close after it."""
     try:
-        from openpyxl import load_workbook
+        import openpyxl  # noqa: F401
+        from openpyxl.reader.excel import ExcelReader
         from openpyxl.utils.exceptions import InvalidFileException
+        from openpyxl.xml.constants import SHARED_STRINGS
     except ImportError as error:
         raise SetupError(
             "{name}: to read Excel workbooks, pip install 'adjudge[excel]', or save the "
             "table as CSV in UTF-8",
             name=path,
         ) from error
+
+    class Reader(ExcelReader):  # type: ignore[misc]
+        """Reads a workbook whose texts stay on the disk."""
+
+        def read_strings(self) -> None:
+            part = self.package.find(SHARED_STRINGS)
+            if part is not None:
+                with self.archive.open(part.PartName[1:]) as texts:
+                    self.shared_strings = SharedTexts(texts)
+                opened.callback(self.shared_strings.close)
+
     try:
-        return load_workbook(BytesIO(path.read_bytes()), read_only=True, data_only=True)
-    except (InvalidFileException, BadZipFile, KeyError, ValueError) as error:
-        raise WrongData(
-            "{name} cannot be read as an Excel workbook: {said}",
-            name=path,
-            said=" ".join(str(error).split()),
-        ) from error
+        with ExitStack() as opened:
+            file = opened.enter_context(path.open("rb"))
+            check_workbook(file, str(path))
+            reader = Reader(file, read_only=True, data_only=True, keep_links=False)
+            reader.read()
+            return reader.wb, opened.pop_all()
+    except WrongData:
+        raise
+    except (InvalidFileException, *_DAMAGED) as error:
+        raise _unreadable(path, error) from error
     except OSError as error:
         raise WrongData(
             "{path} cannot be read: {reason}", path=path, reason=reason_of(error)
         ) from error
 
 
-def _find_sheet(path: Path | ObjectFile, book: Any, sheet: str) -> str:
-    titles = [str(one.title) for one in book.worksheets]
-    for title in titles:
-        if title.strip().casefold() == sheet.strip().casefold():
-            return title
-    book.close()
-    raise WrongData(
-        "{path} has no sheet {sheet!r}; it has: {sheets}",
-        path=path,
-        sheet=sheet,
-        sheets=", ".join(titles),
+def _unreadable(path: Path | ObjectFile, error: Exception) -> WrongData:
+    return WrongData(
+        "{name} cannot be read as an Excel workbook: {said}",
+        name=path,
+        said=" ".join(str(error).split()),
     )
 
 
-def _read(book: Any, title: str, header_row: int | None) -> Rows:
-    try:
-        sheet = book[title]
+def _find_sheet(book: Any, sheet: str) -> str | None:
+    wanted = sheet.strip().casefold()
+    titles = (str(one.title) for one in book.worksheets)
+    return next((title for title in titles if title.strip().casefold() == wanted), None)
+
+
+def _read(path: Path | ObjectFile, sheet: Any, header_row: int | None, opened: ExitStack) -> Rows:
+    with opened:
         sheet.reset_dimensions()  # what some programs write there is wrong
-        yield from _rows(sheet.iter_rows(values_only=True), header_row)
-    finally:
-        book.close()
+        yield from _rows(_cells(path, sheet), header_row)
+
+
+def _cells(path: Path | ObjectFile, sheet: Any) -> Iterator[tuple[object, ...]]:
+    """The values of each row. Only what openpyxl raises is about the file."""
+    rows = sheet.iter_rows(values_only=True)
+    while True:
+        try:
+            values = next(rows, None)
+        except _DAMAGED as error:
+            raise _unreadable(path, error) from error
+        if values is None:
+            return
+        yield values
 
 
 def _rows(rows: Iterator[tuple[object, ...]], header_row: int | None) -> Rows:

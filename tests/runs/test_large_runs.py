@@ -1,0 +1,63 @@
+"""Commands that read whole runs: their work and their memory, as rows become more."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from adjudge.errors import RunError
+from adjudge.exporters.table import write_csv
+from adjudge.ledger.file import FILE
+from adjudge.runs.folder import records_of, run_facts, run_info
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+SIZES = (500, 2_500)
+COMMANDS = ("runs show", "runs diff", "export .csv", "run, all stored")
+
+
+@pytest.fixture(scope="module")
+def bench() -> object:
+    sys.path.insert(0, str(BENCHMARKS))
+    import large_runs
+
+    return large_runs
+
+
+@pytest.fixture(scope="module")
+def folders(bench, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:  # type: ignore[no-untyped-def]
+    made = [tmp_path_factory.mktemp("runs") / str(rows) for rows in SIZES]
+    for folder, rows in zip(made, SIZES, strict=True):
+        bench.make_runs(folder, rows)
+    return made
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_work_grows_no_faster_than_the_rows_and_memory_does_not(  # type: ignore[no-untyped-def]
+    bench, folders: list[Path], name: str
+) -> None:
+    few, many = (bench.measure(folder, bench.COMMANDS[name]) for folder in folders)
+    assert many.seconds <= few.seconds * SIZES[1] / SIZES[0]
+    assert many.memory < few.memory + 20
+
+
+def test_the_setup_of_a_run_is_read_without_its_rows(folders: list[Path], tmp_path: Path) -> None:
+    """A comparison would go through all votes otherwise; a damaged row is found by its reader."""
+    source = folders[0] / "runs" / "a"
+    damaged = bytearray((source / FILE).read_bytes())
+    place = damaged.rindex(b"What is the idea of 7?")
+    damaged[place : place + 4] = b"That"
+    (tmp_path / FILE).write_bytes(damaged)
+    assert run_facts(tmp_path).has_ended
+    assert run_facts(source).configuration == run_info(source).configuration
+    with pytest.raises(RunError, match="checksum"):
+        list(records_of(tmp_path))
+
+
+def test_a_csv_file_is_written_from_rows_that_are_read_once() -> None:
+    rows = iter([{"a": 1}, {"a": "x\ny", "b": '"'}, {"c": 2.5, "a": None}])
+    file = io.StringIO(newline="")
+    assert write_csv(file, rows) == 3
+    assert file.getvalue() == 'a,b,c\r\n1,,\r\n"x\ny","""",\r\n,,2.5\r\n'
