@@ -807,7 +807,7 @@ def ranks_together(draws: int) -> bool:
         )
         for count, (name, layout), prompts in product((4, 8), layouts.items(), (30, 60))
     }
-    return grid("Ranks together", cells, draws // 2, again=7)
+    return grid("Ranks together", cells, draws // 2, again=24)
 
 
 def ranks_draw(
