@@ -76,3 +76,12 @@ def test_a_run_that_judged_no_row_is_undecided_in_exports(folder: Path) -> None:
 def test_one_check_of_no_row_leaves_the_others_decided(folder: Path) -> None:
     words = ("check", "-f", "rows.csv", "--check", _EXACT, "--contains", "o")
     assert adjudge(*words, cwd=folder).returncode == 0
+
+
+def test_all_checks_together_show_the_mean_that_the_gate_uses(folder: Path) -> None:
+    """No row passes both checks, and the mean share of passed checks is 0.5."""
+    words = ("check", "-f", "rows.csv", "--contains", "o", "--check", "not: {contains: o}")
+    done = adjudge(*words, "--fail-under", "checks=0.4", cwd=folder)
+    assert "mean score of checks (judge CheckJudge) is 0.500" in done.stderr
+    assert "0% pass" in done.stdout
+    assert "mean 0.500" in done.stdout

@@ -14,6 +14,7 @@ from adjudge.domain.criteria import Criteria, CriteriaOption
 from adjudge.domain.instance import Instance
 from adjudge.exporters.export import export
 from adjudge.exporters.junit import _attribute, _words
+from support.commands import adjudge
 
 
 def said(*options: str, why: str = "so") -> ScriptedModel:
@@ -88,3 +89,19 @@ def test_hostile_texts_stay_one_readable_file(tmp_path: Path, text: str) -> None
 def test_any_text_is_valid_in_any_place(text: str) -> None:
     root = ElementTree.fromstring(f"<a b={_attribute(text)}>{_words(text)}</a>")
     assert root.tag == "a"
+
+
+def test_several_criteria_have_a_score_each_and_no_mean_over_all(tmp_path: Path) -> None:
+    words = ("check", "hello", "--contains", "o", "--contains", "x", "--run", "run")
+    assert adjudge(*words, cwd=tmp_path).returncode == 4
+    (suite,) = suites(tmp_path / "run", tmp_path)
+    scores = {
+        each.get("name"): each.get("value")
+        for each in suite.findall("properties/property")
+        if "score" in str(each.get("name"))
+    }
+    assert scores == {
+        "adjudge.score.contains 'o'": "1.0",
+        "adjudge.score.contains 'x'": "0.0",
+        "adjudge.score.checks": "0.5",
+    }

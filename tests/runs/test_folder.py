@@ -55,7 +55,7 @@ def test_a_run_at_a_glance(tmp_path: Path) -> None:
     ]
     info = run_info(made(tmp_path, ["a", "b", "c"], lambda request: said.pop(0)))
     assert info.judges == {"AspectCritic": {"scored": 2, "failed": 1}}
-    assert info.means == {"AspectCritic": 0.5}
+    assert [one.mean for one in info.criteria] == [0.5]
     assert (info.rows, info.votes, info.failed_calls, info.state) == (3, 3, 0, "complete")
     assert info.usage["scripted"].calls == 6
     assert (number_of(info.facts["started"]) or 0) > 1e9

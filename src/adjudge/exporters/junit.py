@@ -57,7 +57,7 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
                 "run": run.name,
                 "state": info.state,
                 "lock": info.identities.get(judge),
-                "score": info.means.get(judge),
+                **_scores(info, judge),
             }
             told = [
                 _property(name, str(value)) for name, value in about.items() if value is not None
@@ -69,6 +69,14 @@ def to_junit(run: Path, target: Path, baseline: Path | None = None) -> int:
             file.write("</testsuite>\n")
         file.write("</testsuites>\n")
     return total.total()
+
+
+def _scores(info: RunInfo, judge: str) -> dict[str, float | None]:
+    """Return the mean score per criterion: there is no mean over several criteria."""
+    criteria = [one for one in info.criteria if one.judge == judge]
+    return {
+        "score" if len(criteria) == 1 else f"score.{one.criteria}": one.mean for one in criteria
+    }
 
 
 def _write_unfinished(file: TextIO, info: RunInfo) -> None:

@@ -121,11 +121,6 @@ class RunInfo(RunFacts, HtmlRepr):
 
     judges: dict[str, dict[str, int]]
     """Judge → status → how many rows."""
-    means: dict[str, float]
-    """Judge → mean score of its rows, where some have one.
-
-    Over several criteria it mixes what each asks: see ``criteria``.
-    """
     criteria: tuple[CriteriaInfo, ...]
     """Each judge's criteria by themselves."""
     votes: int
@@ -222,22 +217,17 @@ def run_info(folder: str | Path) -> RunInfo:
         check_rows(connection, Path(folder) / FILE)
         facts = read_meta(connection)
         rows = connection.execute(
-            "SELECT judge, status, count(*), avg(score) FROM judgments GROUP BY judge, status"
+            "SELECT judge, status, count(*) FROM judgments GROUP BY judge, status"
         ).fetchall()
         configurations = judges_of(facts.get("configuration"))
         judges: dict[str, dict[str, int]] = {name: {} for name in configurations}
-        for judge, status, count, _ in rows:
+        for judge, status, count in rows:
             judges.setdefault(judge, {})[status] = count
         votes, failed = _count_votes(connection, forked="forked_from" in facts)
         by_criteria = _by_criteria(connection)
         return RunInfo(
             folder=Path(folder),
             judges={name: statuses for name, statuses in judges.items() if statuses},
-            means={
-                judge: mean
-                for judge, status, _, mean in rows
-                if status == "scored" and mean is not None
-            },
             criteria=tuple(sorted(by_criteria, key=lambda one: list(judges).index(one.judge))),
             votes=votes,
             failed_votes=failed,

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from adjudge.results.report import Report, Section
 
 _MOST_REASONS = 10
+_SAME = 0.0005
+"""A pass rate and a mean that differ by less look the same."""
 _MOST_OPTIONS = 6
 
 
@@ -158,15 +160,23 @@ def _criteria(sections: Sequence[Section], screen: Screen, *, named: bool) -> Ta
 
 
 def _result(found: Summary) -> tuple[str, str]:
-    """The rate of what passed, or the mean; and where it lies."""
-    if found.passes:
-        rate = found.passes
-        shown = Message("{share} pass", share=percent(rate.share))
-        return shown, "–" if rate.interval is None else percent_range(rate.interval)
-    if found.mean is None:
-        return "–", "–"
-    mean = Message("{mean} {value}", mean=term("score", "mean"), value=figure(found.mean, 3))
-    return mean, limits(found.interval)
+    """The rate of what passed, or the mean, with its interval. Both if they differ: a panel's score
+    is the share of its models, that of several checks the share of checks, and gates use the mean.
+    """
+    mean = ("–", "–")
+    if found.mean is not None:
+        mean = (
+            Message("{mean} {value}", mean=term("score", "mean"), value=figure(found.mean, 3)),
+            limits(found.interval),
+        )
+    if found.passes is None:
+        return mean
+    rate = found.passes
+    shown = Message("{share} pass", share=percent(rate.share))
+    where = "–" if rate.interval is None else percent_range(rate.interval)
+    if found.mean is None or abs(found.mean - rate.share) < _SAME:
+        return shown, where
+    return join("\n", (shown, mean[0])), join("\n", (where, mean[1]))
 
 
 def _systems(found: ContestSummary, screen: Screen) -> Table:
