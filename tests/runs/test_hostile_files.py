@@ -129,6 +129,8 @@ def write(case: Hostile, folder: Path, witness: Witness) -> None:
     for name, text in case.files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(told(text))
+    for name, content in case.packed.items():
+        (folder / name).write_bytes(content)
     for name, target in case.links.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(told(target))

