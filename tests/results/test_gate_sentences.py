@@ -132,8 +132,8 @@ def test_of_scores_the_limit_on_the_side_of_the_bar_says_how_many_rows_would_dec
 
 def test_the_limits_of_every_look_say_how_many_rows_would_decide() -> None:
     limits = confidence_sequence([1.0] * 15 + [0.0] * 5)
-    values = {"value": 0.75, "rows": 20, "lower": limits.lower, "upper": limits.upper}
-    gate = replace(FAILED, bar=0.9, sequential=True, **values)
+    gate = replace(FAILED, value=0.75, bar=0.9, rows=20, sequential=True)
+    gate = replace(gate, lower=limits.lower, upper=limits.upper)
     enough = gate.enough or 0
     more = confidence_sequence([0.75] * enough)
     assert replace(gate, lower=more.lower, upper=more.upper, rows=enough).verdict == "failed"
