@@ -73,6 +73,13 @@ def test_a_sure_gate_holds_fails_or_is_undecided(
     assert text in project.page("run.html")
 
 
+def test_an_undecided_gate_says_how_many_rows_would_decide_it(project: Project) -> None:
+    """The upper limit must fall below 0.8, which takes fewer rows than the lower one would."""
+    done = project.run(15, 20, "{fail_under: 0.8, confidence: 0.95}")
+    assert done.returncode == 5, done.stderr
+    assert "About 276 rows would decide it, if mean score of dates stays at 0.750." in done.stderr
+
+
 def test_without_confidence_the_mean_is_compared(project: Project) -> None:
     done = project.run(51, 60, "{fail_under: 0.8}")
     assert done.returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,17 @@ def test_verdicts_failures_and_texts_come_back(tmp_path: Path, kind: str) -> Non
         text: row["score"] for text, row in before.items()
     }
     assert sorted(row["status"] for row in again.values()) == ["failed", "scored", "scored"]
+
+
+def test_promptfoo_gets_the_counts_of_its_results(tmp_path: Path) -> None:
+    model = said("PASS", "FAIL", "nonsense", "PASS", "FAIL", "PASS")
+    judge = AspectCritic("It is good.", model, max_repairs=0)
+    judge.evaluate(["a", "b", "c", "d", "e", "f"], run=tmp_path / "run")
+    export(tmp_path / "run", tmp_path / "out.json", "promptfoo")
+    results = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["results"]
+    stats = {name: results["stats"][name] for name in ("successes", "failures", "errors")}
+    assert stats == {"successes": 3, "failures": 2, "errors": 1}
+    assert [one["failureReason"] for one in results["results"]] == [0, 1, 2, 0, 1, 0]
 
 
 def test_labels_go_to_evalassist_as_expected_results(tmp_path: Path) -> None:

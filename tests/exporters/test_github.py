@@ -19,6 +19,7 @@ from adjudge.domain.instance import Instance
 from adjudge.domain.message import Reply
 from adjudge.exporters.github import GithubReport, _command, _within
 from adjudge.results.run_report import report_of_run
+from adjudge.stats.intervals import share_limits
 from adjudge.view.pages import markdown_page
 from support.commands import adjudge
 
@@ -330,3 +331,96 @@ def test_an_unfinished_run_is_not_green_although_it_has_no_gate(
     assert (root.get("tests"), root.get("errors")) == ("4", "1")
     (case,) = [one for one in root.iter("testcase") if one.find("error") is not None]
     assert case.get("name") == "run is not finished"
+
+
+def step_outputs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """Run the eval file of a folder and report on it as a step of GitHub does."""
+    assert adjudge("run", "eval.yaml", "--no-cache", cwd=folder).returncode in (0, 4, 5)
+    monkeypatch.setenv("GITHUB_OUTPUT", str(folder / "outputs"))
+    done = adjudge("report", "runs/eval", "--to", "github", "-o", "page.md", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    lines = (folder / "outputs").read_text(encoding="utf-8").splitlines()
+    return dict(line.split("=", 1) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("gates", "verdict", "passed", "level"),
+    [
+        ("{}", "none", 20, 0.95),
+        ("{fail_under: {good: 0.5}}", "failed", 5, 0.95),
+        ("{fail_under: {good: 0.1}}", "holds", 5, 0.95),
+        ("{fail_under: {first: 0.5, good: 0.3}, confidence: 0.9}", "inconclusive", 5, 0.9),
+        ("{max_failed: 0.1}", "holds", 20, 0.95),
+    ],
+)
+def test_the_outputs_are_of_the_gate_that_decides_the_verdict(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    gates: str,
+    verdict: str,
+    passed: int,
+    level: float,
+) -> None:
+    """Of 20 rows all pass the first criterion and 5 pass the other."""
+    rows = [f"{n},answer {'good' if n < 5 else 'bad'}" for n in range(20)]
+    (tmp_path / "rows.csv").write_text("\n".join(["id,answer", *rows]))
+    (tmp_path / "eval.yaml").write_text(
+        "data: {path: rows.csv, id: id}\n"
+        "checks: [{contains: answer, name: first}, {contains: good, name: good}]\n"
+        f"gates: {gates}\n"
+    )
+    outputs = step_outputs(tmp_path, monkeypatch)
+    limits = share_limits(passed, 20, level=level)
+    figures = [float(outputs[name]) for name in ("score", "lower", "upper")]
+    assert figures == pytest.approx([passed / 20, limits.lower, limits.upper], abs=1e-4)
+    assert outputs["verdict"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("okay", "decision", "count"),
+    [
+        (3, "**Not ready: dates: mean 0.00, bar 0.50 missed by 0.50.**", 13),
+        (0, "**Undecided: dates: no row was judged.**", 10),
+    ],
+)
+def test_skipped_rows_are_named_as_in_other_reports_and_are_no_judgments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, okay: int, decision: str, count: int
+) -> None:
+    rows = [f"{n},{'okay' if n < okay else 'bad'} {n}" for n in range(10)]
+    (tmp_path / "rows.csv").write_text("\n".join(["id,answer", *rows]))
+    (tmp_path / "eval.yaml").write_text(
+        "data: {path: rows.csv, id: id}\n"
+        "checks: [{contains: okay, name: isokay, required: true}]\n"
+        "judges: [{kind: aspect, name: dates, criteria: Names a date., after: checks}]\n"
+        "models: scripted/FAIL\n"
+        "gates: {fail_under: {dates: 0.5}}\n"
+    )
+    step_outputs(tmp_path, monkeypatch)
+    adjudge("report", "runs/eval", "--to", "md", "-o", "other.md", cwd=tmp_path)
+    skipped = f"dates: {10 - okay} rows were not judged, since their checks do not pass."
+    for name in ("page.md", "other.md"):
+        page = (tmp_path / name).read_text(encoding="utf-8")
+        assert decision in page.splitlines()
+        assert skipped in page.splitlines()
+        assert f"{count} judgments, {okay} vote" in page
+    listed = "Only the worst answers are shown"
+    assert f"{listed}: 10 of {count}<" in (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert listed not in (tmp_path / "other.md").read_text(encoding="utf-8")  # it has all
+
+
+def test_repeated_tasks_have_their_sentence(tmp_path: Path) -> None:
+    trial = [{"role": "user", "content": "Go."}, {"role": "assistant", "content": "Done."}]
+    rows = [
+        {"messages": trial, "id": f"{task}-{number}", "task_id": task, "trial": number}
+        for task in range(8)
+        for number in range(3)
+    ]
+    (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "eval.yaml").write_text(
+        "data: {path: rows.jsonl, id: id}\n"
+        "judges: [{kind: agent, name: steps, measures: [ended]}]\n"
+    )
+    assert adjudge("run", "eval.yaml", cwd=tmp_path).returncode == 0
+    report = GithubReport(tmp_path / "runs" / "eval")
+    (sentence,) = [one for one in report.report.remarks if "pass^3" in one]
+    assert f"{sentence}.".replace("^", "\\^") in report.summary()

@@ -13,6 +13,8 @@ from adjudge.results.gate import GateResult, Measure
 from adjudge.results.paired_gate import paired_gates
 from adjudge.results.setup import Setup
 from adjudge.runs.folder import run_info
+from adjudge.stats.intervals import share_limits
+from adjudge.stats.sequence import confidence_sequence
 
 FAILED = GateResult(
     judge="dates",
@@ -95,6 +97,48 @@ def test_29_of_100_rows_may_be_missing_where_29_percent_may() -> None:
 def test_a_figure_that_lies_at_the_bar_needs_no_rows_and_leaves_no_blank_behind() -> None:
     at_the_bar = replace(FAILED, value=0.5, bar=0.5, among=1)
     assert at_the_bar.sentence().endswith("the bar is 0.500.")
+
+
+@pytest.mark.parametrize(
+    ("passed", "bar", "first"), [(15, 0.8, 276), (15, 0.9, 28), (2, 0.05, 110)]
+)
+def test_rows_that_would_decide_are_those_that_move_the_limit_across_the_bar(
+    passed: int, bar: float, first: int
+) -> None:
+    """``first``: the first number of rows at which Clopper and Pearson's limits decide, by
+    enumeration; the gate's are a little wider in places.
+    """
+    limits = share_limits(passed, 20)
+    gate = replace(
+        FAILED, value=passed / 20, bar=bar, rows=20, lower=limits.lower, upper=limits.upper
+    )
+    assert gate.verdict == "inconclusive"
+    assert gate.enough == pytest.approx(first, rel=0.15)
+    more = share_limits(passed / 20 * (gate.enough or 0), gate.enough or 0)
+    assert replace(gate, lower=more.lower, upper=more.upper).verdict != "inconclusive"
+    fewer = share_limits(passed / 20 * ((gate.enough or 0) - 1), (gate.enough or 0) - 1)
+    assert replace(gate, lower=fewer.lower, upper=fewer.upper).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(("bar", "rows"), [(0.55, 240), (0.45, 960)])
+def test_of_scores_the_limit_on_the_side_of_the_bar_says_how_many_rows_would_decide(
+    bar: float, rows: int
+) -> None:
+    """A mean of 0.5 between 0.3 and 0.6: the upper limit is 0.1 away, the lower one 0.2."""
+    gate = replace(FAILED, bar=bar, lower=0.3, upper=0.6)
+    assert gate.enough == pytest.approx(rows, abs=1)
+    assert replace(gate, bar=0.5001).enough is None  # more than a million
+
+
+def test_the_limits_of_every_look_say_how_many_rows_would_decide() -> None:
+    limits = confidence_sequence([1.0] * 15 + [0.0] * 5)
+    gate = replace(FAILED, value=0.75, bar=0.9, rows=20, sequential=True)
+    gate = replace(gate, lower=limits.lower, upper=limits.upper)
+    enough = gate.enough or 0
+    more = confidence_sequence([0.75] * enough)
+    assert replace(gate, lower=more.lower, upper=more.upper, rows=enough).verdict == "failed"
+    fewer = confidence_sequence([0.75] * (enough - 1))
+    assert replace(gate, lower=fewer.lower, upper=fewer.upper).verdict == "inconclusive"
 
 
 def test_rows_without_a_score_are_counted_beside_those_that_would_have_to_pass() -> None:

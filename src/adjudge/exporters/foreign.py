@@ -36,7 +36,8 @@ _PROMPT = {
     "id": "adjudge",
 }
 """promptfoo takes no result without a prompt."""
-_NO_STATS = {"successes": 0, "failures": 0, "errors": 0, "tokenUsage": {}}
+_STATS = ("successes", "failures", "errors")
+"""What promptfoo counts, by the ``failureReason`` of a result."""
 RECORDED = "result"
 """Where a vote of EvalAssist's keeps the result as it was recorded."""
 _TRUTHS = {"PASS": True, "FAIL": False}
@@ -163,7 +164,7 @@ def to_promptfoo(run: Path, target: Path) -> int:
     """
     labels = {(label.row, label.criteria): mark for label, mark in _marked(run)}
     head = {"version": 3, "timestamp": _now(), "prompts": [_PROMPT]}
-    count, read, ends = 0, 0, scale_ends(run)
+    count, read, ends, stats = 0, 0, scale_ends(run), dict.fromkeys(_STATS, 0)
     with text_file(target) as file:
         file.write(
             f'{{"evalId": {json.dumps(run.name)}, "results": {json.dumps(head)[:-1]}, "results": ['
@@ -173,13 +174,13 @@ def to_promptfoo(run: Path, target: Path) -> int:
             read += 1
             if row.detail.is_count:
                 continue
-            file.write(
-                (",\n" if count else "\n") + json.dumps(_promptfoo_result(row, count, labels, ends))
-            )
+            reason = _failure_reason(row, ends)
+            result = _promptfoo_result(row, count, labels, reason)
+            file.write((",\n" if count else "\n") + json.dumps(result))
+            stats[_STATS[reason]] += 1
             count += 1
-        file.write(
-            f'\n], "stats": {json.dumps(_NO_STATS)}}}, "config": {{}}, "shareableUrl": null}}\n'
-        )
+        counted = json.dumps({**stats, "tokenUsage": {}})
+        file.write(f'\n], "stats": {counted}}}, "config": {{}}, "shareableUrl": null}}\n')
     return read
 
 
@@ -188,16 +189,25 @@ def count_counts(run: Path) -> int:
     return sum(row.detail.is_count for row in records_of(run))
 
 
+def _failure_reason(row: JudgmentRecord, ends: Ends) -> int:
+    """Return what promptfoo calls ``failureReason``: 0 of a result that passes, 1 of one that
+    fails, 2 of one without a score.
+    """
+    if row.score is None:
+        return 2
+    verdict = None if isinstance(row.detail, DirectDetail) else row.verdict
+    good = row.scored and says_pass(verdict, row.score, row.criterion, ends) is True
+    return int(not good)
+
+
 def _promptfoo_result(
     row: JudgmentRecord,
     count: int,
     labels: Mapping[tuple[str, str], JsonObject],
-    ends: Ends,
+    reason: int,
 ) -> JsonDict:
-    fields, failed = row.fields, row.score is None
+    fields, good, failed = row.fields, reason == 0, row.score is None
     score = 0 if row.score is None else row.score
-    verdict = None if isinstance(row.detail, DirectDetail) else row.verdict
-    good = row.scored and says_pass(verdict, row.score, row.criterion, ends) is True
     assertion = {"type": "llm-rubric", "value": row.criterion, "provider": _models(row)}
     part = {
         "pass": good,
@@ -221,7 +231,7 @@ def _promptfoo_result(
         "response": {"output": in_one(fields.get("response", ""))},
         "success": good,
         "score": score,
-        "failureReason": 2 if failed else int(not good),
+        "failureReason": reason,
         "error": row.reason if failed else None,
         "gradingResult": {
             "pass": good,

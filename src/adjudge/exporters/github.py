@@ -22,7 +22,8 @@ from adjudge.results.paired_gate import against_baseline, paired_gates
 from adjudge.results.report import Report
 from adjudge.results.run_report import report_of_run
 from adjudge.runs.folder import run_facts
-from adjudge.view.decision import decision
+from adjudge.stats.intervals import Interval
+from adjudge.view.decision import decision, is_about
 from adjudge.view.reasons import falling_short, reason_of
 from adjudge.view.template import environment
 from adjudge.view.terms import STATUSES, option_title
@@ -80,17 +81,38 @@ class GithubReport:
 
     @property
     def outputs(self) -> dict[str, str]:
-        """What later steps can use. Figures are of the first judge and criteria."""
-        first = self.report.sections[0].summary if self.report.sections else None
-        limits = first.interval if first else None
+        """What later steps can use. Figures are those that the verdict rests on."""
+        value, limits = self._deciding_figures
         figures = {
-            "score": first.mean if first else None,
+            "score": value,
             "lower": limits.lower if limits else None,
             "upper": limits.upper if limits else None,
         }
         cost = self.report.cost.cost_usd
         told = {name: "" if value is None else f"{value:.4f}" for name, value in figures.items()}
         return {**told, "verdict": self.verdict, "cost": "" if cost is None else f"{cost:.6f}"}
+
+    @property
+    def _deciding_figures(self) -> tuple[float | None, Interval | None]:
+        """The figure, and its limits, of the first gate with the verdict of the run; without one,
+        of the first gate, and without gates of the first criterion.
+
+        The limits are those that the gate decided by if it asks for a confidence, otherwise the 95%
+        interval. A gate on missing scores or on the difference from another run has the score of
+        its criterion.
+        """
+        sections = self.report.sections
+        if not self._deciding:
+            return sections[0].figure_named("") if sections else (None, None)
+        gate = next(
+            (one for one in self._deciding if one.verdict == self.verdict), self._deciding[0]
+        )
+        if gate.sure and gate.confidence is not None and gate.measure != "difference":
+            return gate.value, Interval(gate.lower, gate.upper, gate.confidence)
+        own = [one for one in sections if is_about(gate, one)]
+        own.sort(key=lambda one: one.system != gate.system)  # a difference is about all systems
+        name = gate.system if gate.of_wins else gate.name
+        return own[0].figure_named(name) if own else (gate.value, None)
 
     def summary(self, most_kib: float = SUMMARY_KIB) -> str:
         """The Markdown page, cut where it would be too long."""
@@ -134,7 +156,7 @@ class GithubReport:
 
     def _of_state(self) -> Iterator[str]:
         if self.report.is_unfinished:
-            so_far = count_judgments(self.report.total)
+            so_far = count_judgments(self.report.judged)
             message = Message("not finished, {judgments} so far", judgments=so_far)
             yield _command("warning", *self._place(("judges",)), "adjudge", self._said(message))
 

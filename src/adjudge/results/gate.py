@@ -583,8 +583,13 @@ class GateResult:
         """
         if not self.sure or self.missing or self.one_order or not self.margin:
             return None
-        reach = max(self.upper - (self.value or 0.0), (self.value or 0.0) - self.lower)
-        return math.ceil(self.rows * (reach / abs(self.margin)) ** 2)
+        from adjudge.stats.intervals import Interval  # not loaded for gates that are decided
+        from adjudge.stats.rows_to_decide import rows_to_decide
+
+        limits = Interval(self.lower, self.upper, self.confidence or 0.0)
+        return rows_to_decide(
+            self.value or 0.0, self.rows, limits, self.bar, sequential=self.sequential
+        )
 
     def to_dict(self) -> JsonDict:
         return {

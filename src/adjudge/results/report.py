@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from adjudge.results.rag import RagSummary, RagTally
     from adjudge.results.score_slices import ScoreSlices
     from adjudge.results.systems import SystemDifference, SystemsTally
+    from adjudge.stats.intervals import Interval
     from adjudge.trust.calibration import Calibration
     from adjudge.trust.comparison import RunComparison
 
@@ -83,6 +84,19 @@ class Section(JudgeCriterion):
     def title(self) -> str:
         """The same without the judge."""
         return of_system(self.criteria or self.judge, self.system)
+
+    def figure_named(self, name: str) -> tuple[float | None, Interval | None]:
+        """The figure of this name with its interval: the win rate of a compared system, the mean of
+        a dimension or a measure, otherwise the mean of the criterion. Means of dimensions and
+        measures come without an interval.
+        """
+        systems = self.contests.systems if self.contests else ()
+        for one in systems:
+            if one.name == name:
+                return one.winrate, one.interval
+        part = self.rag.named(name) if self.rag else None
+        summary = part.as_summary() if part else self.summary
+        return summary.mean, summary.interval
 
     def figures(self) -> Iterator[NamedFigure]:
         """What can be compared with another run."""
@@ -238,6 +252,11 @@ class Report(HtmlRepr):
     def criteria(self) -> list[JudgeCriterion]:
         """What was judged by, each once, whoever answered."""
         return list(dict.fromkeys(JudgeCriterion(one.judge, one.criteria) for one in self.sections))
+
+    @property
+    def judged(self) -> int:
+        """Judgments that were made; skipped rows have none."""
+        return self.total - sum(one.summary.skipped for one in self.sections)
 
     def section_of(self, one: JudgmentRecord) -> Section | None:
         """The section that a judgment is counted in."""

@@ -56,7 +56,7 @@ def report_of_run(
         gates=(*made.gates, *paired_gates(setup, Path(run))),
         compared=compared_with_baseline(setup, Path(run), by),
         used=info.usage,
-        counts=join(", ", (count_judgments(info.rows), votes_message(info))),
+        counts=join(", ", (count_judgments(made.judged), votes_message(info))),
         calibrations=calibrations,
         slices=_slices(run, by, calibrations) if by else (),
         told_in=language,

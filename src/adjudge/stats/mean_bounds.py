@@ -12,7 +12,7 @@ from __future__ import annotations
 import cmath
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist
 
@@ -22,8 +22,23 @@ GRID = 100
 """Steps of the grid that means of units are kept on, per 1. A mean between two steps is divided
 between them, which keeps the mean of all units and widens the bounds by next to nothing.
 """
-_MOST = 1_000_000
+MOST_ROWS = 1_000_000
 """Rows that it is worth naming as enough to decide."""
+
+
+def search_rows(is_enough: Callable[[int], bool], rows: int) -> int | None:
+    """Return the least number above ``rows``, which do not suffice, that is enough; None if a
+    million are not.
+    """
+    fewest, enough = rows, 2 * rows
+    while not is_enough(enough):
+        fewest, enough = enough, 2 * enough
+        if enough > MOST_ROWS:
+            return None
+    while enough - fewest > 1:
+        middle = (fewest + enough) // 2
+        fewest, enough = (fewest, middle) if is_enough(middle) else (middle, enough)
+    return enough
 
 
 @dataclass(slots=True)
@@ -88,15 +103,7 @@ class Units:
             terms = self._terms(bar, end, sign, rows / self.rows)
             return _chance_at_most_zero(list(terms)) <= risk
 
-        fewest, enough = self.rows, 2 * self.rows
-        while not is_enough(enough):
-            fewest, enough = enough, 2 * enough
-            if enough > _MOST:
-                return None
-        while enough - fewest > 1:
-            middle = (fewest + enough) // 2
-            fewest, enough = (fewest, middle) if is_enough(middle) else (middle, enough)
-        return enough
+        return search_rows(is_enough, self.rows)
 
     def _terms(
         self, value: float, end: float, sign: int, times: float = 1.0

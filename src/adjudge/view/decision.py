@@ -35,14 +35,14 @@ def decision(report: Report) -> str:
         parts.append(plural("{count} more criterion", "{count} more criteria", more))
     if unscored := sum(one.summary.unscored for one in report.sections):
         parts.append(Message("{number} without a score", number=unscored))
-    if report.decided_nothing:
+    if report.decided_nothing or (verdict and not report.sections):
         parts.append(Message("no row was judged"))
     if report.skipped.rows:
         parts.append(Message("skipped rows {number}", number=report.skipped.rows))
     said = join("; ", parts)
     if report.is_unfinished:
         so_far = Message(
-            "not finished, {judgments} so far", judgments=count_judgments(report.total)
+            "not finished, {judgments} so far", judgments=count_judgments(report.judged)
         )
         said = join("; ", (so_far, said)) if said else so_far
         verdict = "inconclusive"
@@ -58,11 +58,11 @@ def _deciding_sections(report: Report) -> list[Section]:
     if report.standing in (None, "holds"):
         return list(report.sections)
     deciding = [gate for gate in report.gates if gate.verdict == report.standing]
-    named = [one for one in report.sections if any(_is_about(gate, one) for gate in deciding)]
+    named = [one for one in report.sections if any(is_about(gate, one) for gate in deciding)]
     return named or list(report.sections)
 
 
-def _is_about(gate: GateResult, one: Section) -> bool:
+def is_about(gate: GateResult, one: Section) -> bool:
     """Whether a gate is one of a section's; a comparison of two runs is about all systems."""
     of_it = gate.measure == "difference" or gate.system == one.system
     return of_it and gate.judge == one.judge and gate.name in _gated(one)
@@ -73,12 +73,17 @@ def _gated(one: Section) -> Iterator[str]:
     yield one.criteria
     if one.rag:
         yield from (each.dimension.name for each in one.rag.dimensions)
+        measures = one.rag.measures.each if one.rag.measures else ()
+        yield from (each.measure.name for each in measures)
     if one.contests:
         yield from (system.name for system in one.contests.systems)
 
 
 def _figures(one: Section, report: Report) -> Iterator[Message]:
-    if one.rag:
+    if not one.summary.attempted:
+        if not report.decided_nothing:  # which is said once, of all of them
+            yield Message("{name}: no row was judged", name=one.title)
+    elif one.rag:
         yield from _rag(one, one.rag, report)
     elif one.contests and one.contests.systems:
         yield from _win_rates(one.judge, one.contests, report)
