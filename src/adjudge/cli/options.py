@@ -375,7 +375,7 @@ def gate(help: str) -> Decorator[Any]:
 
 fail_under = gate(
     "Exit with 4 if a criterion's mean score is below this; NAME: only that criterion or "
-    "system. It replaces an eval file's bar of the same name. Repeatable."
+    "system. Repeatable."
 )
 baseline = click.option("--baseline", type=PATH, help="A run folder: show what changed against it.")
 confidence = click.option(

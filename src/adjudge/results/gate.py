@@ -221,7 +221,8 @@ class GateResult:
         if self.largest_change and self.sure:
             said.append(
                 Message(
-                    "Counts have no most: the bounds hold if no row changes by more than {largest:g}.",
+                    "Counts have no most: the bounds hold if no row changes by more than "
+                    "{largest:g}.",
                     largest=self.largest_change,
                 )
             )
