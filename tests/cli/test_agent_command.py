@@ -270,6 +270,20 @@ def test_a_cost_that_one_run_does_not_record_passes_no_gate(tmp_path: Path) -> N
     assert json.loads(done.stdout)["gates"][0]["missing"] == 1
 
 
+def test_a_comparison_of_counts_says_what_its_bounds_rest_on(tmp_path: Path) -> None:
+    words = ("agent", "calls.jsonl", "--measure", "repeats", "--id", "id", "--run")
+    write_calls(tmp_path, *[("ok",)] * 10)
+    assert adjudge(tmp_path, *words, "old").returncode == 0
+    write_calls(tmp_path, *[("ok",) * 4] * 10)
+    done = adjudge(tmp_path, *words, "new", "--not-worse-than", "old")
+    assert done.returncode == 4, done.stderr
+    assert "the bounds hold if no row changes by more than 3." in done.stderr
+    write_calls(tmp_path, *[("ok",)] * 9, ("ok", None))
+    done = adjudge(tmp_path, *words, "unknown", "--not-worse-than", "old", "--margin", "0.5")
+    assert done.returncode == 5, done.stderr
+    assert "rows without a number in one of the runs could have any count" in done.stderr
+
+
 def test_resume_holds_counts_to_the_same_most(folder: Path) -> None:
     words = ("agent", "runs.jsonl", "--measure", "steps", "--at-most", "steps=1", "--run", "kept")
     assert adjudge(folder, *words).returncode == 4

@@ -403,8 +403,8 @@ FEWER = Message("a count is better the lower it is: the difference says how many
 
 
 def _count_limits(found: RunComparison) -> Iterator[Message]:
-    """Say what the limits of a count rest on, if there are any."""
-    if found.largest_count_change:
+    """Say what the limits of a count rest on, if any are shown."""
+    if found.largest_count_change and found.changed:
         yield Message(
             "a count has no most: the interval holds if no row changes by more than {largest:g}",
             largest=found.largest_count_change,
