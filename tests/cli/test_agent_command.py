@@ -218,6 +218,78 @@ def test_a_gate_on_counts_says_that_no_confidence_is_applied(folder: Path) -> No
     assert (sure.returncode, said in sure.stderr) == (0, True), sure.stderr
 
 
+def write_calls(folder: Path, *results: tuple[str | None, ...]) -> None:
+    """Runs that make one call again and again, with these results; None: not recorded."""
+    runs = []
+    for number, texts in enumerate(results):
+        messages: list[dict[str, object]] = [{"role": "user", "content": "Go."}]
+        for place, text in enumerate(texts):
+            call = {"id": f"c{place}", "function": {"name": "get", "arguments": "{}"}}
+            messages.append({"role": "assistant", "tool_calls": [call]})
+            if text is not None:
+                messages.append({"role": "tool", "tool_call_id": f"c{place}", "content": text})
+        runs.append({"id": f"r{number}", "messages": messages})
+    (folder / "calls.jsonl").write_text("\n".join(map(json.dumps, runs)))
+
+
+@pytest.mark.parametrize(
+    ("results", "most", "code", "verdict", "missing"),
+    [
+        ([("ok",), ("ok", None), ("ok", None, None)], 0, 5, "inconclusive", 2),
+        ([("ok",), ("ok", None)], 100, 5, "inconclusive", 1),
+        ([("ok", "ok", "ok"), ("ok", None)], 0.9, 4, "failed", 1),
+        ([("ok", "ok"), ("ok", None)], 0.9, 5, "inconclusive", 1),
+        ([("ok",), (None,), ()], 0, 0, "holds", 0),
+    ],
+)
+def test_a_count_that_nobody_can_tell_passes_no_gate(
+    tmp_path: Path,
+    results: list[tuple[str | None, ...]],
+    most: float,
+    code: int,
+    verdict: str,
+    missing: int,
+) -> None:
+    write_calls(tmp_path, *results)
+    words = ("calls.jsonl", "--measure", "repeats", "--at-most", f"repeats={most}", "--json")
+    done = adjudge(tmp_path, "agent", *words)
+    assert done.returncode == code, done.stderr
+    (gate,) = json.loads(done.stdout)["gates"]
+    assert (gate["verdict"], gate["rows"], gate["missing"]) == (verdict, len(results), missing)
+    assert ("no value" in gate["message"]) == bool(missing)
+
+
+def test_a_cost_that_one_run_does_not_record_passes_no_gate(tmp_path: Path) -> None:
+    write_calls(tmp_path, ("ok",), ("ok",))
+    known, unknown = map(json.loads, (tmp_path / "calls.jsonl").read_text().splitlines())
+    rows = ({**known, "usd": 0.1}, unknown)
+    (tmp_path / "calls.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ("agent", "calls.jsonl", "--measure", "usd", "--at-most", "usd=1", "--json")
+    done = adjudge(tmp_path, *words)
+    assert done.returncode == 5, done.stderr
+    assert json.loads(done.stdout)["gates"][0]["missing"] == 1
+
+
+def test_a_comparison_of_counts_says_what_its_bounds_rest_on(tmp_path: Path) -> None:
+    words = ("agent", "calls.jsonl", "--measure", "repeats", "--id", "id", "--run")
+    write_calls(tmp_path, *[("ok",)] * 10)
+    assert adjudge(tmp_path, *words, "old").returncode == 0
+    write_calls(tmp_path, *[("ok",) * 4] * 10)
+    done = adjudge(tmp_path, *words, "new", "--not-worse-than", "old")
+    assert done.returncode == 4, done.stderr
+    assert "the bounds hold if no row changes by more than 3." in done.stderr
+    write_calls(tmp_path, *[("ok",)] * 9, ("ok", None))
+    done = adjudge(tmp_path, *words, "unknown", "--not-worse-than", "old", "--margin", "0.5")
+    assert done.returncode == 5, done.stderr
+    assert "rows without a number in one of the runs could have any count" in done.stderr
+
+
+def test_resume_holds_counts_to_the_same_most(folder: Path) -> None:
+    words = ("agent", "runs.jsonl", "--measure", "steps", "--at-most", "steps=1", "--run", "kept")
+    assert adjudge(folder, *words).returncode == 4
+    assert adjudge(folder, "resume", "kept").returncode == 4
+
+
 WITHOUT_LOCAL = """
 import sys
 sys.modules["onnxruntime"] = None  # as if adjudge[local] were not installed

@@ -541,3 +541,47 @@ def test_each_criteria_of_a_run_has_its_own_mean(adjudge: Adjudge) -> None:
     lines = [line.split()[:5] for line in said.splitlines()]
     assert ["Is", "it", "kind?", "mean", "1.000"] in lines
     assert ["Is", "it", "short?", "mean", "0.000"] in lines
+
+
+TWO = (
+    "data: rows.csv\nmodels: [scripted]\nrun: runs/two\njudges:\n  - kind: direct\n"
+    "    name: register\n    criteria:\n"
+    "      - {{name: alpha, description: Good, options: [{{name: Good, score: 1}}, "
+    "{{name: Bad, score: 0}}]}}\n"
+    "      - {{name: rude, description: Rude, options: [{{name: Rude, score: 0}}, "
+    "{{name: Kind, score: 1}}]}}\n{more}"
+)
+
+
+def bars_in(printed: str) -> dict[str, float]:
+    return {one["name"]: one["bar"] for one in json.loads(printed)["gates"]}
+
+
+@pytest.mark.parametrize(
+    ("gates", "typed", "bars", "code"),
+    [
+        ("gates: {fail_under: {rude: 0.9}}", "alpha=0.7", {"rude": 0.9, "alpha": 0.7}, 4),
+        ("    fail_under: {rude: 0.9}", "alpha=0.7", {"rude": 0.9, "alpha": 0.7}, 4),
+        ("gates: {fail_under: 0.9}", "alpha=0.7", {"rude": 0.9, "alpha": 0.7}, 4),
+        ("gates: {fail_under: {rude: 0.9}}", "0.5", {"rude": 0.9, "alpha": 0.5}, 4),
+        ("gates: {fail_under: {rude: 0.9, alpha: 0.8}}", "rude=0", {"rude": 0, "alpha": 0.8}, 0),
+        ("gates: {fail_under: 0.9}", "rude=0", {"rude": 0, "alpha": 0.9}, 0),
+        ("    fail_under: 0.9", "0", {"rude": 0, "alpha": 0}, 0),
+        ("    fail_under: 0.9", "register=0", {"rude": 0, "alpha": 0}, 0),
+    ],
+)
+def test_a_typed_bar_replaces_only_the_one_of_its_name(
+    adjudge: Adjudge, gates: str, typed: str, bars: dict[str, float], code: int
+) -> None:
+    Path("two.yaml").write_text(TWO.format(more=gates))
+    ended, printed, complaint = adjudge("run", "two.yaml", "--json", "--fail-under", typed)
+    assert (ended, bars_in(printed)) == (code, bars), complaint
+
+
+def test_resume_keeps_the_bars_that_are_not_typed_again(adjudge: Adjudge) -> None:
+    Path("two.yaml").write_text(TWO.format(more=""))
+    begun = ("--fail-under", "rude=0.9", "--fail-under", "alpha=0.7", "--max-calls", 1)
+    assert adjudge("run", "two.yaml", *begun)[0] == 1
+    more = ("--max-calls", 100, "--json", "--fail-under", "rude=0")
+    code, printed, complaint = adjudge("resume", "runs/two", "--", *more)
+    assert (code, bars_in(printed)) == (0, {"rude": 0, "alpha": 0.7}), complaint

@@ -95,15 +95,15 @@ class RuleResult:
     """Why there is no value, where there is none."""
     parts: tuple[RulePart, ...] = ()
     untold: bool = False
-    """Whether it may be a breach, and the trace does not tell: no gate passes over it."""
+    """True if there is a value, and nobody can tell which: no gate passes over it."""
 
 
 class Unmeasurable(AdjudgeError):
-    """There is nothing to measure, or it cannot be told."""
+    """There is no value: nothing to measure, or (``Untold``) nobody can tell."""
 
 
 class Untold(Unmeasurable):
-    """It may be a breach, and the trace does not tell."""
+    """There is a value, and nobody can tell which: it may be a breach."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,8 +270,8 @@ class RuleCase:
         return (*missing, *extra)
 
 
-def _too_many(expected: int, made: int) -> Unmeasurable:
-    return Unmeasurable(
+def _too_many(expected: int, made: int) -> Untold:
+    return Untold(
         "too many to compare: {expected} expected calls, {made} made", expected=expected, made=made
     )
 
@@ -460,7 +460,7 @@ def _repeats(case: RuleCase) -> Found:
     parts = []
     for key, made in zip(case.keys, case.made, strict=True):
         if times[key] > 1 and not _has_outcome(made.call):
-            raise Unmeasurable(
+            raise Untold(
                 "a call was made twice, and what came of it is not recorded each time, so "
                 "nobody can tell whether it repeats another"
             )
@@ -559,7 +559,7 @@ def _invalid_arguments(case: RuleCase) -> Found:
         try:
             problem = problem_with(made.call.arguments, schemas[made.call.name])
         except SchemaProblem as error:
-            raise Unmeasurable(
+            raise Untold(
                 "the schema of {tool}: {reason}", tool=made.call.name, reason=error.message
             ) from error
         if problem is not None:
@@ -626,7 +626,7 @@ def _recorded(case: RuleCase, column: str, values: Sequence[float], total: float
         return float(sum(values)), ()
     if total is not None:
         return float(total), ()
-    raise Unmeasurable("the trace does not record it, and there is no column {name}", name=column)
+    raise Untold("the trace does not record it, and there is no column {name}", name=column)
 
 
 def _ended(case: RuleCase) -> Found:
@@ -721,7 +721,8 @@ def measure(
     try:
         value, parts = RULES[name].find(RuleCase(trajectory, expectations, columns))
     except (Unmeasurable, CannotMatch) as error:
-        return RuleResult(None, error.message, untold=isinstance(error, Untold))
+        return RuleResult(None, error.message, untold=isinstance(error, Untold | CannotMatch))
     except RecursionError:
-        return RuleResult(None, Message("the arguments are nested too deep to be compared"))
+        too_deep = Message("the arguments are nested too deep to be compared")
+        return RuleResult(None, too_deep, untold=True)
     return RuleResult(value, None, tuple(parts))

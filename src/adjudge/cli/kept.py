@@ -128,8 +128,10 @@ def facts_to_keep(what: EvalFile | str, prices: PriceTable, *, but: Sequence[str
 
 
 def _write_eval(file: EvalFile) -> JsonDict:
-    """Without what the options of the command say."""
-    return write_eval(replace(file, gates=Gates(), budget=BudgetEntry()) if file.typed else file)
+    """Without what the options of the command say, unless ``adjudge run`` has no such option."""
+    if file.typed:
+        file = replace(file, gates=Gates(max=file.gates.max), budget=BudgetEntry())
+    return write_eval(file)
 
 
 def read_kept(record: object, folder: Path) -> Kept:

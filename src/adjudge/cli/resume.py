@@ -23,8 +23,9 @@ from adjudge.errors import RunError
 from adjudge.ledger.file import holds_run
 from adjudge.messages import Message, render, term
 from adjudge.reading.objects import ObjectFile
+from adjudge.results.gate import bars_of
 from adjudge.runs.criteria_entry import CRITERIA_FILES, Aspect
-from adjudge.runs.eval_file import CascadeEntry, EvalFile, JudgeEntry, RagEntry
+from adjudge.runs.eval_file import CascadeEntry, EvalFile, FailUnder, JudgeEntry, RagEntry
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ModelEntry, ServerEntry
 from adjudge.runs.restricted import READS, RUNS, SENDS, SPENDS, WRITES, needs_of_eval
@@ -102,11 +103,24 @@ def resume(
             _confirm(folder, kept, inner.params, yes=yes)
         if isinstance(kept.what, EvalFile):
             inner.params["file"] = kept.what
+            inner.params["fail_under"] = _bars(inner, options)
         try:
             return int(inner.command.invoke(inner) or 0)
         finally:
             if language:
                 use_language(language)
+
+
+def _bars(run: click.Context, kept: JsonObject) -> FailUnder | None:
+    """Return the bars that the run was begun with, of which those typed now replace the ones of
+    the same name.
+    """
+    typed: FailUnder | None = run.params["fail_under"]
+    if typed is None or "fail_under" not in kept:
+        return typed
+    option = next(one for one in run.command.params if one.name == "fail_under")
+    begun: FailUnder | None = option.process_value(run, kept["fail_under"])
+    return tuple({**bars_of(begun), **bars_of(typed)}.items())
 
 
 def _record(folder: Path) -> object:

@@ -39,6 +39,7 @@ from adjudge.cli.options import (
     argument,
     as_json,
     command,
+    gate,
     option,
     options,
     shared,
@@ -61,7 +62,7 @@ from adjudge.reading.objects import ObjectFile
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.outcome import RunOutcome
 from adjudge.runs.continued import EARLIER, ContinuedRun, data_fact, find_place
-from adjudge.runs.eval_file import EvalFile, JudgeEntry, M, schema, with_models
+from adjudge.runs.eval_file import EvalFile, FailUnder, JudgeEntry, M, schema, with_models
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import kept_prices, prices_of, reading
 from adjudge.runs.other_models import at_server, by_models
@@ -83,6 +84,12 @@ gates: {fail_under: 0.8}
 class RunOptions(RowFlags):
     """What the command line says of a run."""
 
+    fail_under: FailUnder | None = shared(
+        gate(
+            "Exit with 4 if a criterion's mean score is below this; NAME: only that criterion or "
+            "system. Replaces the file's bar of the same name. Repeatable."
+        )
+    )
     config: Path | None = option(
         "-c", "--config", type=PATH, help="The eval file, instead of the argument."
     )

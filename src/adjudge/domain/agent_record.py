@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
@@ -67,6 +68,11 @@ class AgentDetail(Detail):
     @property
     def chosen(self) -> str | None:
         return self.option
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """What a missing score could be, at least and at most; a count has no most."""
+        return 0.0, math.inf if self.is_count else 1.0
 
     @property
     def is_count(self) -> bool:

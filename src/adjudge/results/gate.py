@@ -128,6 +128,10 @@ class GateResult:
     """Criteria of this run that the other one does not have, if two runs are compared."""
     ignores_confidence: bool = False
     """True if a confidence was asked for that counts have no limits for."""
+    largest_change: float = 0.0
+    """If counts of two runs are compared: the change of a row that ``lower`` and ``upper`` reckon
+    with, since counts have no most. 0: none.
+    """
 
     @property
     def verdict(self) -> Verdict:
@@ -213,6 +217,14 @@ class GateResult:
         if self.ignores_confidence:
             said.append(
                 Message("The confidence is not applied: counts have no limits, only a mean.")
+            )
+        if self.largest_change and self.sure:
+            said.append(
+                Message(
+                    "Counts have no most: the bounds hold if no row changes by more than "
+                    "{largest:g}.",
+                    largest=self.largest_change,
+                )
             )
         return join(" ", said)
 
@@ -340,6 +352,12 @@ class GateResult:
 
     def _most_outcome(self) -> Message:
         values = {**self._figures, "of": self._of, "missing": self.missing, "rows": self.rows}
+        if self.verdict == "failed" and self.missing:
+            return Message(
+                "Gate failed: the mean of {of} is {lower:.3f} at least, at most {bar:g} is "
+                "allowed. {missing} of {rows} rows have no value.",
+                **values,
+            )
         if self.verdict == "failed":
             return Message(
                 "Gate failed: the mean of {of} is {value:.3f}, at most {bar:g} is allowed.",

@@ -35,7 +35,7 @@ class RunOutcome:
 
     run: EvalRun
     fail_under: FailUnder | None = None
-    """A gate that goes before those of the file."""
+    """Bars of the command line; each goes before the file's bar of the same name."""
     baseline: Path | None = None
     shown: int = ENTRIES
     """How many judgments its pages list."""

@@ -156,6 +156,7 @@ def _gate(
         added=found.added if found.corrected else 0,
         skipped=found.skipped if found.corrected else 0,
         reason=found.difference.estimate.reason or Message("no row has a number in both runs"),
+        largest_change=0.0 if unchanged else found.largest_count_change,
     )
     if gate.verdict != "inconclusive":
         return gate

@@ -773,7 +773,7 @@ def _held_to(bar: Bar, sections: Sequence[Section], setup: Setup) -> Iterable[Ga
             gate = _win_rate(one.judge, bar, system, setup.confidence)
             yield _open_one_order(gate, system) if system else gate
         elif bar.name in ("", one.criteria, one.judge, one.system) and not (
-            bar.name == "" and named & {one.criteria, one.system}
+            bar.name == "" and named & {one.criteria, one.judge, one.system}
         ):
             kind: Measure = "composite" if one.rag else "mean"
             gate = mean_gate(

@@ -28,7 +28,7 @@ class RunGates:
     run: EvalRun
     setup: Setup
     fail_under: FailUnder | None = None
-    """A gate that goes before those of the file."""
+    """Bars of the command line; each goes before the file's bar of the same name."""
 
     def bars(self) -> tuple[Bar, ...]:
         """What must be reached, by judge."""
@@ -37,7 +37,7 @@ class RunGates:
     @cached_property
     def _held(self) -> list[tuple[ReadyJudge, dict[str, float]]]:
         """The judges, each with the least by name; none where there are no gates."""
-        found = [(ready, bars_of(self._gate(ready))) for ready in self.run.judges]
+        found = [(ready, self._least(ready)) for ready in self.run.judges]
         return found if self.run.file.gates.max or any(least for _, least in found) else []
 
     def check(self) -> None:
@@ -146,9 +146,13 @@ class RunGates:
             f"response {place}" for place in range(1, typed + 1)
         ]
 
-    def _gate(self, ready: ReadyJudge) -> FailUnder | None:
-        gates = (self.fail_under, ready.fail_under, self.run.file.gates.fail_under)
-        return next((one for one in gates if one is not None), None)
+    def _least(self, ready: ReadyJudge) -> dict[str, float]:
+        """Return the bars of a judge by name: those of the file, of which the command line replaces
+        the ones that it names. Its plain number replaces the file's plain number.
+        """
+        file_gates = self.run.file.gates.fail_under
+        own = file_gates if ready.fail_under is None else ready.fail_under
+        return {**bars_of(own), **bars_of(self.fail_under)}
 
 
 def other_run(run: EvalRun) -> str:

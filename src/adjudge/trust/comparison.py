@@ -155,6 +155,14 @@ class RunComparison(JudgeCriterion, HtmlRepr):
         """The difference that the outcome is of."""
         return self.corrected or self.difference.estimate
 
+    @property
+    def largest_count_change(self) -> float:
+        """The change of a row that the limits of counts reckon with: the largest that was seen,
+        and at least 1. 0 if there are no such limits.
+        """
+        limits = self.difference.limits
+        return limits.reach if limits is not None and math.isinf(self.reach) else 0.0
+
     def on_the_scale(self, limit: float) -> float:
         """A limit as it is told: no two scores lie further apart than their scale is long."""
         return max(-self.reach, min(self.reach, limit))
@@ -370,7 +378,7 @@ class _Line:
             notes=(*notes, ONE_ORDER) if one_order else tuple(notes),
         )
         if self._is_count:
-            made = replace(made, notes=(*made.notes, FEWER))
+            made = replace(made, notes=(*made.notes, FEWER, *_count_limits(made)))
         return replace(made, outcome=_outcome(made))
 
     def _changed_between(self, judges: tuple[str, str]) -> Iterator[Message]:
@@ -392,6 +400,15 @@ NO_BOUNDS = Message(
     "a count has no most: no interval for it holds at every look; compare without --sequential"
 )
 FEWER = Message("a count is better the lower it is: the difference says how many fewer there are")
+
+
+def _count_limits(found: RunComparison) -> Iterator[Message]:
+    """Say what the limits of a count rest on, if any are shown."""
+    if found.largest_count_change and found.changed:
+        yield Message(
+            "a count has no most: the interval holds if no row changes by more than {largest:g}",
+            largest=found.largest_count_change,
+        )
 
 
 def _mean(total: float, rows: int, *, is_count: bool) -> float | None:
