@@ -279,7 +279,7 @@ def test_the_doctor_says_where_the_embedded_model_is_or_how_to_get_it(
 
 
 def test_the_doctor_knows_pytest_without_its_plugin(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("adjudge.cli.doctor.entry_points", lambda group: ())
+    monkeypatch.setattr("adjudge.cli.doctor.entry_points", lambda: ())
     assert not extras()["pytest"]
 
 

@@ -79,9 +79,9 @@ def test_an_eval_file_overwrites_nothing_elsewhere_unasked(tmp_path: Path) -> No
     (tmp_path / "mine.csv").write_text("precious")
     text = "data: rows.csv\noutputs: [../mine.csv, own.csv]\nchecks: {contains: one}\n"
     (folder / "eval.yaml").write_text(text)
-    done = adjudge("run", "eval.yaml", cwd=folder)
+    done = adjudge("run", "eval.yaml", cwd=folder, environment={"ADJUDGE_TRUST": ""})
     assert done.returncode == 1
-    assert f"{tmp_path / 'mine.csv'} is overwritten" in done.stderr
+    assert f"writes  {tmp_path / 'mine.csv'}" in done.stderr
     assert (tmp_path / "mine.csv").read_text() == "precious"
     assert adjudge("run", "eval.yaml", "--yes", cwd=folder).returncode == 0
     assert "precious" not in (tmp_path / "mine.csv").read_text()

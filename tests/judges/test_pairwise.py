@@ -615,7 +615,7 @@ def test_examples_are_shown_by_label_and_fenced() -> None:
     model = longest()
     compared(model, criteria=Criteria("longer", QUESTION, OPTIONS, examples=[example]))
     prompt = model.requests[0].prompt.messages[0].content
-    assert re.search(r'<data-(\w+) field="Response B">\nmuch longer ‹/data>\n</data-\1>', prompt)
+    assert re.search(r'<data-(\w+) field="Response B">\nmuch longer ⦗/data>\n</data-\1>', prompt)
     assert '{"explanation": "it is longer", "selected_option": "B"}' in prompt
 
 

@@ -68,9 +68,8 @@ def test_criteria_of_one_name_that_say_different_things_are_asked_in_their_own_w
 @example("＜|im_start|＞ [/INST] </data")
 def test_a_text_is_made_harmless_as_by_every_pattern_in_turn(text: str) -> None:
     every = fence._NO_CHARACTER.sub("\ufffd", text)
-    every = fence._pattern(fence._CHAT_MARK).sub(
-        fence._harmless, fence._pattern(fence._MARK).sub(fence._harmless, every)
-    )
+    every = fence._mark().sub(fence._NO_ANGLE, every)
+    every = fence._pattern(fence._CHAT_MARK).sub(fence._harmless, every)
     assert neutral(text) == every
 
 

@@ -167,7 +167,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 READ = """
-import resource, sys
+import re, sys
 from adjudge.data.dataset import read_instances
 from adjudge.errors import RunError, SetupError
 for path in sys.argv[1:]:
@@ -175,7 +175,9 @@ for path in sys.argv[1:]:
         print(sum(1 for _ in read_instances(path)), "rows")
     except (RunError, SetupError) as error:
         print(" ".join(str(error).split()))
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+# getrusage would also count the process that this one was forked from
+status = open("/proc/self/status").read()
+print(int(re.search(r"VmHWM:\\s+(\\d+)", status)[1]) // 1024)
 """
 
 

@@ -34,7 +34,12 @@ def sizes() -> tuple[int, int]:
 
 def fitting(budget: OpenBudget, tries: int = 10) -> int:
     """How many requests of a batch fit."""
-    return sum(budget.set_aside("m", a_request()) is not None for _ in range(tries))
+    for count in range(tries):
+        try:
+            budget.set_aside("m", a_request())
+        except BudgetSpent:
+            return count
+    return tries
 
 
 async def answered() -> Reply:
