@@ -33,6 +33,36 @@ def test_a_reply_that_only_looks_like_a_verdict_is_asked_again(row: dict[str, An
     assert reading.reason
 
 
+YES_OR_NO, PAIR = Choice(("Yes", "No"), (1.0, 0.0)), Comparison((0, 1))
+
+
+@pytest.mark.parametrize(
+    ("question", "reply", "option"),
+    [
+        (YES_OR_NO, {"explanation": "If it named no date, the answer would be No."}, "Yes"),
+        (YES_OR_NO, {"explanation": "Yes, it is polite, but it is not complete."}, "No"),
+        (YES_OR_NO, {"explanation": "It names one date.", "errors": 1, "confidence": 1}, "No"),
+        (
+            YES_OR_NO,
+            {"explanation": "It is short.", "probabilities": {"Yes": 0.1, "No": 0.9}},
+            "No",
+        ),
+        (Choice(("PASS", "FAIL")), {"explanation": "It is whole.", "has_errors": False}, "PASS"),
+        (Choice(("Low", "High")), {"explanation": "It is vague.", "confidence": "High"}, "Low"),
+        (PAIR, {"explanation": "The second response omits the date."}, "A"),
+        (PAIR, {"explanation": "B is not as helpful as A."}, "A"),
+        (PAIR, {"explanation": "Both answers are correct. A cites its source."}, "A"),
+        (PAIR, {"explanation": "The second one is better."}, "B"),
+    ],
+)
+def test_an_object_that_only_mentions_another_option_is_read(
+    question: Question, reply: dict[str, Any], option: str
+) -> None:
+    verdict = read(Reply(json.dumps({**reply, "selected_option": option})), question).verdict
+    assert verdict is not None
+    assert verdict.option == question.put_back(option).option
+
+
 @pytest.mark.parametrize(
     ("options", "reply"),
     [

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from adjudge.domain.options import as_pass
 from adjudge.domain.question import Comparison, Question
 from adjudge.domain.verdict import TIE, Verdict
 from adjudge.lazy import lazy_pattern
@@ -34,6 +35,12 @@ _DENIES_NEXT = phrase("denies_next")
 _WINS, _LOSES = phrase("wins", re.NOFLAG), phrase("loses", re.NOFLAG)
 _PREFERRED = phrase("preferred", re.NOFLAG)
 _EVEN, _CONTRASTS, _COMPARES = phrase("even"), phrase("contrasts"), phrase("compares")
+_RATED_ABOVE, _NOT_AS, _ORDINAL = phrase("rated_above"), phrase("not_as"), phrase("ordinal")
+_LETTER = lazy_pattern(r"(?<![\w'’])[A-HJ-Z](?![\w'’])")
+_CHOSEN_LETTER = lazy_pattern(
+    r"\W*+(?:[A-Z](?:,?\s+(?:because|since)\b| it is\W*\Z)|(?:\w+\s+){1,3}[A-Z]\W*\Z)"
+)
+"""A sentence that chooses a response: "B because …", "Clearly B."."""
 _CONCLUDING, _CONCLUDING_WINNER = words("concluding"), words("concluding_winner")
 _SPARES = phrase("spares")
 """Sentences that name an option without choosing it: "Nothing in it is unsafe"."""
@@ -237,12 +244,13 @@ def _content(text: str) -> set[str]:
 
 def explains_otherwise(text: str, verdict: Verdict, question: Question) -> bool:
     """Return True if the first or the last sentence of an explanation states another verdict."""
-    ending = text[-_ENDING:]
-    if not _may_conclude(ending.casefold(), question):
+    beginning, ending = text[:_ENDING], text[-_ENDING:]
+    is_long = len(text) > _ENDING  # the parts may begin or end within a sentence
+    if not _may_conclude(f"{beginning} {ending}" if is_long else text, question):
         return False
-    first, *others = sentences_of(ending)
-    is_cut = len(text) > _ENDING  # the beginning of the first sentence is missing
-    checked = others[-1:] if is_cut else [first, *others[-1:]]
+    first, *others = sentences_of(beginning)
+    checked = [first] if others or not is_long else []
+    checked += sentences_of(ending)[1:][-1:]
     return any(
         _CANNOT_JUDGE.search(sentence)
         or _ends_in_other(sentence, verdict, question)
@@ -257,18 +265,59 @@ def _ends_in_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     bare = None if _QUOTING.search(tail) else match_value(tail, question)
     if bare is not None and bare.option != verdict.option:
         return True
-    if not isinstance(question, Comparison) or _CONTRASTS.search(sentence):
+    if not isinstance(question, Comparison):
+        edge = _edges(question.labels, verdict.option).search(sentence)
+        if edge is None or edge["first"]:
+            return edge is not None
+        return not (_SPARES.search(sentence) or _DENIES_NEXT.search(sentence[: edge.start()]))
+    sentence = _with_letters(sentence, question)
+    if _CONTRASTS.search(sentence):
         return False
-    named = _named_responses(sentence, question)[:1]
-    is_other = bool(named) and named[0] != verdict.option and verdict.option != TIE
-    return is_other and _COMPARES.search(sentence) is not None
+    named = _named_responses(sentence, question)
+    if verdict.option == TIE or not named or named[0] == verdict.option:
+        return False
+    is_chosen = _CHOSEN_LETTER.match(sentence) and not _SPARES.search(sentence)
+    return any((is_chosen, _COMPARES.search(sentence), _RATED_ABOVE.search(sentence)))
+
+
+@lru_cache(maxsize=512)
+def _edges(labels: tuple[str, ...], option: str) -> re.Pattern[str]:
+    """Return a pattern for a sentence that begins or ends with the other of two options.
+
+    "Yes" is found in any case, "no" only at the beginning («Ошибок нет.» says nothing), other
+    names in capitals.
+    """
+    others = [label for label in labels if label != option and len(labels) == len(("yes", "no"))]
+    words_for = {label: as_pass(label) for label in others if as_pass(label) != label}
+    capitals = [re.escape(label) for label in others if label in words_for or label.isupper()]
+    first = "|".join(re.escape(label) for label in words_for) or "(?!)"
+    last = "|".join(re.escape(label) for label in words_for if words_for[label] == "pass")
+    last = "|".join((f"(?i:{last or '(?!)'})", *capitals))
+    return re.compile(
+        rf"\A\W*(?P<first>(?i:{first}))(?=\s*[,;:–—]|\s+(?:-|because\b|since\b))"
+        r"(?!\W+(?:there\s\w+\s)?(?:no|nothing|none)\b)(?!.*\b(?:but|however|но|однако)\b)"
+        rf"|(?<!\w)(?:{last})[\s.!*]*\Z"
+    )
+
+
+def _with_letters(sentence: str, question: Comparison) -> str:
+    """Return a sentence with "B" for "the second response", and "is worse than" for "not as"."""
+
+    def name(ordinal: re.Match[str]) -> str:
+        return question.letters[0 if ordinal.lastgroup else 1]
+
+    return _NOT_AS.sub("is worse than", _ORDINAL.sub(name, sentence))
 
 
 def _may_conclude(text: str, question: Question) -> bool:
     """Return True if a text is worth a second look; most are not, and it takes time."""
     if question.numeric:
         return any(map(str.isdigit, text))
-    if isinstance(question, Comparison):
+    is_comparison = isinstance(question, Comparison)
+    if is_comparison and _LETTER.search(text):
+        return True
+    text = text.casefold()
+    if is_comparison:
         return any(word in text for word in _CONCLUDING_WINNER)
     is_named = any(label.casefold() in text for label in question.labels)
     return is_named or any(word in text for word in _CONCLUDING)
@@ -276,7 +325,7 @@ def _may_conclude(text: str, question: Question) -> bool:
 
 def states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
     """Return True if a sentence states another verdict, or denies this one."""
-    if is_question(sentence) or not _may_conclude(sentence.casefold(), question):
+    if is_question(sentence) or not _may_conclude(sentence, question):
         return False
     line = [Line(0, sentence, sentence)]
     stated = (*read_labels(line, question), *read_closing(line, question))
@@ -295,6 +344,7 @@ def states_other(sentence: str, verdict: Verdict, question: Question) -> bool:
 
 def _prefers_other(sentence: str, verdict: Verdict, question: Comparison) -> bool:
     """Return True for "B is better", "A loses" or "it is a tie" if A was chosen."""
+    sentence = _with_letters(sentence, question)
     if _CONTRASTS.search(sentence):
         return False
     if _EVEN.search(sentence):

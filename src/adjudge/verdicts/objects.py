@@ -137,8 +137,8 @@ def _says_otherwise(
             return True
         if question.numeric and _changes_scale(name, value, question):
             return True
-    if isinstance(question, Comparison):
-        return _rates_otherwise(verdict, data, question)
+    if _rates_otherwise(verdict, data, question):
+        return True
     score = data.get("score")
     score = plain_number(score) if isinstance(score, str) else number_of(score)
     if not isinstance(question, Choice) or question.numeric or score is None:
@@ -154,11 +154,20 @@ def _other_verdict(name: str, value: object, question: Question) -> Verdict | No
         inner = _verdict_value(value, names)
         return _match_under(inner[1], inner[2], question) if inner else None
     if name in names:
-        return _match_under(name, value, question)
-    if name in _ORDINARY or not _decides(name):
-        return None
-    if not isinstance(value, bool):
+        return _match_under("verdict" if name in _NAMED_KEYS else name, value, question)
+    if _decides(name) and isinstance(value, bool):
+        return _match_flag(name, value, question)
+    is_text = isinstance(value, bool | str) and not question.numeric
+    is_yes_or_no = as_pass(value) != value  # of an issue or a step, unless that was asked
+    is_asked = not is_yes_or_no or any(as_pass(label) != label for label in question.labels)
+    is_answer = names is _GRADE_KEYS and name in _ANSWER_KEYS
+    if (is_text and is_asked and not is_answer) or (_decides(name) and name not in _ORDINARY):
         return _match_under("verdict", value, question)
+    return None
+
+
+def _match_flag(name: str, value: bool, question: Question) -> Verdict | None:
+    """Return the verdict of ``"is_pass": true`` or ``"tie": true``."""
     tokens = set(name.split("_"))
     if "tie" in tokens:
         return question.match("tie") if value else None
@@ -198,20 +207,26 @@ def _corrects(data: JsonObject, question: Question) -> bool:
     )
 
 
-def _rates_otherwise(verdict: Verdict, data: JsonObject, question: Comparison) -> bool:
-    """Return True if the scores of the responses make another one the best."""
+def _rates_otherwise(verdict: Verdict, data: JsonObject, question: Question) -> bool:
+    """Return True if the scores or probabilities of the options make another one the best."""
+    options = question.letters if isinstance(question, Comparison) else question.labels
     rated: dict[str, float] = {}
     for name, value in data.items():
+        if isinstance(value, str):
+            continue
         inner = value.items() if isinstance(value, dict) else ((name, value),)
         for key, score in inner:
-            tokens = {token.upper() for token in str(key).split("_")}
-            letters = [letter for letter in question.letters if letter in tokens]
             number = number_of(score)
-            if len(letters) == 1 and number is not None:
-                rated[letters[0]] = number
-    if set(rated) != set(question.letters):
+            if number is None:
+                continue
+            whole = str(key).casefold()
+            names = {whole} if question.numeric else {whole, *whole.split("_")}
+            rated_options = [option for option in options if option.casefold() in names]
+            if len(rated_options) == 1:
+                rated[rated_options[0]] = number
+    if not rated or set(rated) != set(options):
         return False
-    best = [letter for letter, score in rated.items() if score == max(rated.values())]
+    best = [option for option, score in rated.items() if score == max(rated.values())]
     return len(best) == 1 and question.put_back(best[0]).option != verdict.option
 
 

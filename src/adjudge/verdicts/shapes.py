@@ -170,7 +170,9 @@ def read_bare(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
         option = _bare_option(place, line, lines, question)
         if option is None:
             continue
+        is_item = isinstance(question, Comparison) and bool(option[1])  # "A. It is short."
         decides = len(lines) == 1 or _stands_apart(place, lines)
+        decides = decides and not is_item
         if place == 0 and question.numeric and len(lines) > 1:
             decides = decides and lines[1].number > line.number + 1  # "3" and "errors" below it
         if decides or not _TITLE.match(line.text):  # else a section: "## Good"
@@ -191,7 +193,7 @@ def _bare_option(
     if verdict is None or (_is_two_way(first, question) and not (is_only and not rest)):
         return None
     if rest:  # "1. It is short." and "A. It is short." are items of a list
-        is_listed = bool(place) or question.numeric or is_comparison
+        is_listed = bool(place) or question.numeric or (is_comparison and not is_only)
         is_set_off = first.rstrip("*_`\"' ").endswith((".", "。"))
         return (verdict, " ".join(rest)) if is_set_off and not is_listed else None
     names_response = is_comparison and len(line.text.split()) > 1 and ">" not in line.text
@@ -256,20 +258,19 @@ def read_boxes(lines: Sequence[Line], question: Question) -> Iterator[Statement]
 
 def read_ranking(lines: Sequence[Line], question: Question) -> Iterator[Statement]:
     """A numbered list that names every response once, best first."""
-    if not isinstance(question, Comparison) or not question.ranked:
+    if not isinstance(question, Comparison):
         return
     count = len(question.letters)
     for first in range(len(lines) - count + 1):
         placed = [_PLACED.fullmatch(line.text) for line in lines[first : first + count]]
         if [item and item[1] for item in placed] != [str(rank) for rank in range(1, count + 1)]:
             continue
-        is_announced = first and _RANKS.search(lines[first - 1].text)
-        if not is_announced and len(lines) > count:
-            continue
+        is_announced = len(lines) == count or (first and _RANKS.search(lines[first - 1].text))
+        decides = question.ranked and bool(is_announced)
         order = " > ".join(EMPHASIS.sub("", item[2]) for item in placed if item)
         verdict = question.match(order, certain=True)
         for line in lines[first : first + count] if verdict else ():
-            yield Statement(verdict, line.number, order, own=line.own)
+            yield Statement(verdict, line.number, order, own=line.own, decides=decides)
 
 
 # -- objects in other writing --------------------------------------------------------
