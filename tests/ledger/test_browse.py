@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from adjudge.domain.json_types import JsonValue
 from adjudge.errors import SetupError
 from adjudge.ledger import browse
 from adjudge.ledger.browse import Filters, Page, judges_in, page_of
@@ -90,7 +91,9 @@ MEASURES = ("ended", "errors", "steps")
 def counted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection]:
     """100 rows with a share, two counts, and no score for some."""
     folder, choice = tmp_path_factory.mktemp("run"), random.Random(1)
-    kept = [{"name": name, "higher_is_better": name == "ended", "options": []} for name in MEASURES]
+    kept: list[JsonValue] = [
+        {"name": name, "higher_is_better": name == "ended", "options": []} for name in MEASURES
+    ]
     with connect(folder / FILE) as made:
         make_tables(made, folder / FILE)
         write_meta(made, {"configuration": {"judges": {"agent": {"criteria": kept}}}})

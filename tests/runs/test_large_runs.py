@@ -4,41 +4,37 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from adjudge.domain.json_types import JsonObject
 from adjudge.errors import RunError
 from adjudge.exporters.table import write_csv
 from adjudge.ledger.file import FILE
 from adjudge.runs.folder import records_of, run_facts, run_info
 
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from benchmarks import large_runs
+
 SIZES = (500, 2_500)
 COMMANDS = ("runs show", "runs diff", "export .csv", "run, all stored")
 
 
 @pytest.fixture(scope="module")
-def bench() -> object:
-    sys.path.insert(0, str(BENCHMARKS))
-    import large_runs
-
-    return large_runs
-
-
-@pytest.fixture(scope="module")
-def folders(bench, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:  # type: ignore[no-untyped-def]
+def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     made = [tmp_path_factory.mktemp("runs") / str(rows) for rows in SIZES]
     for folder, rows in zip(made, SIZES, strict=True):
-        bench.make_runs(folder, rows)
+        large_runs.make_runs(folder, rows)
     return made
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_work_grows_no_faster_than_the_rows_and_memory_does_not(  # type: ignore[no-untyped-def]
-    bench, folders: list[Path], name: str
+def test_work_grows_no_faster_than_the_rows_and_memory_does_not(
+    folders: list[Path], name: str
 ) -> None:
-    few, many = (bench.measure(folder, bench.COMMANDS[name]) for folder in folders)
+    few, many = (large_runs.measure(folder, large_runs.COMMANDS[name]) for folder in folders)
     assert many.seconds <= few.seconds * SIZES[1] / SIZES[0]
     assert many.memory < few.memory + 20
 
@@ -57,7 +53,7 @@ def test_the_setup_of_a_run_is_read_without_its_rows(folders: list[Path], tmp_pa
 
 
 def test_a_csv_file_is_written_from_rows_that_are_read_once() -> None:
-    rows = iter([{"a": 1}, {"a": "x\ny", "b": '"'}, {"c": 2.5, "a": None}])
+    rows: Iterator[JsonObject] = iter([{"a": 1}, {"a": "x\ny", "b": '"'}, {"c": 2.5, "a": None}])
     file = io.StringIO(newline="")
     assert write_csv(file, rows) == 3
     assert file.getvalue() == 'a,b,c\r\n1,,\r\n"x\ny","""",\r\n,,2.5\r\n'

@@ -276,7 +276,9 @@ class _Line:
         self._measure = sides[0].measures.get(self._criteria)
         both = [side.labels(self._judge, self._criteria) for side in sides]
         self._labels = [labels for labels in both if labels]
-        self._older = list(dict.fromkeys(one.older for one in both if one is not None and one.older))
+        self._older = list(
+            dict.fromkeys(one.older for one in both if one is not None and one.older)
+        )
         self._is_count = sides[1].counts(self._judge, self._criteria)
 
     def _series(self) -> PairedSeries:
