@@ -77,8 +77,15 @@ def _slices(
 
 def baseline_of(run: Path) -> Baseline:
     """What a run came to, for another one to be compared with."""
-    sections = report_of_run(run, shown=0).sections
-    return Baseline.of(run, ((one.judge, figure) for one in sections for figure in one.figures()))
+    report = report_of_run(run, shown=0)
+    return Baseline.of(
+        run,
+        (
+            (one.judge, figure, report.option_scores(one))
+            for one in report.sections
+            for figure in one.figures()
+        ),
+    )
 
 
 def votes_message(info: RunInfo) -> Message:
