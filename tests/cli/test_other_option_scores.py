@@ -1,5 +1,5 @@
-"""Two runs by one criterion whose options are others, or score otherwise: their means say nothing of
-each other.
+"""Two runs by one criterion whose options are others, or score otherwise: their means do not mean
+the same.
 """
 
 from __future__ import annotations
