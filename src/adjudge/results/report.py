@@ -211,6 +211,23 @@ class Report(HtmlRepr):
             is_unfinished=self.setup.state != "imported",
         )
 
+    def counting_requests_once(self, repeated: Mapping[tuple[str, str], Usage]) -> Self:
+        """The same, less what rows with the same content count again; ``repeated``: by judge and
+        criterion. Answers of several systems stay as they are.
+        """
+        sections = tuple(
+            replace(one, summary=one.summary.less(repeated[one.judge, one.criteria]))
+            if not one.system and (one.judge, one.criteria) in repeated
+            else one
+            for one in self.sections
+        )
+        return replace(self, sections=sections)
+
+    @property
+    def counts_requests_again(self) -> bool:
+        """Return True if the criteria count more calls than the run took."""
+        return sum(one.summary.usage.calls for one in self.sections) > self.usage.calls
+
     @property
     def standing(self) -> str | None:
         """The worst verdict of the gates, and undecided if no row was judged; else None without
