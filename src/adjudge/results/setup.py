@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, nonempty, some_of
-from adjudge.domain.json_types import JsonDict, JsonObject, object_in
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
 from adjudge.domain.judge_configuration import (
     JudgeConfiguration,
     OptionScores,
@@ -88,7 +88,7 @@ class Baseline:
         return cls(str(run), found, str(run.absolute()), scores)
 
     @classmethod
-    def of_kept(cls, kept: object) -> Baseline:
+    def of_kept(cls, kept: JsonValue) -> Baseline:
         """As a run folder keeps it."""
         match kept:
             case {"run": str(run), "figures": dict(figures), **more}:
@@ -96,7 +96,7 @@ class Baseline:
                 found = {name: value for name, value in known.items() if value is not None}
                 scores = {
                     name: {option: number_of(score) for option, score in object_in(own).items()}
-                    for name, own in object_in(more.get("option_scores")).items()
+                    for name, own in object_in(object_in(kept).get("option_scores")).items()
                 }
                 return cls(run, found, str(more.get("place") or ""), scores)
         return cls()
