@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pooled import PARTLY, PASS_FAIL, SCORED, UNSCORED
 
-from adjudge.domain.criteria import Criteria
-from adjudge.pooling.majority import majority, winner
+from adjudge.domain.criteria import Criteria, winner
+from adjudge.pooling.majority import majority
 
 TABLE = [
     (PASS_FAIL, "P", "P", 1.0, False),

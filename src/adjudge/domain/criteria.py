@@ -233,6 +233,20 @@ class Criteria:
         return dict(zip(self.option_names, self.points, strict=True))
 
 
+def winner(counts: Mapping[str, float], criteria: Criteria) -> str:
+    """Return the option with most votes; tied: the one with the lowest score, else the one that is
+    listed first.
+    """
+    return min(
+        criteria.option_names, key=lambda name: (-counts.get(name, 0), *_tie_rank(name, criteria))
+    )
+
+
+def _tie_rank(name: str, criteria: Criteria) -> tuple[float, int]:
+    score = criteria.points_of[name]
+    return (score if score is not None else float("inf"), criteria.option_names.index(name))
+
+
 def is_yes_or_no(names: Iterable[str]) -> bool:
     """Return True if all options are called yes or no."""
     return all(name.strip().casefold() in (*_YES, *_NO) for name in names)

@@ -4,13 +4,19 @@ made of the answers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from adjudge.domain.criteria import Criteria, CriteriaExample, CriteriaOption
 from adjudge.domain.frozen import NOTHING
 from adjudge.domain.json_types import JsonObject, JsonValue, object_in, objects_in, text_in
 from adjudge.domain.light import light_dataclass
+from adjudge.domain.numbers import number_of
 from adjudge.errors import RunError
+from adjudge.messages import Message
+
+OptionScores = Mapping[str, float | None]
+"""Option → what it scores; empty if no options are known."""
 
 
 @light_dataclass(frozen=True, kw_only=True)
@@ -80,6 +86,15 @@ class JudgeConfiguration:
         """The models of a cascade's steps, in their order."""
         return tuple(model for step in self.steps for model in step.models)
 
+    def option_scores(self, criterion: str) -> OptionScores:
+        """Return what the options of a criterion score."""
+        asked = next((one for one in self.criteria if one.get("name") == criterion), {})
+        options = (
+            CriteriaOption(str(one.get("name")), score=number_of(one.get("score")))
+            for one in objects_in(asked.get("options"))
+        )
+        return {one.name: one.points for one in options}
+
     def without(self, *settings: str) -> JudgeConfiguration:
         """The same judge, some of its settings left out."""
         kept = {name: value for name, value in self.settings.items() if name not in settings}
@@ -104,3 +119,28 @@ def kept_criteria(said: JsonObject) -> Criteria:
         raise RunError(
             "the run holds criteria that adjudge did not write: {error}", error=error
         ) from error
+
+
+def incomparable_because(before: OptionScores, now: OptionScores) -> Message | None:
+    """Return why means of two runs by one criterion say nothing of each other; None if they do, or
+    if the options of one run are not known.
+    """
+    if not before or not now or before == now:
+        return None
+    if before.keys() != now.keys():
+        return Message(
+            "the criterion has other options ({before} before; {now} now)",
+            before=", ".join(before),
+            now=", ".join(now),
+        )
+    return Message(
+        "the options have other scores ({before} before; {now} now)",
+        before=_told(before),
+        now=_told(now),
+    )
+
+
+def _told(scores: OptionScores) -> str:
+    return ", ".join(
+        f"{name} –" if score is None else f"{name} {score:g}" for name, score in scores.items()
+    )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import Criteria, winner
 from adjudge.domain.frozen import NOTHING, FrozenDict
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.instance import Instance, Metadata
@@ -24,7 +25,7 @@ from adjudge.domain.record import (
     PairwiseDetail,
     SystemResult,
 )
-from adjudge.domain.verdict import TIE, Selection
+from adjudge.domain.verdict import TIE, Chosen, Selection, Verdict
 from adjudge.domain.vote import Vote, named_by, used_by
 from adjudge.domain.vote_counts import count_agreeing, vote_count
 from adjudge.errors import SetupError
@@ -375,13 +376,21 @@ class DirectInstanceResult(_DirectFields):
 
     @property
     def model_scores(self) -> dict[str, float]:
-        """Of a panel: the mean score of each model's valid votes, where its options have scores."""
-        points = {option.name: option.points for option in self.criteria.options}
-        found: dict[str, list[float]] = {}
+        """Of a panel: the score of each model's own verdict, as a judge of that model alone would
+        pool its votes; models without a valid vote, or whose verdict has no score, are left out.
+        """
+        is_both_orders = self.positional_bias is not None  # then the listed order decides
+        by_model: dict[str, list[Verdict]] = {}
         for vote in self.votes:
-            if vote.verdict and (score := points.get(vote.verdict.option)) is not None:
-                found.setdefault(vote.model, []).append(score)
-        return {model: sum(scores) / len(scores) for model, scores in found.items()}
+            is_counted = vote.order is None or not is_both_orders
+            if is_counted and vote.verdict and vote.verdict.option in self.criteria.points_of:
+                by_model.setdefault(vote.model, []).append(vote.verdict)
+        scores = {model: self._score_of(verdicts) for model, verdicts in by_model.items()}
+        return {model: score for model, score in scores.items() if score is not None}
+
+    def _score_of(self, verdicts: Sequence[Verdict]) -> float | None:
+        won = winner(Counter(one.option for one in verdicts), self.criteria)
+        return mean_of([score_of(one, self.criteria) for one in verdicts if one.option == won])
 
     def detail(self) -> DirectDetail:
         """What this kind of result says beside what all of them say."""
@@ -393,6 +402,23 @@ class DirectInstanceResult(_DirectFields):
             positional_bias=self.positional_bias.record() if self.positional_bias else None,
             model_scores=self.model_scores if is_panel else None,
         )
+
+
+def score_of(verdict: Verdict, criteria: Criteria) -> float | None:
+    """Return the judge's own score if it gave one, else the option's."""
+    own = verdict.score if isinstance(verdict, Chosen) else None
+    return criteria.points_of[verdict.option] if own is None else own
+
+
+def mean_of(scores: Sequence[float | None]) -> float | None:
+    """Return the mean; None unless there are scores and all of them are known.
+
+    Equal ones are that score to the last digit.
+    """
+    known = [score for score in scores if score is not None]
+    if not known or len(known) < len(scores):
+        return None
+    return known[0] if len(set(known)) == 1 else sum(known) / len(known)
 
 
 @light_dataclass(frozen=True, kw_only=True)

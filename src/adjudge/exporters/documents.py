@@ -360,6 +360,7 @@ class ComparisonShape(TypedDict):
     criteria: str
     system: NotRequired[Annotated[str, "of compared responses: whose win rate it is"]]
     outcome: Literal["better", "worse", "cannot tell"]
+    is_comparable: Annotated[bool, "false if the options, or what they score, differ"]
     means: Sequence[float | None]
     difference: DifferenceShape
     corrected: Annotated[

@@ -15,8 +15,7 @@ from adjudge.domain.message import ChatMessage, Prompt, Role, Usage
 from adjudge.domain.multi_criteria import MultiCriteria
 from adjudge.domain.multi_results import MultiCriteriaDirectInstanceResult
 from adjudge.domain.question import Choice, Rating, question_of
-from adjudge.domain.results import DirectInstanceResult, PositionalBias
-from adjudge.domain.verdict import Chosen, Verdict
+from adjudge.domain.results import DirectInstanceResult, PositionalBias, mean_of, score_of
 from adjudge.domain.vote import Ballot, Mode, Outcome, Vote
 from adjudge.engine.ask import ask_with
 from adjudge.errors import ModelError, Refused, SetupError
@@ -129,12 +128,12 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
         )
         won = majority(said, case.criteria)
         scores = [
-            (vote.verdict, _score(vote.verdict, case.criteria)) for vote in votes if vote.verdict
+            (vote.verdict, score_of(vote.verdict, case.criteria)) for vote in votes if vote.verdict
         ]
         agreeing = [
             (verdict, score) for verdict, score in scores if won and verdict.option == won.option
         ]
-        mean = _mean([score for _, score in scores])
+        mean = mean_of([score for _, score in scores])
         advice = [verdict.feedback for verdict, _ in agreeing if verdict.feedback is not None]
         return DirectInstanceResult(
             instance=case.instance,
@@ -142,7 +141,9 @@ class Direct(CaseJudge[DirectInstanceResult, MultiCriteriaDirectInstanceResult])
             status=status_of(votes, won is not None),
             votes=tuple(votes),
             option=won.option if won else None,
-            score=mean if len(agreeing) == len(scores) else _mean([score for _, score in agreeing]),
+            score=mean
+            if len(agreeing) == len(scores)
+            else mean_of([score for _, score in agreeing]),
             mean_score=mean,
             explanation=next((verdict.explanation for verdict, _ in agreeing), None),
             feedback=self._feedback(case, won.option, advice) if won and advice else None,
@@ -214,26 +215,9 @@ def _over_both_orders(
     offered = _with_integers(criteria, said)
     agreement, mean = (
         said.count(result.option) / len(said),
-        _mean([_score(verdict, offered) for verdict in verdicts]),
+        mean_of([score_of(verdict, offered) for verdict in verdicts]),
     )
     return replace(result, votes=tuple(votes), agreement=agreement, mean_score=mean)
-
-
-def _score(verdict: Verdict, criteria: Criteria) -> float | None:
-    """The judge's own score where it gave one, else the option's."""
-    own = verdict.score if isinstance(verdict, Chosen) else None
-    return criteria.points_of[verdict.option] if own is None else own
-
-
-def _mean(scores: Sequence[float | None]) -> float | None:
-    """None unless there are scores and all of them are known.
-
-    Equal ones are that score to the last digit.
-    """
-    known = [score for score in scores if score is not None]
-    if not known or len(known) < len(scores):
-        return None
-    return known[0] if len(set(known)) == 1 else sum(known) / len(known)
 
 
 def _with_integers(criteria: Criteria, said: Sequence[str]) -> Criteria:

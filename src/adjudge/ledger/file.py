@@ -23,6 +23,7 @@ from adjudge.ledger.rows import (
     CHECKSUM_SQL,
     COLUMNS,
     IN_BATCH,
+    KEY_BYTES,
     checked,
     checksum,
     checksum_matches,
@@ -434,6 +435,31 @@ def used_in(connection: sqlite3.Connection) -> dict[str, Usage]:
     query = f"SELECT model, {USAGE} FROM votes WHERE {_REPLIED} GROUP BY model"  # noqa: S608
     rows = connection.execute(query)
     return {model: Usage(*numbers) for model, *numbers in rows}
+
+
+def repeated_usage(connection: sqlite3.Connection) -> dict[tuple[str, str], Usage]:
+    """Return what would be counted again if each judgment counted its votes, by judge and
+    criterion: rows with the same content share their votes.
+    """
+    rows = connection.execute(_REPEATED)
+    return {(judge, criterion): Usage(*numbers) for judge, criterion, *numbers in rows}
+
+
+_REPEATED = f"""
+WITH RECURSIVE asked(judge, criterion, ballots, place) AS (
+    SELECT judge, criterion, ballots, 1 FROM judgments WHERE length(ballots) > 0
+    UNION ALL
+    SELECT judge, criterion, ballots, place + {KEY_BYTES} FROM asked
+    WHERE place + {KEY_BYTES} <= length(ballots)
+), repeated AS (
+    SELECT judge, criterion, substr(ballots, place, {KEY_BYTES}) AS key, count(*) - 1 AS times
+    FROM asked GROUP BY 1, 2, 3 HAVING times > 0
+)
+SELECT judge, criterion, sum(times * calls), sum(times * prompt_tokens),
+    sum(times * completion_tokens), sum(times * cached_tokens)
+FROM repeated JOIN votes ON number = (SELECT max(number) FROM votes WHERE ballot = key)
+GROUP BY 1, 2
+"""  # noqa: S608 - a number of ours
 
 
 def ledger_error(path: Path, error: BaseException) -> RunError:

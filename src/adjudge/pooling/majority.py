@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from adjudge.domain.criteria import Criteria
+from adjudge.domain.criteria import Criteria, winner
 from adjudge.domain.results import ModelVerdict, Status
 from adjudge.domain.rounding import equal
 from adjudge.domain.vote import Outcome, Vote
@@ -38,13 +38,6 @@ def majority(said: Sequence[str], criteria: Criteria) -> Majority | None:
     top = counts[option]
     tie = sum(count == top for count in counts.values()) > 1
     return Majority(option, top / len(said), tie)
-
-
-def winner(counts: Mapping[str, float], criteria: Criteria) -> str:
-    """The option with most votes, by the tie rule."""
-    return min(
-        criteria.option_names, key=lambda name: (-counts.get(name, 0), *_tie_rank(name, criteria))
-    )
 
 
 def samples_still_needed(
@@ -91,11 +84,6 @@ def _settled(
         winner(counts + Counter({rival: remaining}), criteria) == now
         for rival in criteria.option_names
     )
-
-
-def _tie_rank(name: str, criteria: Criteria) -> tuple[float, int]:
-    score = criteria.points_of[name]
-    return (score if score is not None else float("inf"), criteria.option_names.index(name))
 
 
 class Panel(NamedTuple):

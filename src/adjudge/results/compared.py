@@ -36,6 +36,10 @@ def _lines(found: RunComparison, two: str) -> Iterator[str]:
             "column that does with --id"
         )
         return
+    if not found.is_comparable:
+        yield Message("{name}: not comparable: {reason}", name=name, reason=shown.reason)
+        yield pairing_message(pairing)
+        return
     if not found.rows:
         yield Message("{name}: cannot tell: no row has a number in both runs", name=name)
         yield pairing_message(pairing)
@@ -92,7 +96,11 @@ def _difference(found: RunComparison) -> Iterator[str]:
 
 
 def _slices(found: RunComparison) -> Iterator[str]:
-    """A line for each slice, the largest first, and what their intervals promise."""
+    """A line for each slice, the largest first, and what their intervals promise; none of numbers
+    that cannot be compared.
+    """
+    if not found.is_comparable:
+        return
     for one in found.slices:
         if not one.rows:
             yield _nothing_shared(one)

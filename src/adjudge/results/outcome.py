@@ -13,7 +13,14 @@ from adjudge.domain.json_types import JsonObject
 from adjudge.domain.light import light_dataclass
 from adjudge.errors import RunStopped, SetupError
 from adjudge.gateway.layers.account import Spent
-from adjudge.ledger.file import READERS, holds_labels, holds_run, read_meta, used_in
+from adjudge.ledger.file import (
+    READERS,
+    holds_labels,
+    holds_run,
+    read_meta,
+    repeated_usage,
+    used_in,
+)
 from adjudge.results.exit_code import ExitCode
 from adjudge.results.gate import Bar, GateResult, exit_code, worst
 from adjudge.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
@@ -160,6 +167,9 @@ class RunOutcome:
                 notes=(*made.notes, *paid, *reader_notes(facts)),
                 used=used,
             )
+            if made.counts_requests_again:
+                with reading(folder) as ledger:
+                    made = made.counting_requests_once(repeated_usage(ledger))
         made = replace(made, notes=(*made.notes, *lost_reply_notes(self._lost)))
         return (
             replace(made.unfinished(), notes=(self.stopped, *made.notes)) if self.stopped else made

@@ -17,7 +17,7 @@ from adjudge.data.dataset import BadRow, BlankRows
 from adjudge.domain.frozen import nonempty, some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
-from adjudge.domain.judge_configuration import kept_criteria
+from adjudge.domain.judge_configuration import OptionScores, kept_criteria
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.message import Usage
@@ -225,6 +225,23 @@ class Report(HtmlRepr):
             is_unfinished=self.setup.state != "imported",
         )
 
+    def counting_requests_once(self, repeated: Mapping[tuple[str, str], Usage]) -> Self:
+        """The same, less what rows with the same content count again; ``repeated``: by judge and
+        criterion. Answers of several systems stay as they are.
+        """
+        sections = tuple(
+            replace(one, summary=one.summary.less(repeated[one.judge, one.criteria]))
+            if not one.system and (one.judge, one.criteria) in repeated
+            else one
+            for one in self.sections
+        )
+        return replace(self, sections=sections)
+
+    @property
+    def counts_requests_again(self) -> bool:
+        """Return True if the criteria count more calls than the run took."""
+        return sum(one.summary.usage.calls for one in self.sections) > self.usage.calls
+
     @property
     def standing(self) -> str | None:
         """The worst verdict of the gates, and undecided if no row was judged; else None without
@@ -361,7 +378,26 @@ class Report(HtmlRepr):
             if one.option_order and not one.option_order.is_worth_a_warning
         ]
         compared = (one.sentence for one in self.differences)
-        return [*skipped, *tied, *said, *repeated, *steady, *compared, *self.setup.learnt]
+        incomparable = [
+            Message(
+                "{name}: not compared with {run}: {reason}",
+                name=one.name,
+                run=self.setup.baseline.run,
+                reason=reason,
+            )
+            for one in self.sections
+            if not self.compared and (reason := self._no_baseline_because(one))
+        ]
+        return [
+            *skipped,
+            *tied,
+            *said,
+            *repeated,
+            *steady,
+            *compared,
+            *incomparable,
+            *self.setup.learnt,
+        ]
 
     @property
     def compared_told(self) -> list[str]:
@@ -441,7 +477,30 @@ class Report(HtmlRepr):
     def changes(self, one: Section) -> list[FigureChange]:
         """What a section has come to since the run that this one is compared with."""
         before = self.setup.baseline
-        return before.changes(one.judge, one.figures()) if before.figures else []
+        if not before.figures or self._no_baseline_because(one):
+            return []
+        return before.changes(one.judge, one.figures())
+
+    def option_scores(self, one: Section) -> OptionScores:
+        """What the options score that the mean of a section is made of; nothing of an imported
+        run, which need not hold every option.
+        """
+        judge = self.setup.judges.get(one.judge)
+        if judge is None or one.contests or self.setup.state == "imported":
+            return {}
+        return judge.option_scores(one.criteria)
+
+    def _no_baseline_because(self, one: Section) -> Message | None:
+        compared = (
+            Message("{reason}", reason=each.shown.reason)
+            for each in self.compared
+            if not each.is_comparable
+            and (each.judges[1], each.criteria) == (one.judge, one.criteria)
+        )
+        scores = self.option_scores(one)
+        return next(compared, None) or self.setup.baseline.incomparable_because(
+            one.judge, one.title, scores
+        )
 
     def _baseline(self, one: Section) -> JsonDict:
         changes = self.changes(one)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from adjudge.ledger.file import repeated_usage
 from adjudge.messages import Message, join
 from adjudge.results.counts import count_failed_calls, count_judgments, count_retries, count_votes
 from adjudge.results.notes import lost_in, lost_reply_notes, payment_notes, reader_notes
@@ -14,7 +15,7 @@ from adjudge.results.paired_gate import compared_with_baseline, paired_gates
 from adjudge.results.report import ENTRIES, Report, ReportTally, Skipped
 from adjudge.results.setup import KEPT, Baseline, Setup
 from adjudge.results.trusted import calibrations_of
-from adjudge.runs.folder import RunInfo, records_of, run_info
+from adjudge.runs.folder import RunInfo, reading, records_of, run_info
 
 if TYPE_CHECKING:
     from adjudge.results.score_slices import ScoreSlices
@@ -63,6 +64,9 @@ def report_of_run(
         failed_calls=info.failed_calls,
         unanswered=info.failed_votes,
     )
+    if made.counts_requests_again:
+        with reading(run) as ledger:
+            made = made.counting_requests_once(repeated_usage(ledger))
     return made if info.state == "complete" else made.unfinished()
 
 
@@ -77,8 +81,15 @@ def _slices(
 
 def baseline_of(run: Path) -> Baseline:
     """What a run came to, for another one to be compared with."""
-    sections = report_of_run(run, shown=0).sections
-    return Baseline.of(run, ((one.judge, figure) for one in sections for figure in one.figures()))
+    report = report_of_run(run, shown=0)
+    return Baseline.of(
+        run,
+        (
+            (one.judge, figure, report.option_scores(one))
+            for one in report.sections
+            for figure in one.figures()
+        ),
+    )
 
 
 def votes_message(info: RunInfo) -> Message:

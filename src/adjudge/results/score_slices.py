@@ -117,15 +117,25 @@ def score_slices_by_judge(
         if (one.judge, one.criterion) not in known:
             by_judge.setdefault(one.judge, []).append(one)
     return tuple(
-        slices if any(one.scores for one in slices.slices) else _without_scores(slices)
+        slices
+        if any(one.scores for one in slices.slices)
+        else _without_table(slices, is_comparison=own[0].detail.kind == "pairwise")
         for own in by_judge.values()
         for slices in score_slices(own, column)
     )
 
 
-def _without_scores(slices: ScoreSlices) -> ScoreSlices:
-    """Say why there is no table, as of comparisons."""
-    return replace(slices, slices=(), notes=(Message("No slices: no row has a score."),))
+def _without_table(slices: ScoreSlices, *, is_comparison: bool) -> ScoreSlices:
+    """Say why there is no table."""
+    reason = (
+        Message(
+            "No slices: win rates are not shown by slice here. 'adjudge runs diff A B --by COLUMN' "
+            "compares those of two runs slice by slice."
+        )
+        if is_comparison
+        else Message("No slices: no row has a score.")
+    )
+    return replace(slices, slices=(), notes=(reason,))
 
 
 def _slices(criterion: str, records: Sequence[JudgmentRecord], column: str) -> ScoreSlices:

@@ -12,13 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from adjudge.domain.criteria import Criteria
 from adjudge.domain.frozen import FrozenDict, nonempty, some_of
-from adjudge.domain.json_types import JsonDict, JsonObject, object_in
-from adjudge.domain.judge_configuration import JudgeConfiguration
+from adjudge.domain.json_types import JsonDict, JsonObject, JsonValue, object_in
+from adjudge.domain.judge_configuration import (
+    JudgeConfiguration,
+    OptionScores,
+    incomparable_because,
+)
 from adjudge.domain.light import light_dataclass
 from adjudge.domain.numbers import number_of
 from adjudge.engine.identity import judge_identity
 from adjudge.gateway.open import OpenModel
 from adjudge.gateway.prices import PriceTable
+from adjudge.messages import Message
 from adjudge.results.cascades import learnt_by
 from adjudge.results.gate import Bar
 
@@ -66,37 +71,55 @@ class Baseline:
     """
     place: str = ""
     """The folder wherever one stands, for its rows."""
+    option_scores: Mapping[str, OptionScores] = FrozenDict()
+    """What the options score, by the names of ``figures``; none of figures that are no scores of
+    options.
+    """
 
     @classmethod
-    def of(cls, run: Path, figures: Iterable[tuple[str, NamedFigure]]) -> Baseline:
-        """Of the figures of that run, each with its judge."""
+    def of(cls, run: Path, figures: Iterable[tuple[str, NamedFigure, OptionScores]]) -> Baseline:
+        """Of the figures of that run, each with its judge and what the options score."""
         found: dict[str, float] = {}
-        for judge, one in figures:
-            found[one.key if one.key not in found else f"{judge}: {one.key}"] = one.value
-        return cls(str(run), found, str(run.absolute()))
+        scores: dict[str, OptionScores] = {}
+        for judge, one, options in figures:
+            name = one.key if one.key not in found else f"{judge}: {one.key}"
+            found[name] = one.value
+            scores |= {name: options} if options else {}
+        return cls(str(run), found, str(run.absolute()), scores)
 
     @classmethod
-    def of_kept(cls, kept: object) -> Baseline:
+    def of_kept(cls, kept: JsonValue) -> Baseline:
         """As a run folder keeps it."""
         match kept:
             case {"run": str(run), "figures": dict(figures), **more}:
                 known = {str(name): number_of(value) for name, value in figures.items()}
                 found = {name: value for name, value in known.items() if value is not None}
-                return cls(run, found, str(more.get("place") or ""))
+                scores = {
+                    name: {option: number_of(score) for option, score in object_in(own).items()}
+                    for name, own in object_in(object_in(kept).get("option_scores")).items()
+                }
+                return cls(run, found, str(more.get("place") or ""), scores)
         return cls()
 
     def kept(self) -> JsonDict:
         """What a run folder keeps of it."""
-        return some_of(self, "run", "figures", "place")
+        return some_of(self, "run", "figures", "place", "option_scores")
 
     def changes(self, judge: str, figures: Iterable[NamedFigure]) -> list[FigureChange]:
-        known = ((one, self._before(judge, one.key)) for one in figures)
+        known = ((one, self.figures.get(self._name(judge, one.key))) for one in figures)
         return [
             FigureChange(one.name, before, one.value) for one, before in known if before is not None
         ]
 
-    def _before(self, judge: str, name: str) -> float | None:
-        return self.figures.get(f"{judge}: {name}", self.figures.get(name))
+    def incomparable_because(self, judge: str, name: str, now: OptionScores) -> Message | None:
+        """Return why a figure has no counterpart here although there is one of its name; ``now``:
+        what its options score.
+        """
+        return incomparable_because(self.option_scores.get(self._name(judge, name), {}), now)
+
+    def _name(self, judge: str, name: str) -> str:
+        own = f"{judge}: {name}"
+        return own if own in self.figures else name
 
 
 KEPT = "report"

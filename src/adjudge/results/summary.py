@@ -7,7 +7,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from adjudge.domain.frozen import nonempty, some_of
@@ -124,6 +124,11 @@ class Summary:
     def best_score(self) -> float:
         """The best score that a judgment can have, as far as the judgments show: at least 1."""
         return _best(self.option_scores)
+
+    def less(self, repeated: Usage) -> Summary:
+        """The same, without calls and tokens that were counted again."""
+        left = self.usage - repeated
+        return replace(self, usage=replace(left, estimated=min(left.estimated, left.calls)))
 
     def to_dict(self) -> JsonDict:
         return {

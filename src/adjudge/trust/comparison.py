@@ -17,6 +17,7 @@ from typing import Literal
 from adjudge.domain.frozen import nonempty, plain, some_of
 from adjudge.domain.html_repr import HtmlRepr
 from adjudge.domain.json_types import JsonDict
+from adjudge.domain.judge_configuration import incomparable_because
 from adjudge.domain.judge_criterion import JudgeCriterion, of_system
 from adjudge.domain.pairing import Pairing
 from adjudge.domain.slices import SliceNames, slice_names
@@ -110,6 +111,10 @@ class RunComparison(JudgeCriterion, HtmlRepr):
     margin: float = 0.0
     reach: float = 1.0
     """How far two scores can lie apart."""
+    is_comparable: bool = True
+    """False if the options differ between the runs, or what they score: means and differences say
+    nothing then.
+    """
     system: str = ""
     """Of compared responses: whose win rate it is."""
     judges: tuple[str, str] = ("", "")
@@ -172,6 +177,7 @@ class RunComparison(JudgeCriterion, HtmlRepr):
             **some_of(self, "judge", "criteria"),
             **nonempty(system=self.system or self.answered_by),
             "outcome": self.outcome.value,
+            "is_comparable": self.is_comparable,
             "means": [self.first, self.second],
             "difference": self._data(self.difference.estimate),
             "corrected": {**self._data(self.corrected), "method": self.corrected.method}
@@ -326,6 +332,9 @@ class _Line:
         has_copies = len(series.texts) < len(series.labelled)
         clustered = self._found.by_column or scores.units < scores.rows or has_copies
         system, why = _system(*self._found.systems(self._line))
+        judges = list(zip(sides, series.judges, strict=True))
+        other_scores = None if system or why else self._other_scores(series.judges)
+        why = why or other_scores or ""
         reach = 1.0 if measure is None else measure.range[1] - measure.range[0]
         reach = math.inf if self._is_count else reach
         rows = 0 if why else scores.rows
@@ -333,8 +342,7 @@ class _Line:
             why = why or NO_BOUNDS
         difference = _refused(scores, level, why) if why else _difference(scores, settings, reach)
         refused = _uncorrected_because(series)
-        corrected = None if refused else _corrected(series, settings, clustered=clustered)
-        judges = list(zip(sides, series.judges, strict=True))
+        corrected = None if refused or why else _corrected(series, settings, clustered=clustered)
         locks = [side.lock(name, criteria) for side, name in judges]
         one_order = bool(system) and any(side.one_order(name) for side, name in judges)
         notes = [
@@ -374,6 +382,7 @@ class _Line:
             level=level,
             margin=settings.margin,
             reach=reach,
+            is_comparable=other_scores is None,
             system=system,
             judges=series.judges,
             answered_by=self._answered_by,
@@ -382,6 +391,17 @@ class _Line:
         if self._is_count:
             made = replace(made, notes=(*made.notes, FEWER, *_count_limits(made)))
         return replace(made, outcome=_outcome(made))
+
+    def _other_scores(self, judges: tuple[str, str]) -> Message | None:
+        """Return why scores of both runs do not mean the same; None if they do."""
+        sides = zip(self._sides, judges, strict=True)
+        before, now = (side.option_scores(judge, self._criteria) for side, judge in sides)
+        if any(side.is_imported for side in self._sides):  # it need not hold every option
+            shared = before.keys() & now.keys()
+            before, now = (
+                {name: own[name] for name in own if name in shared} for own in (before, now)
+            )
+        return incomparable_because(before, now)
 
     def _changed_between(self, judges: tuple[str, str]) -> Iterator[Message]:
         """A judge that was found changed after one run was started and before the other was."""

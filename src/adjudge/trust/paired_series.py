@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from adjudge.domain.judge_configuration import JudgeConfiguration
+from adjudge.domain.judge_configuration import JudgeConfiguration, OptionScores
 from adjudge.domain.label import Label
 from adjudge.domain.verdict import TIE
 from adjudge.engine.identity import judge_identity
@@ -35,6 +35,7 @@ class ComparedRun:
     """Criteria → how its options are worth what."""
     judges: dict[str, JudgeConfiguration]
     started: float | None = None
+    is_imported: bool = False
 
     @classmethod
     def of(cls, folder: str | Path) -> ComparedRun:
@@ -55,6 +56,7 @@ class ComparedRun:
             plain,
             dict(info.judge_configurations),
             float(started) if isinstance(started, int | float) else None,
+            info.state == "imported",
         )
 
     def _judge(self, name: str) -> JudgeConfiguration:
@@ -62,6 +64,9 @@ class ComparedRun:
 
     def lock(self, judge: str, criteria: str) -> str:
         return judge_identity(self._judge(judge), criteria)
+
+    def option_scores(self, judge: str, criteria: str) -> OptionScores:
+        return self._judge(judge).option_scores(criteria)
 
     def counts(self, judge: str, criteria: str) -> bool:
         """Whether the score is a count: the fewer the better, and there is no most."""

@@ -9,7 +9,7 @@ from adjudge.domain.judge_criterion import of_system
 from adjudge.messages import Message, join, plural, term
 from adjudge.results.counts import count_judgments, count_rows, grouped
 from adjudge.results.numbers import figure, limits, percent, percent_range
-from adjudge.results.summary import Summary
+from adjudge.results.summary import ModelMean, Summary
 from adjudge.results.trusted import trust_sentence
 from adjudge.view.terminal import Screen
 from adjudge.view.terms import rule_title
@@ -93,7 +93,7 @@ def _panel_lines(section: Section) -> Iterator[Message]:
     each = join(
         ", ",
         (
-            Message("{name} {value}", name=model, value=figure(one.mean))
+            _model_mean(model, one, summary.scored - summary.without_number)
             for model, one in summary.models.items()
         ),
     )
@@ -106,6 +106,20 @@ def _panel_lines(section: Section) -> Iterator[Message]:
             mean=figure(summary.mean),
             each=each,
         )
+    )
+
+
+def _model_mean(model: str, one: ModelMean, rows: int) -> Message:
+    """``rows``: those on which the panel has a score."""
+    if one.rows >= rows:
+        return Message("{name} {value}", name=model, value=figure(one.mean))
+    return plural(
+        "{name} {value} (on {own} of {count} row)",
+        "{name} {value} (on {own} of {count} rows)",
+        rows,
+        name=model,
+        value=figure(one.mean),
+        own=one.rows,
     )
 
 

@@ -150,6 +150,7 @@ class DrawnDifference:
     """What the judge is called in A and in B."""
     wins_of: str = ""
     """Of compared responses: whose win rate it is."""
+    is_comparable: bool = True
 
 
 @dataclass(frozen=True)
@@ -252,6 +253,7 @@ def drawn_difference(one: RunComparison, judges: Collection[str]) -> DrawnDiffer
         one.without if _is_left_open(one) else 0,
         one.judges,
         one.system,
+        one.is_comparable,
     )
 
 
