@@ -503,8 +503,7 @@ def _about(label: Label) -> tuple[str, str, str, str | None]:
 def _says_the_same(one: Label, other: Label | None) -> bool:
     """But for the time: so that a file can be imported again."""
     same, also = (
-        each and replace(each, at=0.0, criteria_identity=None).to_dict()
-        for each in (one, other)
+        each and replace(each, at=0.0, criteria_identity=None).to_dict() for each in (one, other)
     )
     return same == also
 

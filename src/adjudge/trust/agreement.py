@@ -385,9 +385,7 @@ def _by_annotator(rows: Iterable[LabelledRow]) -> _People:
 def _beside(rows: Iterable[LabelledRow], own: Mapping[str, Answer]) -> list[tuple[Answer, Answer]]:
     """What the judge and one person say of the same rows."""
     return [
-        (said, own[one.unit])
-        for one in rows
-        if one.unit in own and (said := one.said) is not None
+        (said, own[one.unit]) for one in rows if one.unit in own and (said := one.said) is not None
     ]
 
 

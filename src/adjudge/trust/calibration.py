@@ -620,8 +620,10 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettin
     """
     own = [one for one in drawn if one.random]
     if drawn and not own:
-        why = Message("no labelled row was drawn among all rows")
-        return undefined(Message("labels only"), 0, why, level=settings.level)
+        grown = Message("rows were added between the labels, so that their chances differ")
+        why = grown if rows.is_grown else Message("no labelled row was drawn among all rows")
+        count = len(drawn) if rows.is_grown else 0
+        return undefined(Message("labels only"), count, why, level=settings.level)
     return labels_only(
         [one.value(rows.measure) for one in own],
         level=settings.level,
