@@ -89,8 +89,8 @@ def test_copies_that_were_added_belong_to_the_draw_of_their_text() -> None:
     made = []
     for seed in range(STUDIES):
         order = random.Random(seed).sample(texts, 225)
-        first = [one for one in order if one in texts[:150]][:60]
-        second = [one for one in order[:100] if one not in first]
+        first = [one for one in order if one in texts[:150]][:100]
+        second = [one for one in order[:90] if one not in first]
         labels = [label(one, drawn_of=150, seed=seed) for one in first]
         labels += [label(one, drawn_of=300, seed=seed) for one in second]
         found = calibrate(results, labels, settings=NUMBER_ONLY)
