@@ -616,6 +616,7 @@ def test_copies_of_one_text_have_the_labels_that_were_given_under_their_own_ids(
         annotator="ann",
         option="PASS",
         design="random",
+        seed=0,
         id="q1",
     )
     found = calibrate(results, [said, replace(said, option="FAIL", id="q7")])

@@ -468,7 +468,7 @@ def _import(
             source=source,
         )
     store = LabelStore(run)
-    known = {_about(one): one for one in store.current()}
+    known = {_about(one): one for one in store.current_of_copies()}
     new = [one for one in found if not _says_the_same(one, known.get(_about(one)))]
     if new:
         keep_draws(run, new)
@@ -496,15 +496,14 @@ def _import(
     return ExitCode.UNSCORED if bad else ExitCode.OK
 
 
-def _about(label: Label) -> tuple[str, str, str]:
-    return label.criteria, label.row, label.annotator
+def _about(label: Label) -> tuple[str, str, str, str | None]:
+    return label.criteria, label.row, label.annotator, label.id
 
 
 def _says_the_same(one: Label, other: Label | None) -> bool:
     """But for the time: so that a file can be imported again."""
     same, also = (
-        each and replace(each, at=0.0, criteria_identity=None, id=None).to_dict()
-        for each in (one, other)
+        each and replace(each, at=0.0, criteria_identity=None).to_dict() for each in (one, other)
     )
     return same == also
 
@@ -515,7 +514,7 @@ def _export(run: Path, target: Path, criteria: str | None, *, wide: bool, histor
     if wide and history:
         raise UsageError(Message("--wide shows what counts: leave --history out, or --wide"))
     store = LabelStore(run)
-    found = list(store.history(criteria) if history else store.current(criteria))
+    found = list(store.history(criteria) if history else store.current_of_copies(criteria))
     if not found:
         check_criteria(run, criteria)
     count = write_labels(target, found, wide=wide)

@@ -68,7 +68,9 @@ class Label:
     another judge's verdicts the row is not a random one.
     """
     id: str | None = None
-    """What the run calls the row: for people, no key."""
+    """What the run calls the row, which tells copies of one text apart; its place, from 1, if rows
+    have no ids. None if the label is about all copies of the text.
+    """
     drawn_by: str | None = None
     """Of a row that was drawn with a chance of its own: what the chances follow, as
     ``random-uncertain:0.2``.
@@ -150,6 +152,22 @@ class Label:
     def is_random(self) -> bool:
         """Whether the row was drawn at random, with a chance that is known."""
         return self.design != "chosen"
+
+    @property
+    def is_of_text(self) -> bool:
+        """Return True if the label counts for all copies of its text: it names no row, or the queue
+        drew it (it has the seed), which draws each text once.
+
+        Other labels come from files and count for their own row. Their rows were drawn, so a text
+        was drawn the more often the more copies it has; if it counted with all of them, too, the
+        number would lean towards such texts.
+        """
+        return self.id is None or self.seed is not None
+
+    @property
+    def about(self) -> tuple[str, str | None]:
+        """The identity of the text that the label counts for, and the id if for one row alone."""
+        return self.row, None if self.is_of_text else self.id
 
     @property
     def is_done(self) -> bool:

@@ -35,7 +35,7 @@ def write_labels(path: Path, labels: Iterable[Label], *, wide: bool = False) -> 
 
 
 def _wide(labels: list[Label]) -> list[JsonDict]:
-    rows: dict[tuple[str, str], JsonDict] = {}
+    rows: dict[tuple[str, str, str | None], JsonDict] = {}
     annotators = dict.fromkeys(label.annotator for label in labels)
     if taken := [name for name in annotators if name in (*NAMES, *ANSWERS, "judge")]:
         raise SetupError(
@@ -45,6 +45,7 @@ def _wide(labels: list[Label]) -> list[JsonDict]:
         )
     for label in labels:
         about = some_of(label, "row", "id", "criteria")
-        row = rows.setdefault((label.criteria, label.row), {**about, **dict.fromkeys(annotators)})
+        key = (label.criteria, label.row, label.id)
+        row = rows.setdefault(key, {**about, **dict.fromkeys(annotators)})
         row[label.annotator] = label.answer
     return list(rows.values())

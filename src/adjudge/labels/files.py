@@ -108,14 +108,16 @@ class RunRows:
     def find(self, criteria: str, row: str | None, id: str | None, judge: str | None) -> FoundRow:
         """A row by its identity, its place in an export, or its id."""
         if row is not None and len(row) == _IDENTITY:
-            return self._one(
+            found = self._one(
                 criteria, Message("with the identity {row!r}", row=row), "identity = ?", row
             )
+            return found._replace(id=self._id_of_copy(criteria, found, id))
         if row is not None and row.isdecimal():
             named = ("number = ?", "judge = ?") if judge else ("number = ?",)
-            return self._one(
+            found = self._one(
                 criteria, row, " AND ".join(named), int(row), *((judge,) if judge else ())
             )
+            return found._replace(id=found.id or self._id_of_copy(criteria, found, row))
         if id is not None and row is None:
             return self._one(criteria, Message("with the id {id!r}", id=id), "id = ?", id)
         if row is not None:
@@ -127,6 +129,16 @@ class RunRows:
             "nothing says which row it is: give the column row (an identity, or the place "
             "in an export) or id"
         )
+
+    def _id_of_copy(self, criteria: str, found: FoundRow, wanted: str | None) -> str | None:
+        """Return the id of the row with this content that is called ``wanted``, by its id or else
+        its place; of the only row with this content its id; None for all copies.
+        """
+        query = "SELECT judge, coalesce(id, number) FROM rows WHERE criteria = ? AND identity = ?"
+        copies = self._table.execute(query, (criteria, found.identity)).fetchall()
+        if len(copies) == len({judge for judge, _ in copies}):
+            return found.id
+        return wanted if wanted in {str(name) for _, name in copies} else None
 
     def _one(self, criteria: str, what: str, which: str, *values: object) -> FoundRow:
         query = (

@@ -113,10 +113,16 @@ class LabelStore(LabelDatabase):
             if label := _standing(history):
                 yield label
 
+    def current_of_copies(self, criteria: str | None = None) -> Iterator[Label]:
+        """Like ``current``, but if rows of equal content were labelled apart, each under its own
+        id, the last label of each of them.
+        """
+        for known in self._of_each_row(criteria):
+            yield from (label for own in _copies(known) if (label := _standing(own)))
+
     def of_each_copy(self, criteria: str | None = None) -> Iterator[Label]:
-        """The same for corrections: where rows of equal content were labelled apart, each under its
-        own id, the last label of each of them; where one was changed by somebody who had seen the
-        judge's verdict meanwhile, the one from before that.
+        """Like ``current_of_copies``, but for corrections: if a label was changed by somebody who
+        had seen the judge's verdict meanwhile, the one from before that.
         """
         for known in self._of_each_row(criteria):
             yield from (_blind(label, known) for own in _copies(known) if (label := _standing(own)))
@@ -283,15 +289,15 @@ def _copies(history: Iterable[Label]) -> Iterable[list[Label]]:
 
 def _standing(history: Sequence[Label]) -> Label | None:
     """The last label. A row that was once drawn at random stays in the random sample, also when its
-    label is corrected later.
+    label is corrected later, and a text that the queue drew stays one if a file corrects it.
     """
     taken_back = [place for place, label in enumerate(history) if label.state == "withdrawn"]
     since = history[taken_back[-1] + 1 :] if taken_back else history
     if not since:
         return None
-    drawn = min(since, key=lambda label: DESIGNS.index(label.design))
+    drawn = min(since, key=lambda label: (DESIGNS.index(label.design), label.seed is None))
     last = since[-1]
-    if drawn.design == last.design:
+    if (drawn.design, drawn.seed is None) == (last.design, last.seed is None):
         return last
     return replace(
         last,

@@ -109,6 +109,13 @@ class Pair(NamedTuple):
     """The row's place in either run, from 0, among those that the judge judged by the criterion."""
 
     @property
+    def names(self) -> tuple[str, str]:
+        """The row's id in either run, or else its place, from 1."""
+        rows = (self.before.row, self.after.row)
+        first, second = (id or str(row) for id, row in zip(self.ids, rows, strict=True))
+        return first, second
+
+    @property
     def is_alone(self) -> bool:
         """Return True if no other row can belong together with this one."""
         return self.cluster.startswith(_ALONE)

@@ -378,16 +378,14 @@ def _by_annotator(rows: Iterable[LabelledRow]) -> _People:
     found: dict[str, dict[str, Answer]] = defaultdict(dict)
     for one in rows:
         for name, answer in one.answers.items():
-            found[name][one.identity] = answer
+            found[name][one.unit] = answer
     return {name: found[name] for name in sorted(found)}
 
 
 def _beside(rows: Iterable[LabelledRow], own: Mapping[str, Answer]) -> list[tuple[Answer, Answer]]:
     """What the judge and one person say of the same rows."""
     return [
-        (said, own[one.identity])
-        for one in rows
-        if one.identity in own and (said := one.said) is not None
+        (said, own[one.unit]) for one in rows if one.unit in own and (said := one.said) is not None
     ]
 
 
@@ -465,9 +463,9 @@ def _replaceable(
             name: {row: measure.value(said) for row, said in own.items()}
             for name, own in people.items()
         }
-        judge = {one.identity: measure.value(one.number) for one in rows if one.number is not None}
+        judge = {one.unit: measure.value(one.number) for one in rows if one.number is not None}
         return alt_test(judge, numbers, epsilon=epsilon, alignment=closeness)
-    said = {one.identity: one.verdict for one in rows if one.verdict is not None}
+    said = {one.unit: one.verdict for one in rows if one.verdict is not None}
     return alt_test(
         said,
         {name: dict(own) for name, own in people.items()},

@@ -352,9 +352,9 @@ def _scores(judged: Sequence[LabelledJudgment], missing: str) -> Iterator[tuple[
     """What a ranking compares judges by, row by row, with failures as the policy counts them."""
     for one in judged:
         if one.right is not None:
-            yield one.row.identity, float(one.right)
+            yield one.row.unit, float(one.right)
         elif one.row.truth is not None and missing != "drop":
-            yield one.row.identity, float(missing == "tie" and one.row.truth == TIE)
+            yield one.row.unit, float(missing == "tie" and one.row.truth == TIE)
 
 
 def _disagreements(judged: Sequence[LabelledJudgment], measure: Measure) -> Iterator[Disagreement]:

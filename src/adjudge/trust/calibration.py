@@ -374,7 +374,7 @@ def calibration(
         measure=measure,
         rows=len(rows.verdicts),
         failed=sum(one is None for one in rows.verdicts),
-        count=len({one.identity for one in drawn}),
+        count=len({one.unit for one in drawn}),
         naive=from_unit(estimates.naive, measure.range),
         these_rows=settings.these_rows,
         added=rows.late,
@@ -533,7 +533,7 @@ def _options(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSett
 
 def _copies(drawn: Iterable[LabelledRow]) -> list[int]:
     """Return the places of rows that repeat the label of an earlier row with the same text."""
-    return repeats({one.place: one.identity for one in drawn})
+    return repeats({one.place: one.unit for one in drawn})
 
 
 def _numbers(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettings) -> _Estimates:
@@ -574,7 +574,7 @@ def _looked_at_often(
     )
     known = all(one.labels for one in strata)
     value = estimates.corrected.value if known else None
-    labels = list({one.identity: one.value(rows.measure) for one in drawn if one.random}.values())
+    labels = list({one.unit: one.value(rows.measure) for one in drawn if one.random}.values())
     skipped = sum(rows.skipped.values())
     least, most = (
         confidence_sequence([*labels, *[end] * skipped], level=level) for end in (0.0, 1.0)
@@ -620,8 +620,10 @@ def _alone(rows: Rows, drawn: Sequence[LabelledRow], settings: CalibrationSettin
     """
     own = [one for one in drawn if one.random]
     if drawn and not own:
-        why = Message("no labelled row was drawn among all rows")
-        return undefined(Message("labels only"), 0, why, level=settings.level)
+        grown = Message("rows were added between the labels, so that their chances differ")
+        why = grown if rows.is_grown else Message("no labelled row was drawn among all rows")
+        count = len(drawn) if rows.is_grown else 0
+        return undefined(Message("labels only"), count, why, level=settings.level)
     return labels_only(
         [one.value(rows.measure) for one in own],
         level=settings.level,

@@ -190,7 +190,7 @@ def _independent(
     drawn = [one for one in labelled if one.random]
     decided = [one for one in drawn if isinstance(one.truth, str)]
     kept = list(
-        {(one.cluster if clustered else one.identity): one for one in reversed(decided)}.values()
+        {(one.cluster if clustered else one.unit): one for one in reversed(decided)}.values()
     )[::-1]
     notes = nonzero(
         plural(

@@ -48,8 +48,8 @@ def _once(rows: Iterable[LabelledRow]) -> Iterable[LabelledRow]:
     texts: set[str] = set()
     clusters: set[Hashable] = set()
     for row in rows:
-        if row.identity not in texts and row.cluster not in clusters:
-            texts.add(row.identity)
+        if row.unit not in texts and row.cluster not in clusters:
+            texts.add(row.unit)
             clusters.add(row.cluster)
             yield row
 

@@ -47,7 +47,7 @@ def judge_among_people(rows: Sequence[LabelledRow]) -> RaterModel:
 
     It holds if annotators err independently of each other, which the votes cannot show.
     """
-    each = {one.identity: one for one in rows if one.verdict is not None}
+    each = {one.unit: one for one in rows if one.verdict is not None}
     shared = sum(len(one.answers) > 1 for one in each.values())
     if shared < LEAST_SHARED:
         return RaterModel(

@@ -50,8 +50,8 @@ class LabelsUsed:
     """What the chances follow of rows that were drawn with chances of their own."""
     older: Message | None = None
     """What is said of labels from before a change of the judge; one of the notes."""
-    skipped: Mapping[str, bool] = field(default_factory=dict)
-    """Identity of a row that was drawn, that somebody skipped or was unsure about and nobody
+    skipped: Mapping[tuple[str, str | None], bool] = field(default_factory=dict)
+    """What was drawn (``Label.about``), that somebody skipped or was unsure about and nobody
     labelled → whether it was drawn among all rows.
     """
     drawn_of: tuple[float, ...] = ()
@@ -137,18 +137,18 @@ def draw_sizes(labels: Iterable[Label]) -> tuple[float, ...]:
 
 def _skipped_rows(
     labels: Iterable[Label], kept: Iterable[Label], lock: str | None
-) -> dict[str, bool]:
+) -> dict[tuple[str, str | None], bool]:
     """Return the drawn rows that annotators skipped or were unsure about and nobody labelled: they
     may be the bad ones. A row that one of them skipped and another labelled is labelled.
     """
-    labelled = {one.row for one in kept}
+    labelled = {one.about for one in kept}
     passed_over, _ = _of_this_judge(
         [one for one in labels if one.state in ("skipped", "unsure")], lock
     )
-    found: dict[str, bool] = {}
+    found: dict[tuple[str, str | None], bool] = {}
     for one in passed_over:
-        if one.is_random and one.kind != "model" and one.row not in labelled:
-            found[one.row] = found.get(one.row, False) or one.design == "random"
+        if one.is_random and one.kind != "model" and one.about not in labelled:
+            found[one.about] = found.get(one.about, False) or one.design == "random"
     return found
 
 

@@ -125,14 +125,18 @@ class RunLabels:
         """Return the least and the most that people's answer may be worth, from 0 to 1; equal if
         they labelled the row. None if the row was not drawn.
         """
-        if identity in self._skipped:
-            return 0.0, 1.0
         labels = labels_of_copy(self._by_row.get(identity, ()), id) or ()
         answers = [said for one in labels if (said := _answer(one, self._measure)) is not None]
         if not answers or not any(label.design == "random" for label in labels):
-            return None
+            is_skipped = not self._skipped.isdisjoint({(identity, None), (identity, id)})
+            return (0.0, 1.0) if is_skipped else None
         value = agreed_value(answers, self._measure)
         return value, value
+
+    def is_of_text(self, identity: str, id: str | None) -> bool:
+        """Return True if the row shares its label with the copies of its text."""
+        labels = labels_of_copy(self._by_row.get(identity, ()), id)
+        return any(label.is_of_text for label in labels or ())
 
     def is_contradicted(self, identity: str, id: str | None) -> bool:
         """Return True if the row has no label because copies of its text were labelled
@@ -191,8 +195,10 @@ class PairedSeries:
     groups: tuple[array[int], array[int]] = field(default_factory=lambda: (array("q"), array("q")))
     """The unit of each labelled row, and of each of the others."""
     skipped: list[SkippedPair] = field(default_factory=list)
-    texts: set[tuple[str, str]] = field(default_factory=set)
-    """The texts of labelled pairs: the labels of copies count once."""
+    texts: set[tuple[str, ...]] = field(default_factory=set)
+    """The texts of labelled pairs, and the rows if these were drawn as rows: a label that copies
+    share counts once.
+    """
     drawable: PairedScores = field(default_factory=PairedScores)
     """Like ``scores``, but rows that were added after the labels were drawn have no number."""
     _units_of_texts: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -256,7 +262,7 @@ class PairedSeries:
             self.added += 1
             return False
         self.draws.add((first, second))
-        rows = list(zip(self.labels, pair.identities, pair.ids, strict=True))
+        rows = list(zip(self.labels, pair.identities, pair.names, strict=True))
         self.contradicted += any(own.is_contradicted(row, id) for own, row, id in rows)
         before, after = (own.limits(row, id) for own, row, id in rows)
         unit = self.scores.units
@@ -264,7 +270,8 @@ class PairedSeries:
             self.rest.append(judged)
             self.groups[1].append(unit)
             return True
-        if pair.is_alone:  # the label of copies counts once
+        is_of_text = any(own.is_of_text(row, id) for own, row, id in rows)
+        if pair.is_alone and is_of_text:  # the label of copies counts once
             unit = self._units_of_texts.setdefault(pair.identities, unit)
         if before[0] < before[1] or after[0] < after[1]:
             is_same = pair.identities[0] == pair.identities[1]  # people say the same of one text
@@ -275,7 +282,7 @@ class PairedSeries:
         self.labelled.append(after[0] - before[0])
         self.judged.append(judged)
         self.groups[0].append(unit)
-        self.texts.add(pair.identities)
+        self.texts.add((*pair.identities, *(() if is_of_text else pair.names)))
         return True
 
 

@@ -61,6 +61,13 @@ class LabelledRow:
     """Of what an agent did: where the judge says that it went wrong."""
     steps_named: Sequence[int] = ()
     """Where people say so, those who name a step."""
+    id: str | None = None
+    """The row's id if it was drawn as a row; None if its text was, whose copies share the label."""
+
+    @property
+    def unit(self) -> str:
+        """What was drawn to be labelled: the text with all its copies, or this row alone."""
+        return self.identity if self.id is None else f"{self.identity} {self.id}"
 
     @property
     def said(self) -> Answer | None:
@@ -157,15 +164,17 @@ class Rows:
     """How many rows the run had at each draw of labelled rows, in ascending order. Rows that came
     between two draws are apart: their chances to be drawn differ.
     """
-    draws: list[int] = field(default_factory=list)
-    """The first draw of ``drawn_of`` that could take the row, for each row."""
+    draws: list[tuple[int, int]] = field(default_factory=list)
+    """For each row, the first draw of ``drawn_of`` that could take it or a copy of its text, and
+    the first that could take the row itself, if some labels are of single rows.
+    """
     late: int = 0
     """Rows that were added after the last draw and are left out: they could not be drawn."""
     late_labelled: set[str] = field(default_factory=set)
     """Identities of those that have labels all the same."""
-    skipped_rows: Mapping[str, bool] = field(default_factory=dict)
-    """Row identity → whether it was drawn among all rows, for drawn rows that annotators skipped
-    or were unsure about and nobody labelled.
+    skipped_rows: Mapping[tuple[str, str | None], bool] = field(default_factory=dict)
+    """What was drawn (``Label.about``) → whether it was drawn among all rows, if annotators skipped
+    it or were unsure about it and nobody labelled it.
     """
     skipped: dict[int, bool] = field(default_factory=dict)
     """Like ``skipped_rows``, by the place of the row."""
@@ -177,6 +186,8 @@ class Rows:
     """Rows without a label of their own whose copies were labelled differently: they have none."""
     reworded: int = 0
     """Labels that were given to another wording of the criteria."""
+    _first_draws: dict[str, int] = field(default_factory=dict)
+    """Row identity → the first draw that could take the text, if there were several draws."""
 
     def add(self, record: JudgmentRecord, number: int = 0) -> None:
         """Add a judgment, unless it is by another criterion. ``number``: the place of its row,
@@ -191,7 +202,7 @@ class Rows:
             if self.labels and record.identity in self.labels:
                 self.late_labelled.add(record.identity)
             return
-        self.draws.append(draw)
+        self.draws.append(self._draws_of(record, draw))
         place = len(self.verdicts)
         said = None if verdict == FAILED else self._named(record, verdict)
         score = record.score if self.scale.range and said is not None else None
@@ -217,8 +228,24 @@ class Rows:
             self.all_votes.append(self._votes(record))
         if given := self._answers(record):
             self.labelled.append(self._row(record, place, said, score, given, cluster))
-        elif self.skipped_rows and record.identity in self.skipped_rows:
-            self.skipped[place] = self.skipped_rows[record.identity]
+        elif self.skipped_rows:
+            for about in ((record.identity, None), (record.identity, record.name)):
+                if about in self.skipped_rows:
+                    self.skipped[place] = self.skipped.get(place, False) or self.skipped_rows[about]
+
+    def _draws_of(self, record: JudgmentRecord, draw: int) -> tuple[int, int]:
+        if len(self.drawn_of) < 2:
+            return draw, draw
+        first = draw
+        if self._label_kinds[0]:
+            first = self._first_draws.setdefault(record.identity, draw)
+        return first, draw if self._label_kinds[1] else first
+
+    @cached_property
+    def _label_kinds(self) -> tuple[bool, bool]:
+        """Return whether there are drawn labels of texts, and of single rows."""
+        drawn = {one.is_of_text for own in self.labels.values() for one in own if one.is_random}
+        return True in drawn, False in drawn
 
     @cached_property
     def is_grown(self) -> bool:
@@ -282,13 +309,14 @@ class Rows:
             steps=record.steps,
             wrong_step=_wrong_step(record),
             steps_named=[one.step for one in given if one.step is not None],
+            id=None if any(one.is_of_text for one in given) else given[0].id,
         )
 
     def _votes(self, record: JudgmentRecord) -> Votes:
         return self.read_votes(record) if self.read_votes and not self.scale.by_parts else ()
 
     def _answers(self, record: JudgmentRecord) -> Sequence[Label]:
-        known = labels_of_copy(self.labels.get(record.identity, ()), record.id)
+        known = labels_of_copy(self.labels.get(record.identity, ()), record.name)
         if known is None:
             self.contradicted += 1
             return ()
@@ -385,17 +413,17 @@ class Rows:
     @property
     def strata(self) -> tuple[Sequence[str | None], Sequence[str]]:
         """The group within which the label of each row is a random one, and the order of these
-        groups: its verdict, its kind if kinds were drawn apart, and the rows that were there at
-        the same draws if rows were added between draws.
+        groups: its verdict, its kind if kinds were drawn apart, and the rows whose texts were there
+        at the same draws if rows were added between draws.
         """
         options = ("scored",) if self.scale.range else self.measure.options
         said = ["scored" if one and self.scale.range else one for one in self.verdicts]
         kinds = self.kinds or [""] * len(said)
         if self.is_grown:
-            named = [self._rows_of_draw(draw) for draw in range(len(self.drawn_of))]
+            named = {draws: self._rows_of_draws(*draws) for draws in set(self.draws)}
             kinds = [
-                f"{kind}, {named[draw]}" if kind else named[draw]
-                for kind, draw in zip(kinds, self.draws, strict=True)
+                f"{kind}, {named[draws]}" if kind else named[draws]
+                for kind, draws in zip(kinds, self.draws, strict=True)
             ]
         elif self.weighting is None:
             return said, options
@@ -405,6 +433,10 @@ class Rows:
         ]
         known = sorted(set(kinds))
         return names, [kind_name(verdict, kind) for verdict in options for kind in known]
+
+    def _rows_of_draws(self, text: int, row: int) -> str:
+        own = self._rows_of_draw(row)
+        return own if text == row else f"{own} = {self._rows_of_draw(text)}"
 
     def _rows_of_draw(self, draw: int) -> str:
         """Return the numbers, from 1, of the rows that a draw was the first to find."""
@@ -433,12 +465,12 @@ class Rows:
         """
         if self.row_clusters is not None:
             return self.row_clusters
-        counts = Counter(one.identity for one in self.labelled)
+        counts = Counter(one.unit for one in self.labelled)
         if len(counts) == len(self.labelled):
             return None
         found = list(self.clusters)
         for one in self.labelled:
-            found[one.place] = one.identity
+            found[one.place] = one.unit
         return found
 
 
@@ -460,8 +492,8 @@ def _stated_rates(record: JudgmentRecord, systems: Sequence[str]) -> dict[str, f
 
 def labels_of_copy(labels: Sequence[Label], id: str | None) -> list[Label] | None:
     """Return the labels of the row that has this id, one per annotator: the label that they gave
-    to the row, or to its text without an id, or else to other copies of the text, if they said the
-    same of each.
+    to the row, or to its text without an id, or else to other copies of the text, if these labels
+    count for all copies (``Label.is_of_text``) and say the same.
 
     None if nobody labelled the row and its copies were labelled differently: which of them it is
     like is unknown.
@@ -470,7 +502,7 @@ def labels_of_copy(labels: Sequence[Label], id: str | None) -> list[Label] | Non
     for label in labels:
         if label.id == id or (label.id is None and label.annotator not in own):
             own[label.annotator] = label
-    others = [label for label in labels if label.annotator not in own]
+    others = [label for label in labels if label.is_of_text and label.annotator not in own]
     if not own and len({_agreed_label(copy) for copy in _group(others, "id")}) > 1:
         return None
     for said in _group(others, "annotator"):
@@ -490,10 +522,10 @@ def _agreed_label(labels: Iterable[Label]) -> Answer | None:
     return agreed([str(one.answer) if one.score is None else one.score for one in labels])
 
 
-def repeats(identities: Mapping[int, str]) -> list[int]:
-    """Return the places of rows whose identity an earlier one has: place → identity."""
-    first: dict[str, int] = {}
-    return [place for place, one in identities.items() if first.setdefault(one, place) != place]
+def repeats(units: Mapping[int, Hashable]) -> list[int]:
+    """Return the places of rows whose unit an earlier one has: place → unit."""
+    first: dict[Hashable, int] = {}
+    return [place for place, one in units.items() if first.setdefault(one, place) != place]
 
 
 def vote_option(vote: VoteRecord, systems: Sequence[str]) -> str | None:

@@ -77,7 +77,7 @@ def slices_of(
     places: dict[str, list[int]] = {name: [] for name in slicing.names}
     for place, name in enumerate(slicing.of_rows):
         places[name].append(place)
-    identities = {one.place: one.identity for one in drawn}
+    identities = {one.place: one.unit for one in drawn}
     parts = [_Part(rows, name, own, labels, identities, these_rows) for name, own in places.items()]
     each = level_of_each(level, sum(not one.missing for one in parts))
     means = {one.verdict: one.mean for one in stratify(rows.strata[0], labels, rows.strata[1])}

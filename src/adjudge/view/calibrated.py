@@ -115,6 +115,11 @@ def _scope_lines(one: Calibration) -> Iterator[Message]:
             "hold whatever they are",
             one.skipped,
         )
+        if one.others:
+            yield Message(
+                "but not those of {methods}: they leave such rows out",
+                methods=join(", ", (other.method for other in one.others)),
+            )
 
 
 def confusion_table(one: Calibration) -> tuple[list[str], list[list[str]]]:
