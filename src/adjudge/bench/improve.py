@@ -165,8 +165,7 @@ def improvement_of(
     level: float,
 ) -> CriterionImprovement:
     """Paired over the held-out rows that the judge decided both times."""
-    ids = [one.instance.identity for one in rows.rows]
-    shared = [one for one in ids if one in old.scores and one in new.scores]
+    shared = [row for row in old.scores if row in new.scores]
     if not shared:
         raise RunError(
             "the judge decided none of the rows that were held out: there is nothing to compare"
@@ -175,7 +174,7 @@ def improvement_of(
     gain = compare(first, second, level=level)
     count = len(shared)
     return CriterionImprovement(
-        before, proposal, gain, sum(second) / count, sum(first) / count, len(ids) - count
+        before, proposal, gain, sum(second) / count, sum(first) / count, len(rows.rows) - count
     )
 
 
