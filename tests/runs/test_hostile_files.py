@@ -299,9 +299,27 @@ def test_pytest_and_programs_refuse_it_too(folder: Path, witness: Witness) -> No
     (folder / "adjudge.toml").write_text(f'base_url = "{EVIL}"\nmodel = "openai/gpt-4o-mini"\n')
     witness.requests.clear()
     other = JudgingSession(root=folder, folder=folder / ".adjudge", process="main")
-    with pytest.raises(SetupError, match=r"\$OPENAI_API_KEY to http://evil"):
+    with pytest.raises(SetupError, match=r"\$OPENAI_API_KEY, .* to http://evil"):
         other.judge("It is short.", {"response": "x"}, 1, lambda reason: None)
     assert witness.requests == []
+
+
+@pytest.mark.parametrize("model", ["scripted/PASS", "mistral/mistral-small-latest"])
+def test_every_key_that_an_address_gets_is_named(
+    model: str, folder: Path, witness: Witness, adjudge: Adjudge
+) -> None:
+    """A typed model is asked at the project's address, whatever the project's own is."""
+    (folder / "adjudge.toml").write_text(f'base_url = "{EVIL}"\nmodel = "{model}"\n')
+    words = ("check", "hello", "--criterion", "It is short.", "-m", "openai/gpt-4o-mini")
+    code, said = adjudge(*words)
+    assert code == 1
+    said = said.replace("\n", "")
+    assert "$OPENAI_API_KEY" in said
+    assert "$GROQ_API_KEY" in said
+    assert "no key" not in said
+    assert adjudge("trust", "--yes")[0] == 0
+    assert adjudge(*words)[0] == 0
+    assert any(KEY in one for one in witness.elsewhere())
 
 
 def test_a_program_spends_no_more_than_a_restricted_folder_may(
