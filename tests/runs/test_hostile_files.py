@@ -38,9 +38,11 @@ from adjudge.runs.project import ModelEntry, Project, StepEntry
 from adjudge.runs.target_entry import TargetEntry
 from support import commands
 from support.hostile_files import (
+    DATA,
     ENVIRONMENT,
     EVIL,
     HOSTILE,
+    JUDGE,
     KEY,
     PLAIN,
     ROWS,
@@ -264,6 +266,34 @@ def test_a_run_folder_of_somebody_else_is_asked_about(
     assert witness.requests == []
     assert adjudge("resume", "run", "--trust")[0] in (0, 3)
     assert witness.requests
+
+
+def test_verdicts_of_a_run_folder_that_came_along_are_not_ours(
+    folder: Path, adjudge: Adjudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would stand behind a gate that passes; CI, which keeps its own elsewhere, trusts."""
+    text = DATA + "models: scripted/PASS\n" + JUDGE
+    (folder / "eval.yaml").write_text(text)
+    with monkeypatch.context() as theirs:
+        theirs.setenv("ADJUDGE_CACHE", str(folder.with_name("their-cache")))
+        assert adjudge("run", "eval.yaml")[0] == 0
+    before = (folder / "runs" / "eval" / FILE).stat().st_mtime_ns
+    code, said = adjudge("run", "eval.yaml")
+    assert code == 0
+    assert "runs/eval was not made by you on this machine" in said
+    assert (folder / "runs" / "eval-2" / FILE).exists()
+    assert (folder / "runs" / "eval" / FILE).stat().st_mtime_ns == before
+    assert run_info(folder / "runs" / "eval-2").facts["ended"] == "complete"
+    adjudge("run", "eval.yaml")
+    assert not (folder / "runs" / "eval-3").exists(), "its own is gone on with"
+    (folder / "other.yaml").write_text(text)
+    with monkeypatch.context() as theirs:
+        theirs.setenv("ADJUDGE_CACHE", str(folder.with_name("their-cache")))
+        assert adjudge("run", "other.yaml")[0] == 0
+    for word in ("--trust", "--yes"):
+        code, said = adjudge("run", "other.yaml", word)
+        assert (code, "not made by you" in said) == (0, False)
+    assert not (folder / "runs" / "other-2").exists()
 
 
 def test_prices_of_a_run_folder_that_came_along_do_not_lift_a_limit(
