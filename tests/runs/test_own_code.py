@@ -336,7 +336,7 @@ def test_compiled_files_of_the_folder_are_not_run(
     helper.write_text(seen)
     os.utime(helper, (1_700_000_000, 1_700_000_000))
     assert adjudge("trust", "eval.yaml", "--yes", cwd=project).returncode == 0
-    assert Path(compiled).is_file()
+    assert compiled and Path(compiled).is_file()
     done = adjudge("run", "eval.yaml", cwd=project)
     assert done.returncode == 0, done.stderr
     assert not (project / "planted").exists()
