@@ -38,9 +38,11 @@ from adjudge.runs.project import ModelEntry, Project, StepEntry
 from adjudge.runs.target_entry import TargetEntry
 from support import commands
 from support.hostile_files import (
+    DATA,
     ENVIRONMENT,
     EVIL,
     HOSTILE,
+    JUDGE,
     KEY,
     PLAIN,
     ROWS,
@@ -266,6 +268,34 @@ def test_a_run_folder_of_somebody_else_is_asked_about(
     assert witness.requests
 
 
+def test_verdicts_of_a_run_folder_that_came_along_are_not_ours(
+    folder: Path, adjudge: Adjudge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would stand behind a gate that passes; CI, which keeps its own elsewhere, trusts."""
+    text = DATA + "models: scripted/PASS\n" + JUDGE
+    (folder / "eval.yaml").write_text(text)
+    with monkeypatch.context() as theirs:
+        theirs.setenv("ADJUDGE_CACHE", str(folder.with_name("their-cache")))
+        assert adjudge("run", "eval.yaml")[0] == 0
+    before = (folder / "runs" / "eval" / FILE).stat().st_mtime_ns
+    code, said = adjudge("run", "eval.yaml")
+    assert code == 0
+    assert "runs/eval was not made by you on this machine" in said
+    assert (folder / "runs" / "eval-2" / FILE).exists()
+    assert (folder / "runs" / "eval" / FILE).stat().st_mtime_ns == before
+    assert run_info(folder / "runs" / "eval-2").facts["ended"] == "complete"
+    adjudge("run", "eval.yaml")
+    assert not (folder / "runs" / "eval-3").exists(), "its own is gone on with"
+    (folder / "other.yaml").write_text(text)
+    with monkeypatch.context() as theirs:
+        theirs.setenv("ADJUDGE_CACHE", str(folder.with_name("their-cache")))
+        assert adjudge("run", "other.yaml")[0] == 0
+    for word in ("--trust", "--yes"):
+        code, said = adjudge("run", "other.yaml", word)
+        assert (code, "not made by you" in said) == (0, False)
+    assert not (folder / "runs" / "other-2").exists()
+
+
 def test_prices_of_a_run_folder_that_came_along_do_not_lift_a_limit(
     folder: Path, witness: Witness, adjudge: Adjudge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -299,9 +329,27 @@ def test_pytest_and_programs_refuse_it_too(folder: Path, witness: Witness) -> No
     (folder / "adjudge.toml").write_text(f'base_url = "{EVIL}"\nmodel = "openai/gpt-4o-mini"\n')
     witness.requests.clear()
     other = JudgingSession(root=folder, folder=folder / ".adjudge", process="main")
-    with pytest.raises(SetupError, match=r"\$OPENAI_API_KEY to http://evil"):
+    with pytest.raises(SetupError, match=r"\$OPENAI_API_KEY, .* to http://evil"):
         other.judge("It is short.", {"response": "x"}, 1, lambda reason: None)
     assert witness.requests == []
+
+
+@pytest.mark.parametrize("model", ["scripted/PASS", "mistral/mistral-small-latest"])
+def test_every_key_that_an_address_gets_is_named(
+    model: str, folder: Path, witness: Witness, adjudge: Adjudge
+) -> None:
+    """A typed model is asked at the project's address, whatever the project's own is."""
+    (folder / "adjudge.toml").write_text(f'base_url = "{EVIL}"\nmodel = "{model}"\n')
+    words = ("check", "hello", "--criterion", "It is short.", "-m", "openai/gpt-4o-mini")
+    code, said = adjudge(*words)
+    assert code == 1
+    said = said.replace("\n", "")
+    assert "$OPENAI_API_KEY" in said
+    assert "$GROQ_API_KEY" in said
+    assert "no key" not in said
+    assert adjudge("trust", "--yes")[0] == 0
+    assert adjudge(*words)[0] == 0
+    assert any(KEY in one for one in witness.elsewhere())
 
 
 def test_a_program_spends_no_more_than_a_restricted_folder_may(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import py_compile
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -294,10 +297,74 @@ def test_changed_code_is_asked_about_again(
 
 def test_code_of_others_beside_it_may_change(project: Path, untrusting: Path) -> None:
     write(project, "checks: {python: 'own.py:polite'}\n")
-    (project / "unrelated.py").write_text("")
+    (project / "scripts").mkdir()
+    (project / "scripts" / "unrelated.py").write_text("")
     adjudge("trust", "eval.yaml", "--yes", cwd=project)
-    (project / "unrelated.py").write_text("1\n")
+    (project / "scripts" / "unrelated.py").write_text("1\n")
+    (project / "notes.txt").write_text("1\n")
     assert adjudge("run", "eval.yaml", cwd=project).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["gzip.py", "orjson/__init__.py", "gzip.pyc"])
+def test_a_new_module_beside_it_is_asked_about(project: Path, untrusting: Path, name: str) -> None:
+    """It stands before the one that a library imports."""
+    write(project, "checks: {python: 'own.py:polite'}\n")
+    adjudge("trust", "eval.yaml", "--yes", cwd=project)
+    (project / name).parent.mkdir(exist_ok=True)
+    (project / name).write_text("1\n")
+    refused = adjudge("run", "eval.yaml", cwd=project)
+    assert refused.returncode == 1
+    assert f"+ changed  {name}" in refused.stderr
+    assert not (project / "loaded").exists()
+
+
+@pytest.mark.parametrize("when", ["import helper\n", "def late():\n    import helper\nlate()\n"])
+@pytest.mark.parametrize("kind", ["function", "command"])
+def test_compiled_files_of_the_folder_are_not_run(
+    project: Path, untrusting: Path, when: str, kind: str
+) -> None:
+    """They say which source they are of, and nobody can tell whether that is true."""
+    ours = f"target: {{command: [{sys.executable}, app.py]}}\nchecks: {{contains: a}}\n"
+    write(project, ours if kind == "command" else "checks: {python: 'own.py:polite'}\n")
+    (project / "own.py").write_text(f"{when}\n{OWN}")
+    (project / "app.py").write_text(f"{when}\nprint('a')\n")
+    helper, seen = project / "helper.py", "1 # nothing happens in here, it is only a comment"
+    bad = "open('planted', 'w')".ljust(len(seen))
+    helper.write_text(bad)
+    os.utime(helper, (1_700_000_000, 1_700_000_000))
+    compiled = py_compile.compile(str(helper), doraise=True)
+    helper.write_text(seen)
+    os.utime(helper, (1_700_000_000, 1_700_000_000))
+    assert adjudge("trust", "eval.yaml", "--yes", cwd=project).returncode == 0
+    assert compiled and Path(compiled).is_file()
+    done = adjudge("run", "eval.yaml", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert not (project / "planted").exists()
+
+
+@pytest.mark.parametrize(
+    "changed", ["Makefile", "package.json", ".tools/x", "lib.zip", "tool/x.txt", "ledger/x.sh"]
+)
+@pytest.mark.parametrize("kind", ["command", "function"])
+def test_every_file_of_code_that_cannot_be_followed_counts(
+    project: Path, untrusting: Path, changed: str, kind: str
+) -> None:
+    ours = "target: {command: [echo, a]}\nchecks: {contains: a}\n"
+    write(project, ours if kind == "command" else "checks: {python: 'own.py:polite'}\n")
+    (project / "own.py").write_text(f"import subprocess\n{OWN}".replace("loaded", "loaded.log"))
+    (project / changed).parent.mkdir(exist_ok=True)
+    (project / changed).write_text("a\n")
+    (project / changed).with_name("pyvenv.cfg").touch()
+    if changed.endswith((".sh", "file")):  # it does not hide programs, nor the folder itself
+        (project / changed).with_name("ledger.sqlite").touch()
+    adjudge("trust", "eval.yaml", "--yes", cwd=project)
+    for _ in range(2):  # what a run writes does not count
+        done = adjudge("run", "eval.yaml", "-o", "results.csv", cwd=project)
+        assert done.returncode == 0, done.stderr
+    (project / changed).write_text("b\n")
+    refused = adjudge("run", "eval.yaml", cwd=project)
+    assert refused.returncode == 1
+    assert f"+ changed  {changed}" in refused.stderr
 
 
 @pytest.mark.parametrize("changed", ["app.sh", "lib.sh"])

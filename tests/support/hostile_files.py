@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import threading
+import time
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -186,6 +187,13 @@ SPENDING = (
     "data: rows.csv\nmodels: [{model: openai/gpt-4o-mini, max_concurrency: 1}]\n"
     "judges: [{kind: aspect, criteria: It is short., strictness: 6}]\n"
 )
+RAG = "question,contexts,answer\nwhy,Because of it.,Because.\n"
+PLAIN_TRACE = {
+    "messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello."}]
+}
+SECRET_TRACE = {
+    "messages": [{"role": "user", "content": SECRET}, {"role": "assistant", "content": "Hello."}]
+}
 TRACE = {"messages": [{"role": "user", "content": "${NOTE} file:///etc/passwd"}]}
 
 
@@ -876,6 +884,53 @@ HOSTILE = (
         "data: theirs\n" + OPENAI + JUDGE,
         links={"theirs/ledger.sqlite": "@OUT@/secret.txt"},
         starts=False,
+    ),
+    *(
+        Hostile(
+            f"link at a folder of {words[0]}",
+            _WRITE,
+            {"eval.yaml": DATA + "models: scripted/PASS\n" + JUDGE, "r.csv": RAG},
+            words,
+            expected="harmless",
+            links={link: "@OUT@"},
+            code=1,
+        )
+        for link, words in {
+            "runs": ("attack", "eval.yaml", "--sample", "1"),
+            "reports": ("rag", "--csv", "r.csv", "-m", "scripted/PASS"),
+            "examples": ("init", "examples"),
+        }.items()
+    ),
+    *(
+        Hostile(
+            f"{name} of traffic is a link",
+            _WRITE,
+            {
+                "eval.yaml": DATA + "checks: [{contains: a}]\n",
+                "t.jsonl": '{"id": "1", "question": "q", "response": "Thanks"}\n',
+            },
+            ("follow", "eval.yaml", "--from", "t.jsonl", "--once"),
+            expected="harmless",
+            links={f"runs/eval-traffic/{link}": target},
+            code=1,
+        )
+        for name, link, target in (
+            ("database", "traffic.sqlite", "@OUT@/new.sqlite"),
+            ("day", time.strftime("%Y-%m-%d", time.gmtime()), "@OUT@"),
+            ("next day", time.strftime("%Y-%m-%d", time.gmtime(time.time() + 86400)), "@OUT@"),
+        )
+    ),
+    _eval(
+        "hidden file in a folder of traces",
+        "send what tools keep of the user's",
+        "data: traces\n" + OPENAI + "judges: [{kind: agent, measures: [goal]}]\n",
+        files={
+            "traces/t.jsonl": json.dumps(PLAIN_TRACE) + "\n",
+            "traces/.tool/log.jsonl": json.dumps(SECRET_TRACE) + "\n",
+            "traces/.log.json": json.dumps(SECRET_TRACE) + "\n",
+        },
+        expected="harmless",
+        code=3,  # the witness answers no question of a goal
     ),
     Hostile(
         "configuration of promptfoo",

@@ -55,6 +55,7 @@ from adjudge.runs.build import instances
 from adjudge.runs.eval_file import EvalFile
 from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import run_info
+from adjudge.runs.trusted import own_folder
 from adjudge.view.attack import attack_document, name_of
 from adjudge.view.document import show_document
 from adjudge.view.ending import show_next
@@ -129,7 +130,7 @@ def attack(options: AttackOptions) -> int:
     chosen = chosen_families(options.family)
     file = options.file(options.eval_file, options.rows)
     prices = price_table(options.prices)
-    folder = options.folder or Path("runs") / f"attack-{_name(options, file)}"
+    folder = options.folder or own_folder(Path("runs") / f"attack-{_name(options, file)}")
     if holds_run(folder) and FACT not in run_info(folder).facts:
         raise SetupError(
             "{folder} holds a run that is not an attack: give --run another name", folder=folder

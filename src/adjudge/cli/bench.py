@@ -77,6 +77,7 @@ from adjudge.results.outcome import RunOutcome
 from adjudge.runs.execute import EvalRun, JudgeStarted
 from adjudge.runs.folder import run_info
 from adjudge.runs.project import ServerEntry
+from adjudge.runs.trusted import own_folder
 from adjudge.stats.agreement import Missing
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
@@ -413,7 +414,7 @@ def _imported_from(folder: Path) -> str | None:
 
 
 def _folder(data: Path, wanted: BenchOptions) -> Path:
-    return wanted.folder or Path("runs") / f"bench-{data.stem or data.name}"
+    return wanted.folder or own_folder(Path("runs") / f"bench-{data.stem or data.name}")
 
 
 def _judge(data: Path, wanted: BenchOptions, language: str) -> int:

@@ -44,6 +44,7 @@ from adjudge.prompts.criteria_writing import DisputedRow
 from adjudge.results.exit_code import ExitCode
 from adjudge.runs.build import open_entry
 from adjudge.runs.execute import EvalRun
+from adjudge.runs.trusted import own_folder
 from adjudge.stats.bootstrap import Draws
 from adjudge.trust.agreement import AgreementSettings
 from adjudge.trust.benchmark import FACT, BenchedJudge, BenchSettings, benchmark_of
@@ -119,7 +120,7 @@ class ImproveOptions(Labelled):
     @property
     def run(self) -> Path:
         """Where everything is kept."""
-        return self.folder or Path("runs") / f"improve-{self.file.stem}"
+        return self.folder or own_folder(Path("runs") / f"improve-{self.file.stem}")
 
     @property
     def target(self) -> Path | None:

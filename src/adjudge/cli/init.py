@@ -69,8 +69,11 @@ def init(kind: str, folder: Path, force: bool) -> int:
 
     They run at once on the embedded model; put your own rows and criteria in their place.
     """
+    from adjudge.runs.trusted import own_folder
+
     written = []
     for path, content in starters(kind, language()):
+        own_folder((folder / path).parent, folder)
         target, message = _write(folder / path, content, force=force)
         written += [target] if target else []
         echo(message)

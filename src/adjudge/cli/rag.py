@@ -54,7 +54,9 @@ from adjudge.results.exit_code import ExitCode
 from adjudge.results.report import ENTRIES
 from adjudge.runs.eval_file import Method, RagEntry
 from adjudge.runs.execute import ColumnsChosen, Event
+from adjudge.runs.trusted import own_folder
 
+_REPORTS = Path("reports")
 _SEEDS_KEY = "API_KEY"
 _OTHER = {
     "model": click.option(
@@ -163,7 +165,7 @@ class RagOptions:
         "--column", multiple=True, help="Which column is which field, as FIELD=COLUMN; repeatable."
     )
     output: Path = option(
-        "-o", "--output", type=PATH, default=Path("reports"), help="Folder for the reports."
+        "-o", "--output", type=PATH, default=_REPORTS, help="Folder for the reports."
     )
     entries: int = option(
         "--entries",
@@ -203,6 +205,8 @@ def rag(options: RagOptions, flags: Flags) -> int:
     )
     data = data_entry(flags, options.csv, columns_from(options.column))
     file = eval_file_from_flags(flags, entry, data, models=ids)
+    if options.output == _REPORTS:
+        own_folder(options.output)
     outcome = outcome_for(
         prepare_run(file, flags, options.api_key, report_paths(options.output)),
         flags,

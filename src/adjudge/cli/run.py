@@ -67,6 +67,7 @@ from adjudge.runs.execute import EvalRun
 from adjudge.runs.folder import kept_prices, prices_of, reading
 from adjudge.runs.other_models import at_server, by_models
 from adjudge.runs.rows_again import may_be_reused
+from adjudge.runs.trusted import trusts_everything
 from adjudge.runs.variables import EnvFile
 
 EXAMPLE = """\
@@ -454,7 +455,18 @@ def _find_place(made: EvalRun, wanted: RunOptions, data: JsonObject) -> Continue
     """Where it is kept; after a change of the file not where it was, unless that was asked for."""
     if wanted.folder or wanted.on:
         return ContinuedRun(made.folder or Path(), reused=wanted.reused())
-    place = find_place(made, data)
+    trusts = wanted.yes or trusts_everything()  # as CI does with what it kept elsewhere
+    place = find_place(made, data, lambda facts: trusts or is_known(facts.get(FACT)))
+    if place.passed_over:
+        echo(
+            Message(
+                "{other} was not made by you on this machine, so its verdicts are not used: this "
+                "run is kept in {folder}. Add --trust to go on in {other}.",
+                other=place.passed_over,
+                folder=place.folder,
+            ),
+            err=True,
+        )
     if place.earlier:
         values = {"file": made.file.path.name, "earlier": place.earlier, "folder": place.folder}
         told = (

@@ -277,12 +277,10 @@ def _run_folder(config: pytest.Config) -> Path:
     told = _worker(config).get(_FOLDER)
     named = Path(str(told)) if told else _beside(config, config.option.judged_run)
     if named is None:
-        named = (
-            config.rootpath
-            / ".adjudge"
-            / "runs"
-            / f"pytest-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
-        )
+        name = f"pytest-{time.strftime('%Y%m%d-%H%M%S')}-{os.urandom(3).hex()}"
+        from adjudge.runs.trusted import own_folder  # not loaded by those who judge nothing
+
+        named = own_folder(config.rootpath / ".adjudge" / "runs" / name, config.rootpath)
         config.option.judged_run = str(named)
     return named
 

@@ -513,6 +513,14 @@ def refuse_links(folder: Path, names: Iterable[str] = (*OWN, LOCK)) -> None:
             )
 
 
+def refuse_links_below(folder: Path) -> None:
+    """Like ``refuse_links``, of everything in a folder that only adjudge writes to."""
+    for parent, folders, files in os.walk(folder):
+        refuse_links(
+            Path(parent), [name for name in (*folders, *files) if Path(parent, name).is_symlink()]
+        )
+
+
 def refuse_strange_schema(
     connection: sqlite3.Connection, path: Path, tables: Iterable[str] = tuple(COLUMNS)
 ) -> None:

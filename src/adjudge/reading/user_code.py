@@ -8,7 +8,15 @@ import sys
 import threading
 from collections.abc import Callable
 from functools import cache
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    EXTENSION_SUFFIXES,
+    SOURCE_SUFFIXES,
+    ExtensionFileLoader,
+    FileFinder,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
@@ -81,11 +89,48 @@ def load_code(reference: str) -> UserCode:
 
 class _AsItIs(SourceFileLoader):
     """Reads the source itself: an edit of the same length within the same second would leave
-    Python's compiled file in its place, and old code would pass for new.
+    Python's compiled file in its place, and old code would pass for new. A compiled file may also
+    have come with the folder, and hold other code than the source that the user has seen.
     """
 
     def path_stats(self, path: str) -> NoReturn:  # noqa: ARG002
         raise OSError
+
+
+_folders: set[Path] = set()
+"""Those that code was loaded from."""
+
+
+def _import_as_it_is(folder: Path) -> None:
+    """Have modules below ``folder`` imported from their source, also later ones."""
+    if not _folders:
+        sys.path_hooks.insert(0, _find_below)
+    _folders.add(folder.resolve())
+    for place in list(sys.path_importer_cache):
+        if _is_below(place):
+            del sys.path_importer_cache[place]
+
+
+def _find_below(place: str) -> FileFinder:
+    """Like Python's finder, but for the user's folders, and without their compiled files."""
+    if not _is_below(place) or not Path(place).is_dir():
+        raise ImportError(place)
+    return FileFinder(
+        place,
+        (ExtensionFileLoader, EXTENSION_SUFFIXES),
+        (_AsItIs, SOURCE_SUFFIXES),
+        (SourcelessFileLoader, BYTECODE_SUFFIXES),
+    )
+
+
+def _is_below(place: str) -> bool:
+    """Return True of the user's folders, but not of an environment in them: it is large."""
+    real, environment = Path(place).resolve(), Path(sys.prefix).resolve()
+    return any(
+        real.is_relative_to(folder)
+        and not (environment.is_relative_to(folder) and real.is_relative_to(environment))
+        for folder in _folders
+    )
 
 
 @cache
@@ -99,6 +144,7 @@ def _load_file(path: Path) -> ModuleType:
         raise SetupError("{path} cannot be loaded as Python", path=path)
     module = importlib.util.module_from_spec(spec)
     beside = str(path.absolute().parent)
+    _import_as_it_is(path.parent)
     sys.path.insert(0, beside)
     try:
         spec.loader.exec_module(module)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import importlib.util
 import os
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,19 +20,32 @@ from adjudge.runs.eval_file import CascadeEntry, CheckEntry, EvalFile, PythonEnt
 
 _LONGEST_NAME = 500
 _DYNAMIC = frozenset(
-    ("importlib", "runpy", "pkgutil", "__import__", "exec", "eval", "compile", "sys.path")
+    (
+        *("importlib", "runpy", "pkgutil", "zipimport", "__import__", "exec", "eval", "compile"),
+        *("sys.path", "subprocess", "pty", "os.system", "os.popen", "os.startfile", "ctypes"),
+        *(f"os.{name}" for name in dir(os) if name.startswith(("exec", "spawn", "posix_spawn"))),
+        *(f"asyncio.create_subprocess_{name}" for name in ("exec", "shell")),
+        *("pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib"),
+    )
 )
-"""Names by which code may load what its imports do not show."""
+"""Names by which code may load what its imports do not show, or start programs."""
 _PROGRAMS = frozenset(
     f".{name}"
     for name in (
-        *("py", "pyd", "pth", "so", "dll", "dylib", "sh", "bash", "zsh", "js", "mjs", "cjs"),
+        *("py", "pyc", "pyd", "pth", "so", "dll", "dylib", "sh", "bash", "zsh", "js", "mjs", "cjs"),
         *("ts", "rb", "pl", "php", "lua", "jar", "ps1", "bat", "cmd", "exe"),
     )
 )
 """How the names of programs end; files that may be executed count, too."""
 _NOT_ENTERED = frozenset(("node_modules", "__pycache__"))
+_KEPT = frozenset(
+    f".{name}" for name in ("csv", "tsv", "jsonl", "parquet", "xlsx", "html", "log", "lock", "part")
+)
+"""How the names of tables, pages and logs end, which are written by every run."""
+_OURS = frozenset(("runs", "reports", ".adjudge"))
+"""Folders that commands write to, next to an eval file."""
 _MOST_PROGRAMS = 5000
+_MOST_BYTES = 256 << 20
 TOO_MANY = "too many programs"
 """In the place of a file: nobody can say whether they changed, so that nothing is remembered."""
 
@@ -59,8 +73,9 @@ def code_version(file: EvalFile, **alone: object) -> str:
 
 def program_files(file: EvalFile) -> dict[str, str]:
     """Like ``code_files``, but with everything local that the code may load: the modules that a
-    Python file imports, and theirs. A command, or code that loads more than its imports show, may
-    use every program below the eval file's folder.
+    Python file imports, and theirs, and those next to it, which stand before installed ones of the
+    same name. A command, or code that loads more than its imports show, may use every file below
+    the eval file's folder.
     """
     folder, code = file.path.absolute().parent.resolve(), list(_code(file))
     if not code:
@@ -71,10 +86,12 @@ def program_files(file: EvalFile) -> dict[str, str]:
     has_commands = any(target.command for target in file.target)
     expressions = [text for text in code if not is_reference(text)]
     if imported is None or has_commands or any(map(_is_dynamic, expressions)):
-        found |= set(_programs_below(folder))
+        found |= set(_files_below(folder, _written_or_read(file)))
     else:
         found |= imported
-    if len(found) > _MOST_PROGRAMS:
+        for place in {folder, *(path.parent for path in named)}:
+            found |= set(_importable(place))
+    if len(found) > _MOST_PROGRAMS or sum(path.stat().st_size for path in found) > _MOST_BYTES:
         return {TOO_MANY: text_hash(os.urandom(16).hex())}
     return {str(path): sha256(path) for path in sorted(found)}
 
@@ -149,6 +166,7 @@ def _names_in(tree: ast.AST) -> set[str]:
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             found |= {(node.module or "").partition(".")[0], *(one.name for one in node.names)}
+            found |= {f"{node.module}.{one.name}" for one in node.names} & _DYNAMIC
         elif isinstance(node, ast.Name) and node.id in _DYNAMIC:
             found.add(node.id)
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
@@ -171,19 +189,69 @@ def _modules_called(names: set[str], folder: Path) -> Iterator[Path]:
             yield path.resolve()
 
 
-def _programs_below(folder: Path) -> Iterator[Path]:
-    """Yield the programs of a folder, those of run folders, hidden ones and environments left
-    out.
+def _importable(folder: Path) -> Iterator[Path]:
+    """Yield the modules and packages of a folder, which also libraries could be given instead of
+    those that they mean. Folders without ``__init__`` stand behind installed modules.
     """
+    for path in folder.iterdir():
+        if path.is_dir():
+            if any(path.glob("__init__.*")):
+                yield from _programs_below(path.resolve())
+        elif path.suffix in _PROGRAMS:
+            yield path.resolve()
+
+
+def _programs_below(folder: Path) -> Iterator[Path]:
+    """Yield the programs of a folder, hidden ones and the user's environment left out."""
     for parent, folders, files in os.walk(folder):
-        if LEDGER in files or "pyvenv.cfg" in files:
-            folders.clear()
-            continue
-        folders[:] = [one for one in folders if one[0] != "." and one not in _NOT_ENTERED]
-        for name in files:
-            path = Path(parent, name)
-            if path.is_file() and (path.suffix.lower() in _PROGRAMS or os.access(path, os.X_OK)):
+        folders[:] = [
+            name
+            for name in folders
+            if name[0] != "." and name not in _NOT_ENTERED and not _is_environment(parent, name)
+        ]
+        yield from (path for name in files if _is_program(path := Path(parent, name)))
+
+
+def _files_below(folder: Path, but: Collection[Path]) -> Iterator[Path]:
+    """Yield the files that a program could use as code, hidden ones among them. Of folders that
+    runs are kept in only programs.
+    """
+    kept = {folder / name for name in _OURS}
+    count = 0
+    for parent, folders, files in os.walk(folder):
+        place = Path(parent)
+        folders[:] = [
+            name
+            for name in folders
+            if name not in (".git", "__pycache__") and not _is_environment(parent, name)
+        ]
+        if place != folder and (LEDGER in files or place.parent in kept):
+            kept.add(place)
+        for path in (place / name for name in files):
+            is_code = place not in kept and path.suffix.lower() not in _KEPT and path not in but
+            if (is_code and path.is_file()) or _is_program(path):
+                count += 1
                 yield path
+        if count > _MOST_PROGRAMS:
+            return
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and (path.suffix.lower() in _PROGRAMS or os.access(path, os.X_OK))
+
+
+def _is_environment(parent: str, name: str) -> bool:
+    """Return True of the environment that the user has activated, or runs adjudge in. Others may
+    have come along.
+    """
+    own = (sys.prefix, os.environ.get("VIRTUAL_ENV"))
+    return any(folder and Path(folder).resolve() == Path(parent, name) for folder in own)
+
+
+def _written_or_read(file: EvalFile) -> set[Path]:
+    """Return the files that are rows of an eval file, or its results."""
+    paths = [file.source, *file.output_paths] if file.data.path else file.output_paths
+    return {path.resolve() for path in paths if isinstance(path, Path)}
 
 
 def _of_targets(file: EvalFile) -> Iterator[str]:

@@ -5,7 +5,7 @@ FOLDER-3, …, with the answers that still apply.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
 
@@ -38,33 +38,42 @@ class ContinuedRun:
     """The last run of the file before it was changed; None where nothing changed since."""
     reused: Path | None = None
     """The run whose answers are taken where they still apply."""
+    passed_over: Path | None = None
+    """A run of the file that is not the user's own."""
 
 
-def find_place(run: EvalRun, data: JsonObject) -> ContinuedRun:
+def find_place(
+    run: EvalRun, data: JsonObject, is_own: Callable[[JsonObject], bool] = lambda _: True
+) -> ContinuedRun:
     """The newest folder of the eval file that was made with this configuration and these rows;
     else a new one. A run that was not finished may go on with other rows.
 
-    ``data``: what ``data_fact`` says of the rows.
+    ``data``: what ``data_fact`` says of the rows. ``is_own``: tells from the facts of a run whether
+    the user made it; verdicts of others are not taken for new ones.
     """
     first = run.folder
     assert first is not None  # of a file, which has one by default
     before: tuple[Path, JsonObject] | None = None
+    passed_over: Path | None = None
     for folder in sorted(_folders(first), key=last_written, reverse=True):
         facts = _facts(folder)
         if folder != first and not _is_of(facts, run.file):
             continue
+        if not is_own(facts):
+            passed_over = passed_over or folder
+            continue
         known = object_in(facts.get("configuration"))
         same_rows = facts.get("ended") != "complete" or facts.get(_DATA) in (None, data.get(_DATA))
         if is_same_configuration(known, {"judges": run.configuration}) and (same_rows or not data):
-            return ContinuedRun(folder)
+            return ContinuedRun(folder, passed_over=passed_over)
         if before is None and _has_judgments(folder):
             before = (folder, known)
     free = next(one for one in _numbered(first) if not holds_run(one))
     if before is None:
-        return ContinuedRun(free)
+        return ContinuedRun(free, passed_over=passed_over)
     earlier, known = before
     changed = judge_changes(known, {"judges": run.configuration})
-    return ContinuedRun(free, earlier, None if changed else earlier)
+    return ContinuedRun(free, earlier, None if changed else earlier, passed_over)
 
 
 def data_fact(file: EvalFile) -> JsonDict:

@@ -136,8 +136,8 @@ def needs_of_project(project: Project) -> list[Need]:
         return []
     path, needs = project.path, []
     if project.base_url:
-        # a base URL without a model takes the models of every provider, with their keys
-        sent = [project.api_key_env] if project.api_key_env else _key_names(project.model)
+        # it takes typed models of every provider, with their keys, whatever ``model`` says
+        sent = [project.api_key_env] if project.api_key_env else _key_names(None)
         what = Message(
             "rows and {keys} to {url}", keys=_keys_text(sent), url=shown(project.base_url)
         )
@@ -200,11 +200,11 @@ class _EvalNeeds:
         self.needs.append(Need(verb, what, self.file.path, field))
 
     def read(self, path: Path | ObjectFile, field: str) -> None:
-        if (outside := _outside(path, self.root)) is not None:
+        if (outside := place_outside(path, self.root)) is not None:
             self.add(READS, outside, field)
 
     def write(self, path: Path | ObjectFile, field: str) -> None:
-        if (outside := _outside(path, self.root)) is not None:
+        if (outside := place_outside(path, self.root)) is not None:
             self.add(WRITES, outside, field)
 
     def read_data(self) -> None:
@@ -321,7 +321,7 @@ def _needs_of_provider(spec: ProviderSpec, model: str, root: Path) -> Iterator[t
         if name not in KNOWN:
             yield READS, Message("the weights {path}", path=name)
     elif spec.name == "replay":
-        if (outside := _outside(Path(name.partition("#")[0]), root)) is not None:
+        if (outside := place_outside(Path(name.partition("#")[0]), root)) is not None:
             yield READS, outside
     else:  # litellm, or the provider of a plugin: their addresses and keys are not known here
         yield SENDS, Message("rows to {model}, by {provider}", model=model, provider=spec.name)
@@ -379,8 +379,10 @@ def _same_address(address: str, own: str) -> bool:
     return bool(own) and address.strip().rstrip("/") == own.rstrip("/")
 
 
-def _outside(path: Path | ObjectFile, root: Path) -> str | None:
-    """Return the place of a file that is not below ``root``, or hidden in it; None of others."""
+def place_outside(path: Path | ObjectFile, root: Path) -> str | None:
+    """Return the real place of a file that is not below ``root``, or hidden in it; None of
+    others.
+    """
     if isinstance(path, ObjectFile):
         return Message("{address}, with your credentials", address=path)
     try:
@@ -400,7 +402,7 @@ def _links_out(folder: Path, root: Path) -> list[str]:
     for parent, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = Path(parent, name)
-            if path.is_symlink() and (outside := _outside(path, root)) is not None:
+            if path.is_symlink() and (outside := place_outside(path, root)) is not None:
                 found.append(outside)
         if len(found) >= _MOST_LINKS:
             break

@@ -38,6 +38,7 @@ from adjudge.runs.restricted import (
     needs_of_eval,
     needs_of_project,
     needs_of_spending,
+    place_outside,
 )
 from adjudge.runs.traffic_rows import traffic_folder
 from adjudge.runs.variables import EnvFile, variables_in
@@ -209,6 +210,22 @@ def open_eval(
         return opened.file
     limits = limits_of_restricted(opened.file, prices())
     return replace(opened.file, budget=limits, has_default_limit=True)
+
+
+def own_folder(path: Path, root: Path = Path()) -> Path:
+    """Return a folder that adjudge chooses itself below ``root``, unless a link that may have come
+    along leads out of it. The user names such a folder, or trusts everything.
+    """
+    outside = place_outside(path, root.resolve())
+    if outside is None or trusts_everything():
+        return path
+    raise SetupError(
+        "{path} leads to {place} by a link, and nothing is written there: name another folder, "
+        "or set {variable}=1 if the link is yours",
+        path=path,
+        place=outside,
+        variable=VARIABLE,
+    )
 
 
 def trusted_project(project: Project) -> Project:

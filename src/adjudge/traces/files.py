@@ -97,7 +97,9 @@ def _files(path: Path) -> Iterator[Path]:
     found = [
         file
         for file in sorted(path.rglob("*"))
-        if file.is_file() and Path(file.name.removesuffix(".gz")).suffix.lower() in TRACE_FILES
+        if file.is_file()
+        and Path(file.name.removesuffix(".gz")).suffix.lower() in TRACE_FILES
+        and not any(part.startswith(".") for part in file.relative_to(path).parts)
     ]
     if not found:
         raise WrongData("{path} holds no files of traces", path=path)

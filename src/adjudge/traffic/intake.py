@@ -17,6 +17,7 @@ from pathlib import Path
 from adjudge.aio.files import locked
 from adjudge.domain.json_types import JsonDict, JsonObject, object_in
 from adjudge.errors import RunError
+from adjudge.ledger.file import refuse_links_below
 from adjudge.messages import Message, reason_of
 from adjudge.runs.traffic_rows import COLUMN
 from adjudge.traffic.sampling import SampleChoice, Sampling
@@ -199,6 +200,7 @@ def open_intake(folder: Path) -> Iterator[Intake]:
     path = folder / FILE
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        refuse_links_below(folder)
         with (
             locked(folder / _LOCK, wait=False) as held,
             closing(sqlite3.connect(path, isolation_level=None, timeout=30)) as connection,

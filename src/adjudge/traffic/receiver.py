@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from adjudge.errors import SetupError
+from adjudge.ledger.file import refuse_links_below
 from adjudge.messages import reason_of
 from adjudge.traffic.intake import today
 from adjudge.traffic.otlp import holds_spans
@@ -93,6 +94,7 @@ def _unpacked(body: bytes) -> bytes:
 @contextmanager
 def receiving(port: int, folder: Path) -> Iterator[int]:
     """Receive while this holds; the port is given, 0 takes a free one."""
+    refuse_links_below(folder.parent)
     folder.mkdir(parents=True, exist_ok=True)
     try:
         server = _Server(port, folder)

@@ -16,6 +16,7 @@ from pathlib import Path
 from time import perf_counter
 from urllib.parse import quote
 
+from adjudge.aio.files import cache_folder
 from adjudge.aio.user_functions import call
 from adjudge.domain.json_types import JsonValue
 from adjudge.domain.light import light_dataclass
@@ -95,6 +96,8 @@ class CommandTarget(Target):
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
                 cwd=self.folder,
+                # compiled files of Python that came with the folder are not what the user has seen
+                env={"PYTHONPYCACHEPREFIX": str(cache_folder() / "bytecode"), **os.environ},
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
