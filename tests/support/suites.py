@@ -17,6 +17,7 @@ LOADED = (
     "integrations.pytest_session",
     "judges.aspect",
     "judges.direct",
+    "gateway.connections",
     "gateway.providers.openai_compatible",
     "runs.diff",
 )

@@ -113,7 +113,7 @@ def test_numbers_that_cannot_be_pass_no_gate(agent: Any, attributes: Json, measu
     gate = {"measure": measure, "at-most": f"{measure}=1000"}
     printed = agent(span("a", **attributes), **gate)
     assert printed.code == 5
-    assert "1 row has no value" in printed
+    assert "1 of 1 rows have no value" in printed
 
 
 def test_a_step_that_cost_less_than_nothing_does_not_hide_what_others_cost(agent: Any) -> None:
