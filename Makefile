@@ -119,7 +119,7 @@ bench-rows: $(VENV)/ready
 	$(BIN)/python benchmarks/rows.py
 
 test-reliability: $(VENV)/ready
-	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_RESUMES=10 \
+	ADJUDGE_KILLS=50 ADJUDGE_RECORDS=2000 ADJUDGE_DAMAGES=200 ADJUDGE_LEAKS=all ADJUDGE_BOMBS=all ADJUDGE_REPLIES=all ADJUDGE_RESUMES=10 \
 		$(BIN)/python -m pytest -s tests/reliability tests/ledger/test_ledger.py tests/engine/test_budget.py tests/test_faults.py \
 		tests/cli/test_engineers_job.py
 

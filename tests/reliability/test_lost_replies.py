@@ -92,9 +92,13 @@ def price_of(answer_tokens: int) -> float:
 LARGEST = price_of(ANSWER_TOKENS + 100)
 
 
+ALL = os.environ.get("ADJUDGE_REPLIES") == "all"
+"""One, two and four lost replies per row with one and four connections; else two with four."""
+
+
 @pytest.mark.usefixtures("fast_retries")
-@pytest.mark.parametrize("connections", [1, 4])
-@pytest.mark.parametrize("times", [1, 2, 4])
+@pytest.mark.parametrize("connections", [1, 4] if ALL else [4])
+@pytest.mark.parametrize("times", [1, 2, 4] if ALL else [2])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_limit_holds_if_replies_are_lost(
     tmp_path: Path, way: Sender, times: int, connections: int
