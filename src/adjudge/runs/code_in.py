@@ -116,7 +116,7 @@ def _installed_elsewhere(references: Iterable[str], folder: Path) -> Iterator[Pa
         try:
             spec = importlib.util.find_spec(place.partition(".")[0])
         except (ImportError, ValueError):
-            continue
+            spec = None  # running the file says what is wrong with it
         if spec is None or not spec.origin or not Path(spec.origin).is_file():
             continue
         origin = Path(spec.origin).resolve()

@@ -592,12 +592,12 @@ class EvalFile:
 def load_eval(
     path: str | Path, project: Project | None = None, data: Path | ObjectFile | None = None
 ) -> EvalFile:
-    """The eval file at ``path``. A SetupError names the line that is wrong, and what may have been
-    meant.
+    """Read the eval file at ``path``. A SetupError names the wrong line and suggests what may have
+    been meant.
 
-    Whoever runs the file opens it with ``runs.trusted.open_eval`` instead, which asks the user
-    about a file of somebody else. ``project``: the defaults for what the file leaves open.
-    ``data``: the rows to judge where it names none.
+    This only reads it. To run a file that may come from others, use ``runs.trusted.open_eval``,
+    which asks the user first. ``project``: the defaults for what the file leaves open. ``data``:
+    the rows to judge if it names none.
     """
     return parse_eval(eval_text(path), path, project, data)
 

@@ -62,8 +62,8 @@ def by_trace(spans: Iterable[TraceSpan]) -> dict[str, list[TraceSpan]]:
     """The spans of each trace, in the order in which the traces first appear; of a span that was
     exported twice the last record.
 
-    Spans that share an id, but neither name nor start, are several spans: some exporters count
-    anew in each process.
+    Spans that share an id, but neither name nor start, are several spans: some exporters start
+    to count again in each process.
     """
     found: dict[str, dict[object, TraceSpan]] = {}
     for span in spans:
