@@ -55,6 +55,12 @@ async def copy_after_next_request(exchange: Exchange) -> None:
     exchange.late.append(exchange.reply)
 
 
+async def cut_copy_after_next_request(exchange: Exchange) -> None:
+    """The beginning of the next reply becomes the end of the copy."""
+    await exchange.send(exchange.reply)
+    exchange.late.append(exchange.reply[:-20])
+
+
 def without_id(number: int, text: str) -> dict[str, object]:
     return {name: value for name, value in chat_completion(number, text).items() if name != "id"}
 
@@ -80,6 +86,7 @@ SENDERS = (
     copy_in_pieces,
     copy_half_in_one_packet,
     copy_after_next_request,
+    cut_copy_after_next_request,
 )
 
 

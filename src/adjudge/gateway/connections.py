@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 import select
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -27,6 +28,8 @@ _CONNECT_SECONDS = 30
 _ID_HEADERS = ("x-request-id", "request-id")
 _may_carry_another: WeakKeyDictionary[ResponseHandler, bool] = WeakKeyDictionary()
 """Connections that have carried a request."""
+_watched: WeakSet[ResponseHandler] = WeakSet()
+"""Connections whose end was waited for."""
 
 
 class StaleConnection(aiohttp.ClientError):
@@ -80,6 +83,37 @@ def origin_of(response: aiohttp.ClientResponse) -> Origin | None:
     if not isinstance(response, Response):
         return None
     return replace(response.origin, header_id=_hash_of(map(response.headers.get, _ID_HEADERS)))
+
+
+@contextmanager
+def ends_with_connection(response: aiohttp.ClientResponse) -> Iterator[None]:
+    """Raise an error in a wait for more of a reply if its connection closes.
+
+    aiohttp closes a connection whose chunks cannot be read, and does not tell the reader.
+    """
+    content, connection = response.content, response.connection
+    if connection is None or connection.protocol is None:  # the reply is complete
+        yield
+        return
+
+    def end(_: object = None) -> None:
+        if not content.is_eof() and content.exception() is None:
+            content.set_exception(aiohttp.ClientPayloadError("the reply has no end"))
+
+    carrier = connection.protocol
+    closed = carrier.closed
+    if closed is None:
+        end()
+        yield
+        return
+    if carrier not in _watched:
+        _watched.add(carrier)
+        closed.add_done_callback(asyncio.Future.exception)  # or it is logged as never retrieved
+    closed.add_done_callback(end)
+    try:
+        yield
+    finally:
+        closed.remove_done_callback(end)
 
 
 def _is_readable(transport: asyncio.BaseTransport | None) -> bool:

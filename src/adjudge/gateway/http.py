@@ -288,8 +288,8 @@ async def _answer(
         except StaleConnection as stale:  # that one is closed now, and the request was not sent
             if peer and isinstance(stale, UnsolicitedReply):
                 peer.is_reused = False
-        except (aiohttp.ClientResponseError, HttpProcessingError):
-            if peer:  # the end of a copy, perhaps, whose beginning came before the request
+        except (aiohttp.ClientPayloadError, aiohttp.ClientResponseError, HttpProcessingError):
+            if peer:  # a reply with pieces of a copy in it, perhaps
                 peer.is_reused = False
             raise
     if date := response.headers.get("Date"):
@@ -306,12 +306,15 @@ async def _body(
     response: aiohttp.ClientResponse, large: asyncio.Semaphore, held: list[asyncio.Semaphore]
 ) -> bytes:
     """What was sent, up to the limit; decompressed piece by piece."""
+    from adjudge.gateway.connections import ends_with_connection
+
     encodings = response.headers.getall("Content-Encoding", ())
     if encodings and (len(encodings) > 1 or "," in encodings[0]):
         raise _Unread(Message("the server's answer is compressed more than once: it was not read"))
     body = bytearray()
     while not response.content.at_eof():
-        piece = await response.content.readany()
+        with ends_with_connection(response):
+            piece = await response.content.readany()
         if len(body) <= _LARGE < len(body) + len(piece):
             await large.acquire()
             held.append(large)
